@@ -1,0 +1,73 @@
+"""Canonical JSON (RFC 8785, integers only) and digests (SPEC section 3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from typing import Any
+
+import rfc8785
+
+LARGEST_INTEGER = (1 << 53) - 1
+
+
+def canonical(value: object) -> bytes:
+    """The canonical JSON of ``value``; equal values have equal bytes.
+
+    Raises ValueError for what SPEC 3 refuses: fractions, null, integers past 2**53 - 1, lone
+    surrogates.
+    """
+    _refuse(value)
+    try:
+        return rfc8785.dumps(value)  # type: ignore[arg-type]  # checked by _refuse
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        raise ValueError("a text holds a lone surrogate, which is no character") from None
+
+
+def digest(value: object) -> str:
+    """SHA-256 of the canonical JSON, 64 lower-case hexadecimal digits."""
+    return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def parse(text: str | bytes) -> Any:
+    """The value of a JSON text; like ``json.loads``, but a repeated key is a ValueError."""
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_float=Decimal,
+            parse_constant=_no_constant,
+        )
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _refuse(value: object) -> None:
+    match value:
+        case bool() | str():
+            pass
+        case int():
+            if abs(value) > LARGEST_INTEGER:
+                raise ValueError("an integer is larger than 2**53 - 1")
+        case list() | tuple():
+            for item in value:  # type: ignore[unknown]
+                _refuse(item)
+        case dict():
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise ValueError("a key is not a text")
+                _refuse(item)
+        case _:
+            raise ValueError("only objects, lists, texts, booleans and integers are allowed")

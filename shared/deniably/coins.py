@@ -1,0 +1,63 @@
+"""The one door through which randomness enters: exact uniform integers (SPEC section 1)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+LARGEST = 1 << 53
+"""The largest bound of a draw: what a JavaScript number holds exactly."""
+
+_DRAW = 7
+_POOL = 32 * _DRAW
+
+
+class Coins:
+    """Uniform integers by rejection from bytes of the operating system's generator.
+
+    ``source(count)`` returns the next ``count`` random bytes; leave it out everywhere but in
+    tests. Make a new object for each report: bytes are fetched a few hundred at a time, and
+    what is left over dies with the object.
+    """
+
+    __slots__ = ("_source",)
+
+    def __init__(self, source: Callable[[int], bytes] | None = None) -> None:
+        self._source = source or _pool()
+
+    def below(self, n: int) -> int:
+        """An integer in ``0 .. n-1``, each with probability exactly 1/n, for 1 <= n <= 2**53."""
+        if not 1 <= n <= LARGEST:
+            raise ValueError("a draw needs a bound from 1 to 2**53")
+        # Below this limit every residue modulo n occurs equally often; the rest is thrown away.
+        limit = LARGEST - LARGEST % n
+        while True:
+            u = int.from_bytes(self._source(_DRAW), "big") & (LARGEST - 1)
+            if u < limit:
+                return u % n
+
+    def choose(self, weights: Sequence[int]) -> int:
+        """An index of ``weights``, each with probability weight / sum of the weights."""
+        if min(weights, default=-1) < 0:
+            raise ValueError("choose needs weights, none of them negative")
+        u = self.below(sum(weights))
+        for index, weight in enumerate(weights):
+            if u < weight:
+                return index
+            u -= weight
+        raise AssertionError("unreachable: u is below the sum of the weights")
+
+
+def _pool() -> Callable[[int], bytes]:
+    """Bytes of the operating system, fetched in blocks because each fetch is a system call."""
+    pool = b""
+    start = 0
+
+    def take(count: int) -> bytes:
+        nonlocal pool, start
+        if start + count > len(pool):
+            pool, start = secrets.token_bytes(_POOL), 0
+        start += count
+        return pool[start - count : start]
+
+    return take

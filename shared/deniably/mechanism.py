@@ -1,0 +1,171 @@
+"""How one answer is randomised: the two-level channel of subset selection (SPEC section 2).
+
+Every answer x has the same number of reports "of its own" (here: the subsets that contain x);
+each of those has integer weight ``own``, every other report weight ``other``. The realised
+epsilon is ``ln(own / other)``, a rational ratio that anybody can check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import msgspec
+
+from deniably.coins import LARGEST, Coins
+from deniably.errors import BadAnswer, BadMechanism, BadReport
+from deniably.exponential import floor_exp
+
+Report = tuple[int, ...]
+"""One perturbed value: the reported choices in ascending order."""
+
+MOST_CHOICES = 1024
+_EPSILON_BITS = 32
+
+
+class SubsetSelection(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="subset_selection",
+):
+    """Report ``omega`` of ``k`` choices; sets with the answer weigh ``own``, others ``other``.
+
+    Source: Ye and Barg 2018 (IEEE Trans. Inf. Theory 64:5662), scheme of section III; Wang et
+    al. 2016, "Mutual information optimally local private discrete distribution estimation".
+    Raises BadMechanism where the integers break SPEC 2.1.
+    """
+
+    k: int
+    omega: int
+    own: int
+    other: int
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.k <= MOST_CHOICES:
+            raise BadMechanism(f"k is the number of choices, from 2 to {MOST_CHOICES}")
+        if not 1 <= self.omega < self.k:
+            raise BadMechanism("omega is the number of choices in a report, from 1 to k - 1")
+        if not 1 <= self.other < self.own:
+            raise BadMechanism("the weights are integers with 1 <= other < own")
+        if self.total > LARGEST:
+            raise BadMechanism("omega * own + (k - omega) * other is at most 2**53")
+
+    @property
+    def total(self) -> int:
+        """Z, the sum of the weights with which the answer is kept or left out."""
+        return self.omega * self.own + (self.k - self.omega) * self.other
+
+    @property
+    def odds(self) -> Fraction:
+        """The most that one report can shift the odds between two answers: own / other."""
+        return Fraction(self.own, self.other)
+
+    @property
+    def epsilon(self) -> float:
+        """ln(own / other), rounded to a float for display only."""
+        return math.log(self.own / self.other)
+
+    @property
+    def p(self) -> Fraction:
+        """P(the report supports the true choice)."""
+        return Fraction(self.omega * self.own, self.total)
+
+    @property
+    def q(self) -> Fraction:
+        """P(the report supports a given choice other than the true one)."""
+        k, omega = self.k, self.omega
+        weight = omega * ((omega - 1) * self.own + (k - omega) * self.other)
+        return Fraction(weight, (k - 1) * self.total)
+
+    def randomise(self, answer: int, coins: Coins) -> Report:
+        """The report for ``answer`` (an index below k).
+
+        The same draws with the same bounds are made whether the answer is kept or not, so
+        their number and their bytes say nothing about it. Raises BadAnswer, before any draw.
+        """
+        if not 0 <= answer < self.k:
+            raise BadAnswer(f"an answer is the index of a choice, from 0 to {self.k - 1}")
+        k, omega = self.k, self.omega
+        kept = coins.choose((omega * self.own, (k - omega) * self.other)) == 0
+        draws = [(j, coins.below(j)) for j in range(k - omega, k)]
+        # Floyd's algorithm (Bentley and Floyd 1987): the draws pick omega of the k - 1 other
+        # choices, and without the first draw omega - 1 of them.
+        chosen: set[int] = set()
+        for j, t in draws[1:] if kept else draws:
+            chosen.add(t if t not in chosen else j - 1)
+        report = [i + (i >= answer) for i in chosen]
+        if kept:
+            report.append(answer)
+        report.sort()
+        return tuple(report)
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        if len(report) != self.omega:
+            raise BadReport(f"a report has exactly {self.omega} of the {self.k} choices", path)
+        if any(not 0 <= choice < self.k for choice in report):
+            raise BadReport(f"a reported choice is a number from 0 to {self.k - 1}", path)
+        if any(a >= b for a, b in zip(report, report[1:], strict=False)):
+            raise BadReport("the reported choices are distinct and in ascending order", path)
+
+
+def subset_selection(k: int, own: int, other: int) -> SubsetSelection:
+    """The most accurate subset selection for k choices at odds ``own / other``.
+
+    Attains the lower bound of Ye and Barg 2018 for every epsilon and k.
+    """
+    return SubsetSelection(k, best_omega(k, Fraction(own, other)), own, other)
+
+
+def k_ary(k: int, own: int, other: int) -> SubsetSelection:
+    """k-ary (generalised) randomised response: one choice is sent. Kairouz, Oh, Viswanath 2014."""
+    return SubsetSelection(k, 1, own, other)
+
+
+def warner(own: int, other: int) -> SubsetSelection:
+    """Warner 1965 (JASA 60:63): the truth with probability own / (own + other)."""
+    return SubsetSelection(2, 1, own, other)
+
+
+def two_coin_odds(truth: Fraction, k: int) -> Fraction:
+    """Odds of the two-coin design: the truth with probability ``truth``, else a fair pick of k.
+
+    P(x|x) = h + (1-h)/k and P(y|x) = (1-h)/k, so the odds are 1 + k h / (1-h). One half and
+    k = 2 give 3. Raises BadMechanism unless 0 < truth < 1.
+    """
+    if not 0 < truth < 1:
+        raise BadMechanism("the first coin shows 'truth' with a probability between 0 and 1")
+    return 1 + k * truth / (1 - truth)
+
+
+def weights_for_epsilon(epsilon: Fraction) -> tuple[int, int]:
+    """(own, other) with own / other <= e**epsilon and within 2**-32 of it."""
+    return floor_exp(epsilon, _EPSILON_BITS), 1 << _EPSILON_BITS
+
+
+def weights_for_odds(odds: Fraction) -> tuple[int, int]:
+    """(own, other) with own / other == odds, exactly."""
+    return odds.numerator, odds.denominator
+
+
+def best_omega(k: int, odds: Fraction) -> int:
+    """The omega with the smallest worst-case variance, by exact comparison.
+
+    The variance has a single minimum at k / (odds + 1) (Ye and Barg 2018, eq. 12), so the best
+    integer is the floor or the ceiling of it. Neither rounding nor the ceiling is always right.
+    """
+    floor = int(k / (odds + 1))
+    candidates = {min(max(omega, 1), k - 1) for omega in (floor, floor + 1)}
+    return min(sorted(candidates), key=lambda omega: _noise(k, omega, odds))
+
+
+def _noise(k: int, omega: int, odds: Fraction) -> Fraction:
+    """[(k-1) q (1-q) + p (1-p)] / (p-q)^2: n times the summed noise variance."""
+    a, b = odds.numerator, odds.denominator
+    total = omega * a + (k - omega) * b
+    p = Fraction(omega * a, total)
+    q = Fraction(omega * ((omega - 1) * a + (k - omega) * b), (k - 1) * total)
+    return ((k - 1) * q * (1 - q) + p * (1 - p)) / (p - q) ** 2
