@@ -62,7 +62,7 @@ def _refuse(value: object) -> None:
             if abs(value) > LARGEST_INTEGER:
                 raise ValueError("an integer is larger than 2**53 - 1")
         case list() | tuple():
-            for item in value:  # type: ignore[unknown]
+            for item in value:
                 _refuse(item)
         case dict():
             for key, item in value.items():

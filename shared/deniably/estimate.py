@@ -109,15 +109,17 @@ def project(raw: npt.ArrayLike) -> Floats:
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     last = int(np.flatnonzero(ordered - excess > 0)[-1])
-    projected = np.maximum(values - excess[last], 0.0)
-    return projected / projected.sum()
+    projected: Floats = np.maximum(values - excess[last], 0.0)
+    shares: Floats = projected / projected.sum()
+    return shares
 
 
 def variance(mechanism: SubsetSelection, share: npt.ArrayLike, n: int = 1) -> Floats:
     """The exact variance of one raw estimate where the true share is ``share``."""
     p, q = float(mechanism.p), float(mechanism.q)
     support = q + (p - q) * np.asarray(share, dtype=np.float64)
-    return support * (1 - support) / (n * (p - q) ** 2)
+    result: Floats = support * (1 - support) / (n * (p - q) ** 2)
+    return result
 
 
 def _interval(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import msgspec
 
@@ -108,7 +109,7 @@ class SubsetSelection(
             raise BadReport(f"a report has exactly {self.omega} of the {self.k} choices", path)
         if any(not 0 <= choice < self.k for choice in report):
             raise BadReport(f"a reported choice is a number from 0 to {self.k - 1}", path)
-        if any(a >= b for a, b in zip(report, report[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(report)):
             raise BadReport("the reported choices are distinct and in ascending order", path)
 
 

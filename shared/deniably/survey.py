@@ -36,7 +36,7 @@ class _Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """A frozen part of a definition; unknown keys are refused."""
 
 
-class Claim(_Value):
+class Claim(_Value, frozen=True):
     """What a question promises: ``epsilon`` or ``odds`` (e**epsilon), exactly one of them."""
 
     epsilon: str | msgspec.UnsetType = msgspec.UNSET
@@ -59,14 +59,14 @@ class Claim(_Value):
         return isinstance(self.odds, str) and odds <= odds_fraction(self.odds)
 
 
-class Choice(_Value):
+class Choice(_Value, frozen=True):
     """One of the answers that a question offers."""
 
     name: FieldName
     label: Label
 
 
-class Question(_Value):
+class Question(_Value, frozen=True):
     """One question with its choices and its mechanism."""
 
     name: FieldName
@@ -89,14 +89,14 @@ class Question(_Value):
             raise ValueError("the mechanism's weights give larger odds than the claim allows")
 
 
-class Results(_Value):
+class Results(_Value, frozen=True):
     """When the results are shown: from ``minimum`` reports on, and ``while_open`` or only after."""
 
     minimum: Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
     while_open: bool
 
 
-class Survey(_Value, dict=True):
+class Survey(_Value, frozen=True, dict=True):
     """A published definition. Two surveys are the same exactly if their digests are."""
 
     spec: Literal[1]

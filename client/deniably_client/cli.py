@@ -1,0 +1,54 @@
+"""The command ``deniably``: sub-commands of client and server behind one name."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+
+import click
+
+from deniably.errors import DeniablyError
+
+
+class _Commands(click.Group):
+    """Sub-commands by entry point, loaded when they are called: neither half imports the other."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(entry_points(group="deniably.commands").names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = entry_points(group="deniably.commands", name=cmd_name)
+        if not found:
+            return None
+        try:
+            command = next(iter(found)).load()
+        except ModuleNotFoundError as error:
+            return _missing(cmd_name, str(error.name))
+        assert isinstance(command, click.Command)
+        return command
+
+
+def _missing(name: str, module: str) -> click.Command:
+    """Stands in for a command whose libraries are not installed, and says how to get them."""
+
+    def fail() -> None:
+        raise click.ClickException(
+            f"{module} is not installed here; get it with: pip install 'deniably[server]'"
+        )
+
+    return click.Command(name, callback=fail, help="Needs: pip install 'deniably[server]'.")
+
+
+@click.group(cls=_Commands)
+@click.version_option(package_name="deniably")
+def deniably() -> None:
+    """Surveys whose answers nobody can pin on you."""
+
+
+def main() -> None:
+    """Run the command line; whatever is refused on purpose is one sentence and exit status 1."""
+    try:
+        deniably()
+    except DeniablyError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,179 @@
+"""``deniably demo``: a whole survey in a minute, with the true answers of a real one.
+
+Starts a server on a database that is thrown away, publishes ``fair1978.yaml``, lets every
+respondent of ``fair1978.csv`` answer from a device of their own over HTTP, and prints the truth
+beside what the server could learn.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+import requests
+
+from deniably_client.device import Device, session
+
+HERE = files("deniably_client") / "demo"
+Answers = dict[str, str]
+
+_WORKERS = 4
+_PATIENCE = 30.0
+
+
+@click.command()
+@click.option("--port", default=8000, show_default=True, help="Another free one if it is taken.")
+@click.option("--exit", "leave", is_flag=True, help="End after the figures instead of serving on.")
+def demo(port: int, leave: bool) -> None:
+    """Run a survey of 6,366 people on this machine and show truth beside estimate."""
+    with tempfile.TemporaryDirectory() as folder, _server(Path(folder), port) as (url, token):
+        click.echo(f"Server on {url}, database in {folder}")
+        survey = _publish(Path(folder), url, token)
+        people = respondents()
+        with click.progressbar(length=len(people), label="Respondents answering") as bar:
+            started = time.perf_counter()
+            for done in _answer_all(f"{url}/s/{survey}", people):
+                bar.update(done)
+        seconds = time.perf_counter() - started
+        results = requests.get(f"{url}/api/surveys/{survey}/results", timeout=30).json()
+        click.echo(_table(results, people))
+        click.echo(f"\n{len(people)} people answered in {seconds:.0f} seconds.")
+        click.echo(f"Form       {url}/s/{survey}")
+        click.echo(f"Dashboard  {url}/surveys/{survey}")
+        if not leave:
+            click.echo("Ctrl-C ends the demonstration and deletes its database.")
+            _wait_for_interrupt()
+
+
+def respondents() -> list[Answers]:
+    """The true answers of each of the 6,366 respondents (question name -> choice name)."""
+    people: list[Answers] = []
+    with (HERE / "fair1978.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            people += [row] * int(row.pop("count"))
+    return people
+
+
+def _answer_all(url: str, people: list[Answers]) -> Iterator[int]:
+    """Each person answers with a device of their own; yields how many have, in steps."""
+    local = threading.local()
+
+    def answer(answers: Answers) -> None:
+        if not hasattr(local, "session"):
+            local.session = session()  # connections are shared, coins and reports are not
+        Device(url, session=local.session).answer(answers)
+
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        for _ in pool.map(answer, people):
+            yield 1
+
+
+def _table(results: dict[str, Any], people: list[Answers]) -> str:
+    lines: list[str] = []
+    for question in results["questions"]:
+        truth = Counter(person[question["name"]] for person in people)
+        lines += [
+            "",
+            f"{question['label']}  (epsilon {question['epsilon']}, n {question['n']})",
+            f"  {'':<12}{'truth':>9}{'estimate':>11}   {'95 % interval':<19}",
+        ]
+        for choice in question["choices"]:
+            share = truth[choice["name"]] / len(people)
+            low, high = choice["interval"]
+            inside = "holds the truth" if low <= share <= high else "misses the truth"
+            lines.append(
+                f"  {choice['label']:<12}{share:>8.1%} {choice['estimate']:>10.1%}   "
+                f"{low:>6.1%} to {high:<6.1%}   {inside}"
+            )
+    return "\n".join(lines)
+
+
+# --- the server, run and asked as an operator and an author would ----------------------------
+
+
+@contextmanager
+def _server(folder: Path, port: int) -> Iterator[tuple[str, str]]:
+    """A running server's address and author token."""
+    database = str(folder / "demo.db")
+    token = _deniably("token", "--database", database).strip().splitlines()[-1]
+    port = _free_port(port)
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "deniably_client", "serve"]
+    command += ["--database", database, "--port", str(port)]
+    log = (folder / "server.log").open("w+", encoding="utf-8")
+    # A session of its own: Ctrl-C is for the demonstration, which then stops the server.
+    process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+    try:
+        if not _answers(url, process):
+            log.seek(0)
+            raise click.ClickException(f"the server did not start:\n{log.read()}")
+        yield url, token
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        log.close()
+
+
+def _publish(folder: Path, url: str, token: str) -> str:
+    path = folder / "survey.yaml"
+    path.write_text((HERE / "fair1978.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    click.echo(_deniably("publish", str(path), "--server", url, token=token).rstrip())
+    return "marriage"
+
+
+def _deniably(*arguments: str, token: str = "") -> str:
+    command = [sys.executable, "-m", "deniably_client", *arguments]
+    environment = os.environ | ({"DENIABLY_TOKEN": token} if token else {})
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        raise click.ClickException(f"deniably {arguments[0]} failed:\n{done.stderr}")
+    return done.stdout
+
+
+def _answers(url: str, process: subprocess.Popen[bytes]) -> bool:
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            requests.get(url, timeout=1)
+            return True
+        except requests.RequestException:
+            time.sleep(0.1)
+    return False
+
+
+def _free_port(wanted: int) -> int:
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise click.ClickException("no port is free on 127.0.0.1")
+
+
+def _wait_for_interrupt() -> None:
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        click.echo("\nStopped.")

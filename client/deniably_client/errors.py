@@ -1,0 +1,36 @@
+"""What can go wrong between a device and a server.
+
+DeniablyError
+  AlreadyAnswered     this device has made its one report
+  SurveyClosed        the survey takes no more reports
+  Rejected            the server refused; carries its problem document
+  Unreachable         no usable answer after every retry; the report can be sent again
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from deniably.errors import DeniablyError
+
+
+class AlreadyAnswered(DeniablyError):
+    """A second set of coins for the same person would weaken the protection of the first."""
+
+
+class Rejected(DeniablyError):
+    """The server refused. Attributes: ``status`` (HTTP), ``problem`` (RFC 9457 members)."""
+
+    def __init__(self, status: int, problem: Mapping[str, object]) -> None:
+        self.status = status
+        self.problem = dict(problem)
+        sentence = problem.get("detail") or problem.get("title") or "the server gave no reason"
+        super().__init__(f"the server refused (status {status}): {sentence}")
+
+
+class SurveyClosed(Rejected):
+    """The survey takes no more reports."""
+
+
+class Unreachable(DeniablyError):
+    """The server could not be reached or did not answer usably."""
