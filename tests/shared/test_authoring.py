@@ -1,0 +1,262 @@
+"""What an author may write, and how a mistake is explained."""
+
+import json
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniably.authoring import compile_survey, load, publish_text, schema, slug
+from deniably.errors import BadSurvey
+from deniably.survey import Survey, read_survey
+
+MINIMAL = """
+name: workplace
+title: Honesty at work
+questions:
+  - name: stolen
+    type: yes_no
+    label: Have you ever stolen from work?
+    odds: 3
+"""
+
+
+def question(**changes: object) -> dict[str, object]:
+    """A document whose one question is valid but for ``changes`` (None takes a key out)."""
+    base: dict[str, object] = {"name": "q", "type": "yes_no", "label": "Really?", "epsilon": 1}
+    asked = {key: value for key, value in (base | changes).items() if value is not None}
+    return {"name": "s", "title": "T", "questions": [asked]}
+
+
+def problems(document: object) -> list[tuple[str, str]]:
+    with pytest.raises(BadSurvey) as refused:
+        compile_survey(document)
+    return [(problem.path, problem.why) for problem in refused.value.problems]
+
+
+def one(document: object) -> tuple[str, str]:
+    (problem,) = problems(document)
+    return problem
+
+
+def test_a_ten_line_survey_is_enough() -> None:
+    survey = publish_text(MINIMAL)
+
+    (stolen,) = survey.questions
+    assert [choice.label for choice in stolen.choices] == ["Yes", "No"]
+    assert (stolen.mechanism.own, stolen.mechanism.other) == (3, 1)
+    assert (survey.results.minimum, survey.results.while_open) == (100, False), "hidden by default"
+
+
+def test_yaml_and_json_with_the_same_keys_are_the_same_survey() -> None:
+    assert publish_text(MINIMAL).digest == publish_text(json.dumps(load(MINIMAL))).digest
+
+
+def test_what_is_published_reads_back_as_itself() -> None:
+    survey = publish_text(MINIMAL)
+
+    assert read_survey(survey.canonical) == survey
+    assert read_survey(survey.canonical).digest == survey.digest
+
+
+@pytest.mark.parametrize(
+    ("privacy", "own", "other", "claim"),
+    [
+        ({"odds": 3}, 3, 1, {"odds": "3"}),
+        ({"odds": "13/7"}, 13, 7, {"odds": "13/7"}),
+        ({"coins": {"truth": "1/2"}}, 3, 1, {"odds": "3"}),
+        ({"coins": {"truth": "3/10"}}, 13, 7, {"odds": "13/7"}),
+        ({"epsilon": 1}, 11674931554, 1 << 32, {"epsilon": "1"}),
+    ],
+)
+def test_privacy_becomes_exact_integers(
+    privacy: dict[str, object], own: int, other: int, claim: dict[str, str]
+) -> None:
+    (asked,) = compile_survey(question(epsilon=None, **privacy)).questions
+
+    assert (asked.mechanism.own, asked.mechanism.other) == (own, other)
+    assert {
+        k: v for k, v in (("odds", asked.claim.odds), ("epsilon", asked.claim.epsilon)) if v
+    } == claim
+
+
+def test_a_decimal_is_one_tenth_and_not_the_nearest_double() -> None:
+    text = MINIMAL.replace("odds: 3", "odds: 1.1")
+
+    assert publish_text(text).questions[0].mechanism.odds == Fraction(11, 10)
+
+
+@pytest.mark.parametrize("spelling", ["0.5", "0.50", "5e-1", ".5"])
+def test_one_epsilon_has_one_spelling_however_it_is_written(spelling: str) -> None:
+    text = MINIMAL.replace("odds: 3", f"epsilon: {spelling}")
+
+    assert publish_text(text).questions[0].claim.epsilon == "0.5"
+
+
+def test_a_bare_yes_is_the_text_yes() -> None:
+    """YAML 1.1 reads a bare Yes, No, on and off as booleans; here they stay what was meant."""
+    text = """
+name: s
+title: Yes
+questions:
+  - {name: q, type: select_one, label: On, choices: [Yes, No, on, off], epsilon: 1}
+"""
+    (asked,) = publish_text(text).questions
+
+    assert [choice.label for choice in asked.choices] == ["Yes", "No", "on", "off"]
+    assert asked.label == "On"
+
+
+@pytest.mark.parametrize("word", ["true", "false", "True", "FALSE"])
+def test_a_boolean_where_a_text_belongs_is_explained(word: str) -> None:
+    with pytest.raises(BadSurvey) as refused:
+        publish_text(MINIMAL.replace("Honesty at work", word))
+
+    (problem,) = refused.value.problems
+    assert problem.path == "$.title"
+    assert f'boolean {word.lower()} (write "{word.lower()}" in quotes' in problem.why
+
+
+def test_json_booleans_are_explained_too() -> None:
+    document = question(type="select_one", choices=[True, False, "maybe"])
+
+    assert [path for path, _ in problems(document)] == [
+        "$.questions[0].choices[0]",
+        "$.questions[0].choices[1]",
+    ]
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    document = question(type="text", epsilon=0, colour="red") | {"titel": "T", "name": "A b"}
+
+    found = dict(problems(document))
+
+    assert "unknown key titel; allowed are name, title" in found["$"]
+    assert "unknown key colour" in found["$.questions[0]"]
+    assert "yes_no or select_one" in found["$.questions[0].type"]
+    assert "free text cannot be randomised" in found["$.questions[0].type"]
+    assert "from 0.01 to 10" in found["$.questions[0].epsilon"]
+    assert "lower-case letters, digits and hyphens" in found["$.name"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "why"),
+    [
+        ({"epsilon": 0}, ".epsilon", "from 0.01 to 10"),
+        ({"epsilon": -1}, ".epsilon", "from 0.01 to 10"),
+        ({"epsilon": 11}, ".epsilon", "from 0.01 to 10"),
+        ({"epsilon": "1"}, ".epsilon", "the text '1'"),
+        ({"epsilon": None, "odds": 1}, ".odds", "outside what surveys can use"),
+        ({"epsilon": None, "odds": 22026.5}, ".odds", "outside what surveys can use"),
+        ({"epsilon": None, "odds": 10**30}, ".odds", "from about 1.0101 to 22026"),
+        ({"epsilon": None, "odds": "3/0"}, ".odds", "fraction such as 13/7"),
+        ({"epsilon": None, "coins": {"truth": 0}}, ".coins.truth", "strictly between 0 and 1"),
+        ({"epsilon": None, "coins": {"truth": 1}}, ".coins.truth", "strictly between 0 and 1"),
+        ({"epsilon": None, "coins": {"truth": "3/2"}}, ".coins.truth", "between 0 and 1"),
+        ({"epsilon": None, "coins": {}}, ".coins", "the key truth is missing"),
+        ({"epsilon": None}, "", "none is given"),
+        ({"odds": 3}, "", "given are epsilon and odds"),
+        ({"name": "1q"}, ".name", "a letter or underscore"),
+        ({"name": None}, "", "the key name is missing"),
+        ({"label": ""}, ".label", "1 to 500 characters"),
+        ({"label": "x" * 501}, ".label", "1 to 500 characters"),
+        ({"label": None}, "", "the key label is missing"),
+        ({"choices": ["a", "b"]}, ".choices", "leave choices out"),
+        ({"type": "select_one"}, "", "select_one needs choices"),
+        ({"type": "select_one", "choices": ["a"]}, ".choices", "2 to 1024 choices"),
+        ({"type": "select_one", "choices": ["a", "a"]}, ".choices[1].name", "the same name"),
+        ({"type": "select_one", "choices": ["a", 3]}, ".choices[1]", "the number 3"),
+        ({"type": "select_one", "choices": ["a", "是"]}, ".choices[1]", "no name can be made"),
+        (
+            {"type": "select_one", "choices": ["a", {"name": "b"}]},
+            ".choices[1]",
+            "the key label is missing",
+        ),
+        (
+            {"type": "select_one", "choices": ["a", {"name": "b", "label": "a"}]},
+            ".choices[1].label",
+            "the same label",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_place_and_the_mend(
+    changes: dict[str, object], path: str, why: str
+) -> None:
+    found = problems(question(**changes))
+
+    assert any(p == f"$.questions[0]{path}" and why in w for p, w in found), found
+
+
+def test_two_questions_of_one_name_are_refused() -> None:
+    document = question()
+    document["questions"] *= 2  # type: ignore[operator]
+
+    assert one(document)[0] == "$.questions[1].name"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "nothing is given"),
+        ("[]", "a list of 0"),
+        ("just a text", "the text 'just a text'"),
+        ("a: [", "line 1"),
+        ("{", "line 1"),
+        ("a: 1\na: 2", "line 2, column 1: the key a is given twice"),
+        ('{"name": "a", "name": "b"}', "given twice"),
+        ("a: &x 1\nb: *x", "anchors and aliases are not allowed"),
+        ("a: !!python/object:os.system 1", "not allowed"),
+        ("1: 2", "a key is a plain word"),
+        ("a: 1e99999999999999999999", "more than 20 characters"),
+        ('{"a": NaN}', "NaN is not a JSON number"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        ("[" * 5000, "nested"),
+    ],
+)
+def test_a_text_that_is_no_survey_is_explained(text: str | bytes, why: str) -> None:
+    with pytest.raises(BadSurvey) as refused:
+        publish_text(text)
+
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize("number", ["1e-99999999", "1e99999999", "0.5e-9999999", "-1e99999999"])
+@pytest.mark.parametrize("key", ["epsilon: X", "odds: X", "coins: {truth: X}"])
+def test_a_huge_exponent_is_refused_before_it_is_computed(key: str, number: str) -> None:
+    with pytest.raises(BadSurvey):
+        publish_text(MINIMAL.replace("odds: 3", key.replace("X", number)))
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.decimals(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(
+        st.sampled_from(["name", "title", "questions", "type", "label", "choices", "coins",
+                         "truth", "odds", "epsilon", "results", "minimum", "x"]), inner),
+    max_leaves=20,
+))  # fmt: skip
+def test_any_document_is_a_survey_or_is_refused_with_a_sentence(document: object) -> None:
+    try:
+        assert isinstance(compile_survey(document), Survey)
+    except BadSurvey as refused:
+        assert refused.problems
+        assert all(problem.path.startswith("$") and problem.why for problem in refused.problems)
+
+
+@given(st.text() | st.binary())
+def test_any_text_is_read_or_refused_with_a_sentence(text: str | bytes) -> None:
+    try:
+        load(text)
+    except BadSurvey as refused:
+        assert str(refused)
+
+
+def test_the_published_schema_is_itself_valid() -> None:
+    import jsonschema
+
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+
+def test_choices_given_as_texts_get_names() -> None:
+    assert slug("Very happy!") == "very_happy"
+    assert slug("18-24") == "_18_24"

@@ -1,0 +1,95 @@
+"""One door for randomness: exact, and it throws away what would bend the odds."""
+
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniably.audit import distribution
+from deniably.coins import LARGEST, Coins
+
+
+def tape(data: bytes) -> tuple[Coins, list[int]]:
+    """Coins that read ``data``, and the list of how many bytes each draw took."""
+    position = 0
+    taken: list[int] = []
+
+    def take(count: int) -> bytes:
+        nonlocal position
+        position += count
+        taken.append(count)
+        assert position <= len(data), "the tape has run out"
+        return data[position - count : position]
+
+    return Coins(take), taken
+
+
+@given(st.integers(1, LARGEST), st.integers(0, LARGEST - 1))
+def test_a_draw_is_the_residue_or_is_rejected(n: int, u: int) -> None:
+    coins, taken = tape(u.to_bytes(7, "big") + bytes(7))
+
+    value = coins.below(n)
+
+    accepted = u < LARGEST // n * n
+    assert value == (u % n if accepted else 0)
+    assert sum(taken) == (7 if accepted else 14)
+
+
+@given(st.integers(1, LARGEST))
+def test_every_residue_has_equally_many_accepted_words(n: int) -> None:
+    limit = LARGEST - LARGEST % n
+
+    assert limit % n == 0
+    assert limit > LARGEST // 2 - 1, "at least half of all words are accepted"
+
+
+def test_the_top_three_bits_are_dropped() -> None:
+    coins, _ = tape(b"\xe0" + bytes(5) + b"\x01")
+
+    assert coins.below(LARGEST) == 1
+
+
+def test_a_bound_of_one_takes_bytes_too() -> None:
+    coins, taken = tape(bytes(7))
+
+    assert coins.below(1) == 0
+    assert taken == [7]
+
+
+@pytest.mark.parametrize("n", [0, -1, LARGEST + 1])
+def test_a_bound_out_of_range_is_refused(n: int) -> None:
+    with pytest.raises(ValueError, match=r"from 1 to 2\*\*53"):
+        Coins().below(n)
+
+
+@pytest.mark.parametrize("weights", [[], [1, -1], [-1]])
+def test_weights_that_are_none_are_refused(weights: list[int]) -> None:
+    with pytest.raises(ValueError, match="weights"):
+        Coins().choose(weights)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any))
+def test_choose_gives_every_index_exactly_its_weight(weights: list[int]) -> None:
+    law = distribution(lambda coins: coins.choose(weights))
+
+    assert law == {i: Fraction(w, sum(weights)) for i, w in enumerate(weights) if w}
+
+
+def test_shipped_coins_come_from_the_operating_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr("secrets.token_bytes", lambda n: asked.append(n) or bytes(n))
+
+    assert Coins().below(1000) == 0
+    assert asked, "the bytes are drawn through secrets"
+
+
+def test_coins_are_uniform_to_the_eye() -> None:
+    """64,000 draws in 16 cells; chi-square with 15 degrees of freedom passes 70 with
+    probability 4e-9."""
+    coins = Coins()
+
+    counts = Counter(coins.below(16) for _ in range(64_000))
+
+    assert sum((counts[i] - 4000) ** 2 / 4000 for i in range(16)) < 70
