@@ -75,7 +75,7 @@ def test_what_is_published_reads_back_as_itself() -> None:
 def test_privacy_becomes_exact_integers(
     privacy: dict[str, object], own: int, other: int, claim: dict[str, str]
 ) -> None:
-    (asked,) = compile_survey(question(epsilon=None, **privacy)).questions
+    (asked,) = compile_survey(question(**({"epsilon": None} | privacy))).questions
 
     assert (asked.mechanism.own, asked.mechanism.other) == (own, other)
     assert msgspec.to_builtins(asked.claim) == claim

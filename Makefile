@@ -1,0 +1,67 @@
+# Everything a fresh machine needs is installed by the targets themselves.
+#
+#   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
+#   make test          every test, in a real browser and on real processes
+#   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
+#   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
+#   make bench         speed and accuracy, measured side by side with the alternatives
+#   make vectors       write shared/vectors anew from the reference
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+JOBS ?= 2
+
+.PHONY: demo test lint serve bench vectors clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.server
+	$(BIN)/deniably demo --port $(PORT) $(if $(EXIT),--exit)
+
+serve: $(VENV)/.server
+	$(BIN)/deniably serve --port $(PORT)
+
+test: $(VENV)/.dev $(VENV)/.chromium client/node_modules/.installed
+	$(BIN)/pytest -n $(JOBS) $(ARGS)
+
+lint: $(VENV)/.dev client/node_modules/.installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	client/node_modules/.bin/pyright
+	cd client && node_modules/.bin/tsc -p .
+
+bench: $(VENV)/.dev $(VENV)/.chromium
+	$(BIN)/python tests/bench/run.py $(ARGS)
+
+vectors: $(VENV)/.dev
+	$(BIN)/python tests/reference.py
+
+clean:
+	rm -rf $(VENV) .venv-peers client/node_modules build dist
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Deniably needs Python 3.11 or later; call make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.server: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[server]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@ $(VENV)/.server
+
+# The browser tests run in the Chromium that respondents use: the system's own, or Debian's.
+$(VENV)/.chromium: | $(BIN)/python
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } \
+	  || { echo "The browser tests need Chromium and could not install it: as root, run 'apt-get install chromium', then make again."; exit 1; }
+	touch $@
+
+client/node_modules/.installed: client/package.json client/package-lock.json
+	@command -v npm >/dev/null || { echo "The tests need Node.js with npm (for axe-core and the type checkers): as root, run 'apt-get install npm', then make again."; exit 1; }
+	cd client && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
