@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
@@ -176,7 +176,7 @@ def _refusal(response: requests.Response) -> Rejected:
         body: Any = response.json()
     except requests.JSONDecodeError:
         body = None
-    problem: dict[str, object] = body if isinstance(body, dict) else {}
+    problem = cast(dict[str, object], body) if isinstance(body, dict) else {}
     kind = SurveyClosed if problem.get("type") == "/problems/closed" else Rejected
     return kind(response.status_code, problem)
 

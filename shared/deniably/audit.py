@@ -77,7 +77,8 @@ def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:
     """
     laws = list(laws)
     worst = Fraction(1)
-    for report in set().union(*laws):
+    reports = {report for law in laws for report in law}
+    for report in reports:
         probabilities = [law.get(report, Fraction(0)) for law in laws]
         if not min(probabilities):
             return INFINITE

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import rfc8785
 
@@ -62,10 +63,10 @@ def _refuse(value: object) -> None:
             if abs(value) > LARGEST_INTEGER:
                 raise ValueError("an integer is larger than 2**53 - 1")
         case list() | tuple():
-            for item in value:
+            for item in cast(Sequence[object], value):
                 _refuse(item)
         case dict():
-            for key, item in value.items():
+            for key, item in cast(dict[object, object], value).items():
                 if not isinstance(key, str):
                     raise ValueError("a key is not a text")
                 _refuse(item)

@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib.resources import files
@@ -107,7 +107,7 @@ def _table(results: dict[str, Any], people: list[Answers]) -> str:
 
 
 @contextmanager
-def _server(folder: Path, port: int) -> Iterator[tuple[str, str]]:
+def _server(folder: Path, port: int) -> Generator[tuple[str, str]]:
     """A running server's address and author token."""
     database = str(folder / "demo.db")
     token = _deniably("token", "--database", database).strip().splitlines()[-1]
