@@ -17,8 +17,8 @@ from deniably.survey import Survey
 LARGEST_BODY = 1 << 20
 """Bytes that a report may have at most."""
 
-_Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-_Id = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -23,8 +23,9 @@ SMALLEST_EPSILON = Fraction(1, 100)
 LARGEST_EPSILON = Fraction(10)
 YES_NO = ("yes", "no")
 
-SURVEY_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
-FIELD_NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$"
+# Not $, which also matches before a final line break.
+SURVEY_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\Z"
+FIELD_NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z"
 
 SurveyName = Annotated[str, msgspec.Meta(pattern=SURVEY_NAME)]
 FieldName = Annotated[str, msgspec.Meta(pattern=FIELD_NAME)]
@@ -102,7 +103,7 @@ class Survey(_Value, frozen=True, dict=True):
     spec: Literal[1]
     name: SurveyName
     title: Label
-    language: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]
+    language: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\Z")]
     results: Results
     questions: Annotated[list[Question], msgspec.Meta(min_length=1, max_length=100)]
     intro: Prose | msgspec.UnsetType = msgspec.UNSET
@@ -147,7 +148,9 @@ def as_survey(value: Any) -> Survey:
     """The published definition in a parsed JSON value. Raises BadSurvey."""
     try:
         survey = msgspec.convert(value, Survey, strict=True)
-        survey.digest  # noqa: B018  # canonical JSON refuses lone surrogates and the like
+        # Also refuses lone surrogates, and whatever reading it would have filled in.
+        if canonical(value) != survey.canonical:
+            raise ValueError("a key of the definition or of a mechanism is missing")
     except msgspec.ValidationError as error:
         why, _, path = str(error).partition(" - at `")
         raise BadSurvey([Problem(path.rstrip("`") or "$", why)]) from None

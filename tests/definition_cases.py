@@ -1,0 +1,278 @@
+"""Published definitions, right and wrong: the cases of shared/vectors/definitions.json."""
+
+from __future__ import annotations
+
+import json
+
+import reference
+from reference_definition import check_definition
+
+NOTES = {
+    "Text": "the JSON text itself is what is wrong or unusual: a parser must not hide it",
+    "Claim": "the mechanism or the claim breaks section 2.2",
+    "Names": "names of surveys, questions and choices",
+    "Prototype": "names that every JavaScript object has already",
+    "Type": "a value of another type than the specification says",
+}
+OWN_E = reference.floor_exp(reference.Fraction(1), 32)
+
+
+def definitions():
+    tests = [_case(*case) for case in (*_valid(), *_invalid(), *_texts())]
+    groups = [
+        {"type": result, "tests": [test for test in tests if test["result"] == result]}
+        for result in ("valid", "invalid")
+    ]
+    return NOTES, groups
+
+
+def _case(comment, flags, result, definition):
+    text = definition if isinstance(definition, str) else json.dumps(definition)
+    case = {"comment": comment, "flags": flags, "text": text}
+    try:
+        case["digest"] = check_definition(reference.parse(text))
+    except reference.Invalid as reason:
+        case["reason"] = str(reason)
+    assert ("digest" in case) == (result == "valid"), (comment, case)
+    return case | {"result": result}
+
+
+# --- building ---
+
+
+def workplace(**changes):
+    """The example of section 4, with changes; None leaves a key out."""
+    definition = {
+        "spec": 1,
+        "name": "workplace",
+        "title": "Honesty at work",
+        "intro": "Optional text for the first page.",
+        "contact": "Optional: who asks, and how to reach them.",
+        "language": "en",
+        "results": {"minimum": 100, "while_open": False},
+        "questions": [stolen()],
+    }
+    return _changed(definition, changes)
+
+
+def stolen(**changes):
+    question = {
+        "name": "stolen",
+        "type": "yes_no",
+        "label": "Have you ever stolen from work?",
+        "hint": "Optional explanation.",
+        "choices": [{"name": "yes", "label": "Yes"}, {"name": "no", "label": "No"}],
+        "claim": {"odds": "3"},
+        "mechanism": mechanism(2, 1, 3, 1),
+    }
+    return _changed(question, changes)
+
+
+def party(k=16, omega=4, **changes):
+    """A select_one question of epsilon 1."""
+    question = {
+        "name": "party",
+        "type": "select_one",
+        "label": "Which party would you vote for?",
+        "choices": [{"name": f"p{i}", "label": f"{i}"} for i in range(k)],
+        "claim": {"epsilon": "1"},
+        "mechanism": mechanism(k, omega, OWN_E, 2**32),
+    }
+    return _changed(question, changes)
+
+
+def mechanism(k, omega, own, other):
+    return {"name": "subset_selection", "k": k, "omega": omega, "own": own, "other": other}
+
+
+def _changed(value, changes):
+    return {key: item for key, item in (value | changes).items() if item is not None}
+
+
+def _asking(*questions, **changes):
+    return workplace(questions=list(questions), **changes)
+
+
+def _renamed(*names):
+    """A select_one question whose choices have these names."""
+    choices = [{"name": name, "label": f"Choice {i}"} for i, name in enumerate(names)]
+    return party(len(names), 1, choices=choices)
+
+
+# --- cases: (comment, flags, result, definition or text) ---
+
+
+def _valid():
+    many = [stolen(name=f"q{i}", label="?", hint=None) for i in range(100)]
+    yield "the example of section 4", [], "valid", workplace()
+    yield (
+        "without what may be absent",
+        [],
+        "valid",
+        _asking(stolen(hint=None), intro=None, contact=None),
+    )
+    yield "several questions", [], "valid", _asking(stolen(), party(), party(1024, 275, name="q3"))
+    yield "the most questions", [], "valid", workplace(questions=many)
+    for name in ("a", "0", "x-1", "a--b", "a" * 64):
+        yield f"the survey name {name[:5]}", ["Names"], "valid", workplace(name=name)
+    for name in ("_", "A", "a.b-c_9", "_" + "0" * 63, "Stolen"):
+        yield f"the question name {name[:7]}", ["Names"], "valid", _asking(stolen(name=name))
+    yield "names differ in case only", ["Names"], "valid", _asking(stolen(), stolen(name="STOLEN"))
+    prototype = ("__proto__", "constructor", "toString", "hasOwnProperty")
+    questions = [_renamed(*prototype) | {"name": name, "label": name} for name in prototype]
+    yield "names of the prototype", ["Prototype"], "valid", _asking(*questions)
+    yield (
+        "not English",
+        [],
+        "valid",
+        workplace(title="\u00dcber \u4f60 \U0001f600 \u2028", language="de"),
+    )
+    yield "an escaped title", [], "valid", workplace(title='"\\/\b\f\n\r\t\u0001\u007f')
+    yield "results at once", [], "valid", workplace(results={"minimum": 1, "while_open": True})
+    largest = {"minimum": 2**53 - 1, "while_open": False}
+    yield "the largest minimum", [], "valid", workplace(results=largest)
+    stricter = stolen(claim={"odds": "4"})
+    yield "weights below the claimed odds", ["Claim"], "valid", _asking(stricter)
+    in_epsilon = stolen(claim={"epsilon": "1.0986123"})
+    yield "exact odds below the claimed epsilon", ["Claim"], "valid", _asking(in_epsilon)
+    full = stolen(claim={"odds": "22026"}, mechanism=mechanism(2, 1, 22026 * 10**11, 10**11))
+    yield "large weights", ["Claim"], "valid", _asking(full)
+    yield "any omega", [], "valid", _asking(party(6, 5))
+
+
+def _invalid():
+    yield from _invalid_shapes()
+    yield from _invalid_names()
+    yield from _invalid_questions()
+
+
+def _invalid_shapes():
+    for key in ("spec", "name", "title", "language", "results", "questions"):
+        yield f"{key} is missing", [], "invalid", workplace(**{key: None})
+    for key in ("name", "type", "label", "choices", "claim", "mechanism"):
+        yield f"a question without {key}", [], "invalid", _asking(stolen(**{key: None}))
+    for key in ("name", "k", "omega", "own", "other"):
+        without = stolen(mechanism=_changed(mechanism(2, 1, 3, 1), {key: None}))
+        yield f"a mechanism without {key}", [], "invalid", _asking(without)
+    for results in ({"minimum": 100}, {"while_open": False}, {}):
+        yield "results lack a key", [], "invalid", workplace(results=results)
+    yield "an unknown key", [], "invalid", workplace(tracking=True)
+    yield "an unknown key in the prototype", ["Prototype"], "invalid", workplace(__proto__={})
+    yield "another unknown one", ["Prototype"], "invalid", workplace(constructor="x")
+    more = {"minimum": 100, "while_open": False, "who": "me"}
+    yield "an unknown key in results", [], "invalid", workplace(results=more)
+    yield "an unknown key in a question", [], "invalid", _asking(stolen(required=True))
+    noted = stolen(mechanism=mechanism(2, 1, 3, 1) | {"seed": 7})
+    yield "an unknown key in a mechanism", [], "invalid", _asking(noted)
+    odd = [{"name": "yes", "label": "Yes", "url": "x"}, {"name": "no", "label": "No"}]
+    yield "an unknown key in a choice", [], "invalid", _asking(stolen(choices=odd))
+    for spec in (2, 0, "1", True, [1]):
+        yield f"spec is {spec!r}", ["Type"], "invalid", workplace(spec=spec)
+    for key in ("name", "title", "intro", "contact", "language"):
+        for value in (1, False, ["x"], {"en": "x"}):
+            yield f"{key} is no text", ["Type"], "invalid", workplace(**{key: value})
+    for value in ([], {}, "x", 1, [stolen(), 1], [[]]):
+        yield "the questions are no questions", ["Type"], "invalid", workplace(questions=value)
+    for value in ([], "x", 1, True):
+        yield "results are no object", ["Type"], "invalid", workplace(results=value)
+    for minimum in (0, -1, "100", True):
+        results = {"minimum": minimum, "while_open": False}
+        yield f"the minimum is {minimum!r}", ["Type"], "invalid", workplace(results=results)
+    for flag in (0, 1, "false"):
+        results = {"minimum": 100, "while_open": flag}
+        yield f"while_open is {flag!r}", ["Type"], "invalid", workplace(results=results)
+    many = [stolen(name=f"q{i}", label="?", hint=None) for i in range(101)]
+    yield "too many questions", [], "invalid", workplace(questions=many)
+    for value in ([], [1], "x", 1, True):
+        yield "no object at all", ["Type"], "invalid", json.dumps(value)
+
+
+def _invalid_names():
+    for name in ("", "-a", "a-", "A", "a_b", "a b", "\u00e4", "a" * 65, "workplace\n", "../x"):
+        yield f"the survey name {name[:9]!r}", ["Names"], "invalid", workplace(name=name)
+    for name in ("", "0a", "-a", ".a", "a b", "a/b", "\u00e4", "a" * 65, "stolen\n", "a\u0000"):
+        yield f"the question name {name[:7]!r}", ["Names"], "invalid", _asking(stolen(name=name))
+    for name in ("", "9", "a b", "yes\n"):
+        yield f"a choice named {name!r}", ["Names"], "invalid", _asking(_renamed("other", name))
+    yield "two questions of one name", ["Names"], "invalid", _asking(stolen(), party(name="stolen"))
+    yield "two choices of one name", ["Names"], "invalid", _asking(_renamed("a", "b", "a"))
+
+
+def _invalid_questions():
+    yes, no = stolen()["choices"]
+    three = [yes, no, {"name": "maybe", "label": "Maybe"}]
+    third = stolen(choices=three, mechanism=mechanism(3, 1, 3, 1))
+    yield "yes_no the other way round", [], "invalid", _asking(stolen(choices=[no, yes]))
+    yield "yes_no with a third choice", [], "invalid", _asking(third)
+    spelt = [{"name": "Yes", "label": "Yes"}, no]
+    yield "yes_no spelt otherwise", [], "invalid", _asking(stolen(choices=spelt))
+    yield (
+        "k is not the number of choices",
+        [],
+        "invalid",
+        _asking(party(16, 4) | {"mechanism": mechanism(15, 4, OWN_E, 2**32)}),
+    )
+    yield (
+        "k is larger than the number of choices",
+        [],
+        "invalid",
+        _asking(stolen(type="select_one", mechanism=mechanism(3, 1, 3, 1))),
+    )
+    for kind in ("select_multiple", "text", "", 1, ["yes_no"]):
+        yield "an unknown type of question", [], "invalid", _asking(stolen(type=kind))
+    yield "one choice", [], "invalid", _asking(party(1, 1))
+    yield "too many choices", [], "invalid", _asking(party(1025, 275))
+    for choices in ({}, "yes", [], [1, 2], [yes, "no"], [yes, {"name": "no"}]):
+        yield "the choices are no choices", ["Type"], "invalid", _asking(stolen(choices=choices))
+    for key in ("label", "hint"):
+        for value in (1, False, [], {"en": "x"}):
+            yield f"{key} is no text", ["Type"], "invalid", _asking(stolen(**{key: value}))
+    shapes = ((2, 0, 3, 1), (2, 2, 3, 1), (2, 1, 1, 1), (2, 1, 1, 3), (2, 1, 3, 0), (2, -1, 3, 1))
+    shapes += ((2, 1, 2**53 - 1, 2), (2, 1, 2**53 - 1, 2**53 - 2), (2, "1", 3, 1), (2, True, 3, 1))
+    shapes += ((2, 1, "3", 1), (2, 1, 3, True), ("2", 1, 3, 1), (2, [1], 3, 1))
+    for shape in shapes:
+        question = stolen(claim={"odds": "22026"}, mechanism=mechanism(*shape))
+        yield f"a mechanism of {shape}", [], "invalid", _asking(question)
+    rounded = party(4, 3, claim={"epsilon": "10"}) | {
+        "mechanism": mechanism(4, 3, (2**53 + 1) // 3, 2**40)
+    }
+    yield "Z passes 2^53", [], "invalid", _asking(rounded)
+    for name in ("k_ary", "SubsetSelection", "", 1):
+        other = stolen(mechanism=mechanism(2, 1, 3, 1) | {"name": name})
+        yield "an unknown mechanism", [], "invalid", _asking(other)
+    for value in ([], "subset_selection", 1):
+        yield "the mechanism is no object", ["Type"], "invalid", _asking(stolen(mechanism=value))
+    claims = ({"odds": "2"}, {"odds": "29/10"}, {"epsilon": "1"}, {"epsilon": "1.0986122"})
+    for claim in claims:
+        yield "the weights break the claim", ["Claim"], "invalid", _asking(stolen(claim=claim))
+    claims = ({}, {"epsilon": "2", "odds": "3"}, {"odds": 3}, {"odds": "6/2"}, {"odds": "3\n"}, "3")
+    claims += ({"epsilon": "1.50"}, {"epsilon": "11"}, {"odds": "30000"}, [], {"delta": "1"})
+    for claim in claims:
+        yield "the claim is none", ["Claim"], "invalid", _asking(stolen(claim=claim))
+    above = party() | {"mechanism": mechanism(16, 4, OWN_E + 1, 2**32)}
+    yield "own is one too large", ["Claim"], "invalid", _asking(above)
+    yield "the second question is broken", ["Claim"], "invalid", _asking(stolen(), above)
+
+
+def _texts():
+    """Texts that no serialiser of parsed values would write."""
+    text = json.dumps(workplace())
+    spaced = json.dumps(workplace(), indent=3, sort_keys=True)
+    yield "other spacing and order", ["Text"], "valid", spaced
+    yield "needless escapes", ["Text"], "valid", text.replace("stolen", r"st\u006flen")
+    pieces = (
+        ("a fraction", '"minimum": 100', '"minimum": 100.0'),
+        ("an exponent", '"minimum": 100', '"minimum": 1e2'),
+        ("a weight with a fraction", '"own": 3', '"own": 3.0'),
+        ("a weight that a double rounds", '"own": 3', '"own": 2.9999999999999999999'),
+        ("a minimum past 2^53", '"minimum": 100', '"minimum": 9007199254740993'),
+        ("a repeated weight", '"own": 3', '"own": 30, "own": 3'),
+        ("a repeated claim", '"claim": {"odds": "3"}', '"claim": {"odds": "3", "odds": "3"}'),
+        ("a repeated key, escaped", '"own": 3', r'"\u006fwn": 30, "own": 3'),
+        ("null", '"while_open": false', '"while_open": null'),
+        ("null where a key may be absent", '"Optional explanation."', "null"),
+        ("a lone surrogate", "Honesty", r"\ud800"),
+    )
+    for comment, old, new in pieces:
+        assert text.count(old) == 1
+        yield comment, ["Text"], "invalid", text.replace(old, new)
