@@ -189,7 +189,7 @@ def _invalid_shapes():
 
 def _invalid_names():
     for name in ("", "-a", "a-", "A", "a_b", "a b", "\u00e4", "a" * 65, "workplace\n", "../x"):
-        yield f"the survey name {name[:9]!r}", ["Names"], "invalid", workplace(name=name)
+        yield f"the survey name {name[:12]!r}", ["Names"], "invalid", workplace(name=name)
     for name in ("", "0a", "-a", ".a", "a b", "a/b", "\u00e4", "a" * 65, "stolen\n", "a\u0000"):
         yield f"the question name {name[:7]!r}", ["Names"], "invalid", _asking(stolen(name=name))
     for name in ("", "9", "a b", "yes\n"):

@@ -1,0 +1,93 @@
+// Canonical JSON (RFC 8785, integers only) and digests (SPEC section 3).
+
+import { Refused } from "./errors.js";
+
+/**
+ * The value of a JSON text. JSON.parse keeps the last of repeated keys and rounds numbers
+ * without a word, so both are looked for in the text's tokens.
+ * @param {string} text
+ * @returns {unknown}
+ */
+export function parse(text) {
+  /** @type {unknown} */
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Refused("this is not JSON");
+  }
+  /** @type {Set<string>[]} the keys of the objects around the token */
+  const objects = [];
+  for (const [token, string, colon] of text.matchAll(TOKENS)) {
+    if (token === "{") objects.push(new Set());
+    else if (token === "}") objects.pop();
+    else if (string === undefined) {
+      if (/[.eE]/.test(token)) throw new Refused("a number has a fraction or an exponent");
+    } else if (colon !== undefined) {
+      const keys = objects.at(-1);
+      const key = JSON.parse(string);
+      if (keys?.has(key)) throw new Refused("a key is given twice in one object");
+      keys?.add(key);
+    }
+  }
+  return value;
+}
+
+// Strings (with the colon that makes them keys), numbers and the braces of objects.
+const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|-?\d[\d.eE+-]*|[{}]/g;
+
+/**
+ * The canonical JSON of a value. Throws Refused for fractions, null, integers past 2^53 - 1
+ * and lone surrogates.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function canonicalise(value) {
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "number") {
+    if (!Number.isSafeInteger(value)) throw new Refused("a number is no integer up to 2^53 - 1");
+    return String(value);
+  }
+  if (typeof value === "string") {
+    // With the flag u, a pair of surrogates is one character that does not match.
+    if (/\p{Surrogate}/u.test(value)) throw new Refused("a text holds half a character");
+    return JSON.stringify(value);
+  }
+  if (Array.isArray(value)) return `[${value.map(canonicalise).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    // Sorting without a comparison is by UTF-16 code units, as RFC 8785 has it.
+    const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    const members = entries.map(([key, item]) => `${canonicalise(key)}:${canonicalise(item)}`);
+    return `{${members.join(",")}}`;
+  }
+  throw new Refused("only objects, lists, texts, booleans and integers are allowed");
+}
+
+/**
+ * SHA-256 of the canonical JSON of a value, 64 lower-case hexadecimal digits.
+ * @param {unknown} value
+ */
+export async function digest(value) {
+  return sha256(canonicalise(value));
+}
+
+/**
+ * SHA-256 of a text's UTF-8, 64 lower-case hexadecimal digits.
+ * @param {string} text
+ */
+export async function sha256(text) {
+  const subtle = globalThis.crypto?.subtle;
+  if (subtle === undefined) {
+    throw new Refused(
+      "This page came over an insecure connection, so this browser cannot check the survey. " +
+        "Please open its https address.",
+    );
+  }
+  const hash = await subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return hexadecimal(new Uint8Array(hash));
+}
+
+/** @param {Uint8Array} bytes */
+export function hexadecimal(bytes) {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

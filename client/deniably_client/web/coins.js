@@ -1,0 +1,96 @@
+// The one door through which randomness enters: exact uniform integers (SPEC section 1).
+
+import { Refused } from "./errors.js";
+
+/** The largest bound of a draw. A double holds every integer up to here exactly. */
+export const LARGEST = 2 ** 53;
+
+const DRAW = 7;
+const POOL = 64 * DRAW; // getRandomValues gives at most 65536 bytes at once
+
+/**
+ * The next `count` random bytes.
+ * @typedef {(count: number) => Uint8Array} Source
+ */
+
+/**
+ * Uniform integers by rejection from bytes of the operating system's generator. Make a new
+ * object for each report: the bytes that are left over die with it.
+ */
+export class Coins {
+  #source;
+
+  /** @param {Source} [source] leave it out everywhere but in tests */
+  constructor(source = systemBytes()) {
+    this.#source = source;
+  }
+
+  /**
+   * An integer in 0 .. n-1, each with probability exactly 1/n, for 1 <= n <= 2^53.
+   * @param {number} n
+   * @returns {number}
+   */
+  below(n) {
+    if (!Number.isInteger(n) || n < 1 || n > LARGEST) {
+      throw new RangeError("a draw needs a bound from 1 to 2^53");
+    }
+    // Below this limit every residue modulo n occurs equally often; the rest is thrown away.
+    const limit = LARGEST - (LARGEST % n);
+    for (;;) {
+      const u = integer(this.#source(DRAW));
+      if (u < limit) return u % n;
+    }
+  }
+
+  /**
+   * An index of `weights`, each with probability weight / sum of the weights.
+   * @param {readonly number[]} weights
+   * @returns {number}
+   */
+  choose(weights) {
+    let total = 0;
+    for (const weight of weights) {
+      // Compared before it is added: the sum itself could be rounded to an allowed one.
+      if (!Number.isInteger(weight) || weight < 0 || weight > LARGEST - total) {
+        throw new RangeError("weights are non-negative integers with a sum from 1 to 2^53");
+      }
+      total += weight;
+    }
+    const u = this.below(total);
+    let sum = 0;
+    return weights.findIndex((weight) => u < (sum += weight));
+  }
+}
+
+/**
+ * Bytes of the operating system's generator, fetched in blocks.
+ * @returns {Source}
+ */
+export function systemBytes() {
+  if (typeof globalThis.crypto?.getRandomValues !== "function") {
+    throw new Refused(
+      "This browser has no secure random numbers, so it cannot protect your answers. " +
+        "Please use a current browser.",
+    );
+  }
+  let pool = new Uint8Array(0);
+  let start = 0;
+  return (count) => {
+    if (start + count > pool.length) {
+      pool = crypto.getRandomValues(new Uint8Array(Math.max(POOL, count)));
+      start = 0;
+    }
+    start += count;
+    return pool.subarray(start - count, start);
+  };
+}
+
+/**
+ * The big-endian integer of 7 bytes without its top 3 bits.
+ * @param {Uint8Array} bytes
+ */
+function integer(bytes) {
+  // A missing byte would make every comparison false, and the draw would never end.
+  if (bytes.length !== DRAW) throw new RangeError("the source gave too few random bytes");
+  return bytes.reduce((u, byte, place) => (place === 0 ? byte & 0x1f : u * 256 + byte), 0);
+}

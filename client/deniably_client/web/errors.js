@@ -1,0 +1,23 @@
+// What this device says instead of going on. No message ever holds an answer.
+
+class DeniablyError extends Error {
+  /** @param {string} sentence */
+  constructor(sentence) {
+    super(sentence);
+    this.name = new.target.name;
+  }
+}
+
+/** The device will not answer this survey, or cannot: the sentence says why. */
+export class Refused extends DeniablyError {}
+
+/** An answer is missing or is none of the question's choices. */
+export class BadAnswer extends DeniablyError {}
+
+/**
+ * Refuses unless the condition holds at this place of a definition.
+ * @type {(condition: boolean, path: string, sentence: string) => void}
+ */
+export function must(condition, path, sentence) {
+  if (!condition) throw new Refused(`${path}: ${sentence}`);
+}

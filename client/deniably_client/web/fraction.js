@@ -1,0 +1,15 @@
+// Exact fractions as they are written in claims and vectors: "3" or "13/7", in lowest terms.
+
+/** @type {(numerator: bigint, denominator: bigint) => string} */
+export function fraction(numerator, denominator) {
+  let [divisor, rest] = [numerator, denominator];
+  while (rest) [divisor, rest] = [rest, divisor % rest];
+  const [n, d] = [numerator / divisor, denominator / divisor];
+  return d === 1n ? `${n}` : `${n}/${d}`;
+}
+
+/** @type {(text: string) => [bigint, bigint]} */
+export function parts(text) {
+  const [numerator, denominator = "1"] = text.split("/");
+  return [BigInt(numerator ?? ""), BigInt(denominator)];
+}

@@ -1,0 +1,68 @@
+// How one answer is randomised: subset selection (SPEC section 2.1).
+
+import { LARGEST } from "./coins.js";
+import { BadAnswer, must } from "./errors.js";
+import { fraction } from "./fraction.js";
+
+/** @import { Coins } from "./coins.js" */
+
+/**
+ * Report `omega` of `k` choices; sets with the answer weigh `own`, others `other`.
+ * Source: Ye and Barg 2018 (IEEE Trans. Inf. Theory 64:5662), scheme of section III.
+ * @typedef {{k: number, omega: number, own: number, other: number}} Mechanism
+ */
+
+/**
+ * Throws Refused where the parameters make no mechanism.
+ * @param {Mechanism} mechanism
+ * @param {string} [path]
+ */
+export function checkMechanism({ k, omega, own, other }, path = "mechanism") {
+  must([k, omega, own, other].every(Number.isSafeInteger), path, "the parameters are integers");
+  must(k >= 2 && k <= 1024, path, "k is the number of choices, from 2 to 1024");
+  must(omega >= 1 && omega < k, path, "omega is the size of a report, from 1 to k - 1");
+  must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
+  // In doubles a sum that is just too large could be rounded to an allowed one.
+  const total = BigInt(omega) * BigInt(own) + BigInt(k - omega) * BigInt(other);
+  must(total <= LARGEST, path, "omega*own + (k-omega)*other is at most 2^53");
+}
+
+/**
+ * The report for `answer` (the index of a choice): distinct choices in ascending order.
+ *
+ * The same draws with the same bounds are made whether the answer is kept or not, so their
+ * number and their bytes say nothing about it. Throws BadAnswer before any draw.
+ * @param {Mechanism} mechanism
+ * @param {number} answer
+ * @param {Coins} coins
+ * @returns {number[]}
+ */
+export function randomise(mechanism, answer, coins) {
+  checkMechanism(mechanism);
+  const { k, omega, own, other } = mechanism;
+  if (!Number.isInteger(answer) || answer < 0 || answer >= k) {
+    throw new BadAnswer(`an answer is the index of a choice, from 0 to ${k - 1}`);
+  }
+  const kept = coins.choose([omega * own, (k - omega) * other]) === 0;
+  const draws = Array.from({ length: omega }, (_, i) => coins.below(k - omega + i));
+  // Floyd's algorithm (Bentley and Floyd 1987): the draws pick omega of the k - 1 other
+  // choices, and without the first draw omega - 1 of them.
+  /** @type {Set<number>} */
+  const chosen = new Set();
+  for (let i = kept ? 1 : 0; i < omega; i++) {
+    const t = /** @type {number} */ (draws[i]);
+    chosen.add(chosen.has(t) ? k - omega + i - 1 : t);
+  }
+  const report = [...chosen].map((i) => (i >= answer ? i + 1 : i));
+  if (kept) report.push(answer);
+  return report.sort((a, b) => a - b);
+}
+
+/** @type {(report: readonly number[], choice: number) => boolean} */
+export const supports = (report, choice) => report.includes(choice);
+
+/**
+ * The most that one report can shift the odds between two answers: own/other, exactly.
+ * @type {(mechanism: Mechanism) => string}
+ */
+export const odds = ({ own, other }) => fraction(BigInt(own), BigInt(other));

@@ -1,0 +1,143 @@
+"""What many tests share: a real Chromium, and the modules that respondents load, served."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+WEB = ROOT / "client/deniably_client/web"
+VECTORS = ROOT / "shared/vectors"
+
+# The browser talks to the test's own server and to nobody else.
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+Edits = dict[str, tuple[str, str]]
+"""Module -> (text, its replacement): a fault planted in what is served."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The Chromium of the system, or the one that DENIABLY_CHROMIUM names."""
+    path = os.environ.get("DENIABLY_CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        pytest.fail(
+            "The browser tests need Chromium. As root: apt-get install chromium. "
+            "Or name one: DENIABLY_CHROMIUM=/path/to/chromium.",
+            pytrace=False,
+        )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page of a fresh profile. An error that no script caught fails the test."""
+    context = chromium.new_context()
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture(scope="session")
+def serve_web() -> Callable[[Edits], Any]:
+    """A context manager that serves the web modules, perhaps with a planted fault."""
+    return _served
+
+
+@pytest.fixture(scope="session")
+def web_url() -> Iterator[str]:
+    """The address of the modules as they are shipped; the root is an empty page."""
+    with _served({}) as url:
+        yield url
+
+
+@pytest.fixture
+def failing_vectors(page: Page) -> Callable[[str, str], list[str]]:
+    """(address, vector file) -> what fails in the modules there, each with its case's id.
+
+    Asserts that as many cases ran as the file says it has.
+    """
+
+    def run(url: str, name: str) -> list[str]:
+        file = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
+        page.goto(url)
+        ran, failures = page.evaluate(
+            "async (file) => (await import('/test/vectors/consume.js')).consume(file)", file
+        )
+        assert ran == file["numberOfTests"] > 0
+        return list(failures)
+
+    return run
+
+
+class _Web(SimpleHTTPRequestHandler):
+    extensions_map = {".js": "text/javascript", ".css": "text/css", "": "application/octet-stream"}  # noqa: RUF012
+
+    def __init__(self, *arguments: Any, edits: Edits, **options: Any) -> None:
+        self.edits = edits
+        super().__init__(*arguments, directory=str(WEB), **options)
+
+    def do_GET(self) -> None:
+        name = self.path.lstrip("/")
+        if name == "":
+            return self._send(b"<!doctype html><title>empty</title>", "text/html; charset=utf-8")
+        if name == "favicon.ico":
+            return self._send(b"", "image/x-icon")
+        if name.startswith("test/"):  # a test's own module
+            return self._send((TESTS / name[5:]).read_bytes(), "text/javascript")
+        if name in self.edits:
+            text = (WEB / name).read_text(encoding="utf-8")
+            return self._send(text.replace(*self.edits[name]).encode(), "text/javascript")
+        return super().do_GET()
+
+    def _send(self, body: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002
+        pass
+
+
+@contextmanager
+def _served(edits: Edits) -> Iterator[str]:
+    for name, (old, _) in edits.items():
+        text = (WEB / name).read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{old!r} is not exactly once in {name}"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Web, edits=edits))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,59 @@
+"""The vectors are what the reference says today, and the reference is nobody's copy."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+VECTORS = TESTS.parent / "shared/vectors"
+REFERENCE = ("reference.py", "reference_definition.py", "vector_cases.py", "definition_cases.py")
+
+
+def test_regenerating_the_vectors_changes_nothing() -> None:
+    command = [sys.executable, str(TESTS / "reference.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_vector_file_is_generated() -> None:
+    import vector_cases
+
+    assert sorted(vector_cases.files()) == sorted(path.name for path in VECTORS.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_the_reference_shares_no_code_with_what_it_judges(name: str) -> None:
+    imported = {
+        module.partition(".")[0]
+        for node in ast.walk(ast.parse((TESTS / name).read_text(encoding="utf-8")))
+        for module in _modules(node)
+    }
+    assert not {module for module in imported if module.startswith("deniably")}
+
+
+@pytest.mark.parametrize("path", sorted(VECTORS.glob("*.json")), ids=lambda path: path.stem)
+def test_a_vector_file_has_the_promised_envelope(path: Path) -> None:
+    file = json.loads(path.read_text(encoding="utf-8"))
+    tests = [test for group in file["groups"] for test in group["tests"]]
+    assert (file["spec"], file["name"]) == (1, path.stem)
+    assert [test["id"] for test in tests] == list(range(1, file["numberOfTests"] + 1))
+    assert {test["result"] for test in tests} <= {"valid", "invalid"}
+    assert {flag for test in tests for flag in test["flags"]} <= set(file["notes"])
+    assert path.stem in ("channels", "omega") or {test["result"] for test in tests} == {
+        "valid",
+        "invalid",
+    }
+
+
+def _modules(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return []
