@@ -1,0 +1,32 @@
+"""The application: settings, store, one blueprint a concern, refusals, headers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flask import Flask
+
+from deniably_server import reports, results, surveys
+from deniably_server.body import READ_AT_MOST
+from deniably_server.current import attach
+from deniably_server.headers import Headers
+from deniably_server.pages import pages
+from deniably_server.problems import handle_problems
+from deniably_server.settings import configuration
+from deniably_server.store import Store
+
+
+def create_app(config: Mapping[str, object] | None = None) -> Flask:
+    """The WSGI application. ``config`` comes before the environment, which comes before the
+    defaults (``settings.SETTINGS``); its further keys are Flask's."""
+    app = Flask("deniably_server")
+    app.config.from_mapping(configuration(config), MAX_CONTENT_LENGTH=READ_AT_MOST)
+    app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
+    attach(app, Store(str(app.config["DATABASE"])))
+    app.register_blueprint(surveys.surveys)
+    app.register_blueprint(reports.reports)
+    app.register_blueprint(results.blueprint)
+    app.register_blueprint(pages)
+    handle_problems(app)
+    app.wsgi_app = Headers(app.wsgi_app)  # type: ignore[method-assign]
+    return app

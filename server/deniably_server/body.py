@@ -1,0 +1,31 @@
+"""The body of a request: of an allowed kind and of a bounded size."""
+
+from __future__ import annotations
+
+from flask import request
+from werkzeug.exceptions import RequestEntityTooLarge
+
+from deniably.report import LARGEST_BODY
+from deniably_server.errors import Malformed, UnsupportedMediaType
+
+JSON = "application/json"
+YAML = ("application/yaml", "text/yaml")
+
+READ_AT_MOST = LARGEST_BODY + 1
+"""What Flask reads of a body: the byte too much is how a body of unknown length shows its size."""
+
+
+def read_body(*kinds: str) -> bytes:
+    """The bytes of the body.
+
+    Raises UnsupportedMediaType unless its type is one of ``kinds``, RequestEntityTooLarge, and
+    Malformed where the connection broke off before the end.
+    """
+    if request.environ.get("CONTENT_TYPE") not in kinds and request.mimetype not in kinds:
+        raise UnsupportedMediaType(f"send the body as {' or '.join(kinds)}, in Content-Type")
+    body = request.get_data(cache=False)
+    if len(body) > LARGEST_BODY:
+        raise RequestEntityTooLarge
+    if (announced := request.environ.get("CONTENT_LENGTH")) and announced != str(len(body)):
+        raise Malformed("the body is shorter than its Content-Length says")
+    return body

@@ -1,0 +1,203 @@
+"""The command line of whoever writes or runs a survey.
+
+Flask, granian and numpy are imported inside the commands, so that ``deniably --help`` is quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+import click
+
+from deniably_server.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from deniably.survey import Survey
+    from deniably_server.store import Store
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_server = click.option(
+    "--server", default="http://127.0.0.1:8000", show_default=True, help="Address of the server."
+)
+_token = click.option(
+    "--token",
+    envvar="DENIABLY_TOKEN",
+    required=True,
+    help="The author's token; better given as DENIABLY_TOKEN, which other users cannot see.",
+)
+
+
+def _settings(*names: str) -> Callable[[_Command], _Command]:
+    """An option for each setting, from the one table of settings."""
+
+    def decorate(command: _Command) -> _Command:
+        for setting in reversed(SETTINGS):
+            if setting.name in names or not names:
+                command = click.option(
+                    f"--{setting.name}",
+                    envvar=setting.variable,
+                    type=type(setting.default),
+                    default=setting.default,
+                    show_default=True,
+                    help=f"{setting.help} [{setting.variable}]",
+                )(command)
+        return command
+
+    return decorate
+
+
+@click.command()
+@_file
+def check(file: Path) -> None:
+    """Check a survey and show what its questions protect."""
+    from deniably.survey import epsilon_text
+    from deniably_server.odds import odds_text
+
+    survey = _compile(file)
+    click.echo(f"{survey.name}: {survey.title}")
+    click.echo(f"digest {survey.digest}\n")
+    rows = [("question", "k", "omega", "odds", "epsilon")]
+    for question in survey.questions:
+        mechanism = question.mechanism
+        rows.append(
+            (
+                question.name,
+                str(mechanism.k),
+                str(mechanism.omega),
+                odds_text(mechanism.odds),
+                epsilon_text(mechanism.odds),
+            )
+        )
+    total = survey.total_odds
+    rows.append(("all together", "", "", odds_text(total), epsilon_text(total)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *numbers in rows:
+        cells = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
+        click.echo("  ".join([name.ljust(widths[0]), *cells]))
+
+
+@click.command()
+@_file
+@_server
+@_token
+def publish(file: Path, server: str, token: str) -> None:
+    """Publish a survey on a server, for good."""
+    survey = _compile(file)
+    kind = "application/json" if file.suffix == ".json" else "application/yaml"
+    published = _call("POST", f"{_base(server)}/api/surveys", token, file.read_bytes(), kind)
+    if published.get("digest") != survey.digest:
+        raise click.ClickException(
+            "the server published another definition than this program makes of the file; they"
+            f" are of different versions (here {survey.digest}, there {published.get('digest')})"
+        )
+    click.echo(f"{survey.name} is published, digest {survey.digest}")
+    for title, link in published["links"].items():
+        click.echo(f"{title:<10}  {_base(server)}{link}")
+
+
+@click.command()
+@click.argument("name")
+@_server
+@_token
+def close(name: str, server: str, token: str) -> None:
+    """Close a survey: it takes no more reports, for good."""
+    body = b'{"state":"closed"}'
+    address = f"{_base(server)}/api/surveys/{quote(name, safe='')}"
+    _call("PATCH", address, token, body, "application/json")
+    click.echo(f"{name} is closed")
+
+
+@click.command()
+@_settings()
+def serve(**options: str | int) -> None:
+    """Run a server. Its first start prints the author's token, once."""
+    from deniably_server.auth import first_token
+    from deniably_server.serving import AddressTaken, claim
+    from deniably_server.serving import serve as run
+
+    try:
+        held = claim(str(options["host"]), int(options["port"]))
+    except AddressTaken as error:
+        raise click.ClickException(str(error)) from None
+    with held:
+        store = _open(str(options["database"]))
+        token = first_token(store)
+        store.close()
+        host, port = held.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"Deniably listens on http://{shown}:{port}")
+        if token:
+            click.echo(f"The author's token, shown only now: {token}")
+        run({name.upper(): value for name, value in options.items()}, (host, port))
+
+
+@click.command()
+@_settings("database")
+def token(database: str) -> None:
+    """Make a new author's token; the old one is worth nothing from then on."""
+    from deniably_server.auth import new_token
+
+    store = _open(database)
+    made = new_token(store)
+    store.close()
+    click.echo(f"The author's token, shown only now: {made}")
+
+
+def _open(path: str) -> Store:
+    """The store, or a sentence on why the file cannot be one."""
+    import sqlite3
+
+    from deniably_server.store import Store
+
+    try:
+        return Store(path)
+    except (OSError, sqlite3.Error) as error:
+        raise click.ClickException(f"cannot use {path} as the database: {error}") from None
+
+
+def _compile(file: Path) -> Survey:
+    """The definition in an author's file, or every problem of it."""
+    from deniably.authoring import publish_text
+    from deniably.errors import BadSurvey
+
+    try:
+        return publish_text(file.read_bytes())
+    except BadSurvey as error:
+        found = "\n".join(f"  {problem}" for problem in error.problems)
+        raise click.ClickException(f"{file} is no valid survey:\n{found}") from None
+
+
+def _base(server: str) -> str:
+    return server.rstrip("/")
+
+
+def _call(method: str, address: str, token: str, body: bytes, kind: str) -> dict[str, Any]:
+    """What the server answers, or the sentence in its problem."""
+    import requests
+
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
+    try:
+        response = requests.request(
+            method, address, data=body, headers=headers, timeout=30, allow_redirects=False
+        )
+        answer = response.json()
+    except requests.exceptions.JSONDecodeError:
+        raise click.ClickException(f"no Deniably server answers at {address}") from None
+    except requests.RequestException as error:
+        why = type(error).__name__
+        raise click.ClickException(f"cannot reach {address} ({why})") from None
+    if not isinstance(answer, dict):
+        raise click.ClickException(f"no Deniably server answers at {address}")
+    if not response.ok:
+        raise click.ClickException(_refusal(answer))
+    return answer
+
+
+def _refusal(problem: dict[str, Any]) -> str:
+    lines = [str(problem.get("detail") or problem.get("title") or "the server refused")]
+    lines += [f"  {error['path']}: {error['why']}" for error in problem.get("errors", ())]
+    return "\n".join(lines)

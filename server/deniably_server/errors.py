@@ -1,0 +1,62 @@
+"""Everything that the server refuses, beside what ``deniably.errors`` holds.
+
+DeniablyError
+  Refusal                 a request is refused; ``why`` is a sentence
+    Malformed             the body cannot be read at all
+    Unauthorised          the author's token is missing or wrong
+    Hidden                the results are not shown yet
+    NotFound              no such survey or page
+    Conflict              the id or the name is taken by something else
+    Closed                the survey takes no more reports
+    UnsupportedMediaType  the body is of a kind that is not read here
+    WrongDigest           the report answers another version or another survey
+  NotStored               a fault of the server: the transaction failed, nothing was stored
+"""
+
+from __future__ import annotations
+
+from deniably.errors import DeniablyError
+
+
+class Refusal(DeniablyError):
+    """A request is refused. Attributes: ``why``, a sentence: what was wrong, what is allowed."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(why)
+
+
+class Malformed(Refusal):
+    """The body cannot be read at all."""
+
+
+class Unauthorised(Refusal):
+    """The author's token is missing or wrong."""
+
+
+class Hidden(Refusal):
+    """The results are not shown yet; ``why`` says why, and when they will be."""
+
+
+class NotFound(Refusal):
+    """There is no such survey or page."""
+
+
+class Conflict(Refusal):
+    """The report's id or the survey's name is taken by something else."""
+
+
+class Closed(Refusal):
+    """The survey takes no more reports, for good."""
+
+
+class UnsupportedMediaType(Refusal):
+    """The body is of a kind that is not read here."""
+
+
+class WrongDigest(Refusal):
+    """The report answers another version of the survey, or another survey."""
+
+
+class NotStored(DeniablyError):
+    """The transaction failed and nothing was stored; the same bytes may be sent again."""

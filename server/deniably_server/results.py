@@ -1,0 +1,54 @@
+"""Publishing results: only when the definition says so, and never a hint of them before."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from deniably_server.answer import json_answer
+from deniably_server.current import current_store
+from deniably_server.errors import Hidden, NotFound
+from deniably_server.result import SurveyResult
+from deniably_server.result import result as results
+from deniably_server.spreadsheet import spreadsheet
+
+__all__ = ["Hidden", "NotFound", "current_results", "results"]
+
+blueprint = Blueprint("results", __name__)
+
+
+@blueprint.get("/api/surveys/<name>/results")
+def as_json(name: str) -> Response:
+    """The estimates, with their intervals and sentences."""
+    return json_answer(current_results(name))
+
+
+@blueprint.get("/api/surveys/<name>/results.csv")
+def as_csv(name: str) -> Response:
+    """The estimates for a spreadsheet, one row a choice."""
+    response = Response(spreadsheet(current_results(name)), mimetype="text/csv")
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
+    return response
+
+
+def current_results(name: str) -> SurveyResult:
+    """The results of a survey as of now.
+
+    Raises NotFound, or Hidden while the survey's own rules hide them. Neither the sentence nor
+    anything else says how many reports there are until they may be seen.
+    """
+    store = current_store()
+    survey = store.survey(name)
+    state = store.state(name)  # before the tally: a closed survey's tally is final
+    rules = survey.results
+    if state == "open" and not rules.while_open:
+        raise Hidden(
+            "the results are shown once the survey is closed, and from"
+            f" {rules.minimum:,} reports on"
+        )
+    tallies = store.tally(name)
+    if tallies[survey.questions[0].name].n < rules.minimum:
+        raise Hidden(
+            f"the results are shown from {rules.minimum:,} reports on"
+            + (", and the survey was closed with fewer" if state == "closed" else "")
+        )
+    return results(survey, state, tallies)

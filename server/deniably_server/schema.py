@@ -1,0 +1,85 @@
+"""The tables, as migrations. No table has a column for a time, an address or an order.
+
+Rows are stored under their keys (WITHOUT ROWID); the key of a report is its random id, so that
+the table says nothing about who came first.
+"""
+
+from __future__ import annotations
+
+from sqlite_utils import Database, Migrations
+
+migrations = Migrations("deniably")
+
+
+@migrations()
+def surveys_reports_tallies(database: Database) -> None:
+    """The first tables."""
+    database.executescript(
+        """
+        CREATE TABLE surveys (
+            name TEXT PRIMARY KEY,
+            digest TEXT NOT NULL UNIQUE,
+            definition TEXT NOT NULL,
+            state TEXT NOT NULL CHECK (state IN ('open', 'closed'))
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE reports (
+            id BLOB PRIMARY KEY CHECK (length(id) = 16),
+            survey TEXT NOT NULL REFERENCES surveys (name),
+            report TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE totals (
+            survey TEXT PRIMARY KEY REFERENCES surveys (name),
+            reports INTEGER NOT NULL CHECK (reports >= 0)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE tallies (
+            survey TEXT NOT NULL REFERENCES surveys (name),
+            question TEXT NOT NULL,
+            choice INTEGER NOT NULL,
+            count INTEGER NOT NULL CHECK (count >= 0),
+            PRIMARY KEY (survey, question, choice)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE settings (
+            key TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TRIGGER a_definition_never_changes
+        BEFORE UPDATE OF name, digest, definition ON surveys
+        BEGIN SELECT RAISE(ABORT, 'a published definition never changes'); END;
+
+        CREATE TRIGGER a_definition_is_never_replaced
+        BEFORE INSERT ON surveys
+        WHEN EXISTS (SELECT 1 FROM surveys WHERE name = NEW.name OR digest = NEW.digest)
+        BEGIN SELECT RAISE(ABORT, 'a published definition never changes'); END;
+
+        CREATE TRIGGER a_definition_is_never_deleted
+        BEFORE DELETE ON surveys
+        BEGIN SELECT RAISE(ABORT, 'a published definition never changes'); END;
+
+        CREATE TRIGGER a_closed_survey_stays_closed
+        BEFORE UPDATE OF state ON surveys
+        WHEN OLD.state = 'closed' AND NEW.state <> 'closed'
+        BEGIN SELECT RAISE(ABORT, 'a closed survey is not opened again'); END;
+
+        CREATE TRIGGER a_report_never_changes
+        BEFORE UPDATE ON reports
+        BEGIN SELECT RAISE(ABORT, 'a stored report never changes'); END;
+        """
+    )
+
+
+def migrate(database: Database) -> None:
+    """Bring the file to this schema; safe where several processes start at once."""
+    if not migrations.pending(database):
+        return
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        migrations.apply(database)
+    except BaseException:
+        database.rollback()
+        raise
+    database.commit()

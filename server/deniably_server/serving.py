@@ -1,0 +1,75 @@
+"""Running the server: granian around the application, without a word about who asks."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Mapping
+from functools import partial
+from typing import cast
+
+from flask import Flask
+from granian import Granian
+from granian.constants import HTTPModes, Interfaces
+
+from deniably_server.app import create_app
+from deniably_server.store import Store
+
+
+class AddressTaken(Exception):
+    """The address cannot be listened on."""
+
+
+def claim(host: str, port: int) -> socket.socket:
+    """A socket that holds the address until granian listens there, and tells the real port.
+
+    granian shares its port between its own processes, and so would a second server with another
+    file: half of the reports would go to each. Binding first, unshared, finds that out.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+            free = probe.getsockname()
+        held = socket.socket(family, kind, protocol)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind(free)
+    except OSError as error:
+        raise AddressTaken(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+    return held
+
+
+def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
+    """Serve until a signal says stop; what was accepted is finished and stored."""
+    host, port = address
+    server = Granian(
+        target="deniably_server",
+        address=host,
+        port=port,
+        interface=Interfaces.WSGI,
+        http=HTTPModes.http1,
+        websockets=False,
+        workers=cast(int, config["WORKERS"]),
+        blocking_threads=cast(int, config["THREADS"]),
+        log_enabled=False,  # its log has room for addresses; ours has not
+        log_access=False,
+    )
+    try:
+        server.serve(target_loader=partial(_application, dict(config)), wrap_loader=False)
+    finally:
+        # The last connection to leave folds SQLite's log into the file.
+        Store(str(config["DATABASE"])).close()
+
+
+def _application(config: Mapping[str, object]) -> Flask:
+    """The application of one server process, made in that process."""
+    handler = logging.StreamHandler()  # to stderr
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    log = logging.getLogger("deniably")
+    log.addHandler(handler)
+    log.propagate = False
+    return create_app(config)

@@ -1,0 +1,50 @@
+"""The settings of a server: one tuple from which options, environment and configuration come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PREFIX = "DENIABLY_"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: ``--name`` of ``serve``, the variable ``DENIABLY_NAME``, the key ``NAME``."""
+
+    name: str
+    default: str | int
+    help: str
+
+    @property
+    def key(self) -> str:
+        """The key in a Flask configuration."""
+        return self.name.upper()
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return PREFIX + self.key
+
+
+SETTINGS = (
+    Setting("database", "deniably.db", "File that holds the surveys and the perturbed reports."),
+    Setting("host", "127.0.0.1", "Address to listen on."),
+    Setting("port", 8000, "Port to listen on; 0 picks a free one."),
+    Setting("workers", 1, "Server processes; they share the file."),
+    Setting("threads", 32, "Requests that one process handles at the same time."),
+)
+
+
+def configuration(given: Mapping[str, object] | None = None) -> dict[str, object]:
+    """Every setting by its key: as ``given``, else from the environment, else its default.
+
+    Keys of ``given`` that are no setting (Flask's own, such as TESTING) are passed through.
+    Raises ValueError for a variable that should be a number and is none.
+    """
+    found = dict(given or {})
+    for setting in SETTINGS:
+        text = os.environ.get(setting.variable, setting.default)
+        found.setdefault(setting.key, type(setting.default)(text))
+    return found

@@ -1,0 +1,223 @@
+"""The store: surveys, perturbed reports and their tallies in one SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Literal, cast
+
+import msgspec
+import numpy as np
+from sqlite_utils import Database
+
+from deniably.report import Report
+from deniably.survey import Survey, read_survey
+from deniably.tally import Tally
+from deniably_server.connection import connect
+from deniably_server.errors import Conflict, NotFound
+from deniably_server.schema import migrate
+from deniably_server.writer import Entry, Outcome, Writer
+
+State = Literal["open", "closed"]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Store:
+    """One database file. Threads may share a store; processes share the file, each by its own.
+
+    Nothing stays open and no thread runs before it is needed, so a store may be made before a
+    fork and used after it (but not before and after).
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._lock = Lock()
+        self._surveys: dict[str, Survey] = {}
+        self._reader: Database | None = None
+        self._writer: Writer | None = None
+        database = connect(path)
+        try:
+            migrate(database)
+        finally:
+            database.close()
+
+    # --- surveys ----------------------------------------------------------------------------
+
+    def publish(self, survey: Survey) -> bool:
+        """Store a definition, for good. False where this very definition was there already.
+
+        Raises Conflict where the name has another definition.
+        """
+        row = (survey.name, survey.digest, survey.canonical.decode())
+        with self._transaction() as database:
+            found = database.execute(
+                "SELECT digest FROM surveys WHERE name = ?", [survey.name]
+            ).fetchone()
+            if found:
+                if found[0] == survey.digest:
+                    return False
+                raise Conflict(
+                    "a survey of this name has another definition, and a published definition"
+                    " never changes; choose another name"
+                )
+            database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
+            database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
+            database.conn.executemany(
+                "INSERT INTO tallies VALUES (?, ?, ?, 0)",
+                (
+                    (survey.name, question.name, choice)
+                    for question in survey.questions
+                    for choice in range(question.mechanism.k)
+                ),
+            )
+        return True
+
+    def survey(self, name: str) -> Survey:
+        """The definition of a published survey. Raises NotFound."""
+        # A definition never changes, so what was read once stays right.
+        found = self._surveys.get(name)
+        if found is None:
+            row = self._row("SELECT definition FROM surveys WHERE name = ?", name)
+            found = self._surveys[name] = read_survey(row[0])
+        return found
+
+    def state(self, name: str) -> State:
+        """Whether a survey is open or closed, as of now. Raises NotFound."""
+        return cast(State, self._row("SELECT state FROM surveys WHERE name = ?", name)[0])
+
+    def names(self) -> list[str]:
+        """The names of all surveys, in alphabetical order."""
+        with self._reading() as database:
+            return [name for (name,) in database.execute("SELECT name FROM surveys ORDER BY name")]
+
+    def close_survey(self, name: str) -> None:
+        """Take no more reports, for good. Raises NotFound."""
+        with self._transaction() as database:
+            closed = database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
+            if closed.rowcount == 0:
+                raise _no_such_survey()
+
+    # --- reports ----------------------------------------------------------------------------
+
+    def add(self, survey: Survey, report: Report) -> Outcome:
+        """Store a report that was checked against ``survey``; returns once it is on disk.
+
+        Raises NotStored where the transaction failed; nothing of the report is kept then.
+        """
+        values = [report.values[question.name] for question in survey.questions]
+        return self._get_writer().add(
+            Entry(
+                key=bytes.fromhex(report.id),
+                survey=survey.name,
+                report=_encode(values).decode(),
+                supports=[
+                    (name, choice) for name, value in report.values.items() for choice in value
+                ],
+            )
+        )
+
+    def tally(self, name: str) -> dict[str, Tally]:
+        """The tally of every question, kept current by each commit. Raises NotFound.
+
+        Costs the number of choices, not of reports.
+        """
+        with self._reading() as database:
+            # One statement sees one state of the file, so n belongs to the counts.
+            rows = database.execute(
+                "SELECT question, choice, count, reports FROM tallies JOIN totals USING (survey)"
+                " WHERE survey = ?",
+                [name],
+            ).fetchall()
+        n = rows[0][3] if rows else 0
+        return self._tallies(name, n, [row[:3] for row in rows])
+
+    def recount(self, name: str) -> dict[str, Tally]:
+        """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
+        with self._reading() as database, database.atomic():
+            (n,) = database.execute(
+                "SELECT count(*) FROM reports WHERE survey = ?", [name]
+            ).fetchone()
+            rows = database.execute(
+                "SELECT question.key, choice.value, count(*) FROM reports,"
+                " json_each(report) AS question, json_each(question.value) AS choice"
+                " WHERE survey = ? GROUP BY 1, 2",
+                [name],
+            ).fetchall()
+        names = [question.name for question in self.survey(name).questions]
+        return self._tallies(name, n, [(names[index], *rest) for index, *rest in rows])
+
+    # --- settings ---------------------------------------------------------------------------
+
+    def setting(self, key: str) -> str | None:
+        """The value under ``key``, if there is one."""
+        with self._reading() as database:
+            row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
+        """Put ``value`` under ``key``. False where another is there and may not be replaced."""
+        verb = "REPLACE" if replace else "INSERT OR IGNORE"
+        with self._transaction() as database:
+            done = database.execute(f"{verb} INTO settings VALUES (?, ?)", [key, value])
+            return done.rowcount == 1
+
+    # --- connections ------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Store what was accepted and let go of the file."""
+        with self._lock:
+            writer, self._writer = self._writer, None
+            reader, self._reader = self._reader, None
+        if writer:
+            writer.close()
+        if reader:
+            reader.close()
+
+    def _get_writer(self) -> Writer:
+        if self._writer is None:
+            with self._lock:
+                if self._writer is None:
+                    self._writer = Writer(lambda: connect(self.path))
+                return self._writer
+        return self._writer
+
+    @contextmanager
+    def _reading(self) -> Iterator[Database]:
+        with self._lock:
+            if self._reader is None:
+                self._reader = connect(self.path)
+                self._reader.execute("PRAGMA query_only = ON")
+            yield self._reader
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Database]:
+        """An author's change, on a connection of its own: rare, and beside the writer."""
+        database = connect(self.path)
+        try:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.commit()
+        finally:
+            database.close()  # rolls back what was not committed
+
+    def _row(self, sql: str, name: str) -> tuple[str, ...]:
+        with self._reading() as database:
+            row = database.execute(sql, [name]).fetchone()
+        if row is None:
+            raise _no_such_survey()
+        return cast(tuple[str, ...], row)
+
+    def _tallies(self, name: str, n: int, rows: list[tuple[str, int, int]]) -> dict[str, Tally]:
+        tallies = {
+            question.name: Tally(n, np.zeros(question.mechanism.k, dtype=np.int64))
+            for question in self.survey(name).questions
+        }
+        for question, choice, count in rows:
+            tallies[question].counts[choice] = count
+        return tallies
+
+
+def _no_such_survey() -> NotFound:
+    return NotFound("there is no survey of this name")

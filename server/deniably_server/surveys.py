@@ -1,0 +1,100 @@
+"""Definitions: for devices to fetch, for authors to publish and close."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from flask import Blueprint, Response, request
+
+from deniably import authoring
+from deniably.errors import BadSurvey
+from deniably.survey import Survey
+from deniably_server.answer import json_answer
+from deniably_server.auth import require_author
+from deniably_server.body import JSON, YAML, read_body
+from deniably_server.current import current_store
+from deniably_server.errors import Closed, Malformed
+
+surveys = Blueprint("surveys", __name__)
+
+
+class _Change(msgspec.Struct, forbid_unknown_fields=True):
+    state: Literal["open", "closed"]
+
+
+@surveys.get("/api/surveys/<name>")
+def definition(name: str) -> Response:
+    """The canonical definition. It never changes, but the state beside it does."""
+    store = current_store()
+    survey = store.survey(name)
+    response = Response(survey.canonical, mimetype=JSON)
+    response.headers["Deniably-State"] = store.state(name)
+    return _tagged(response, survey.digest)
+
+
+@surveys.post("/api/surveys")
+def publish() -> Response:
+    """Publish an author's definition, for good."""
+    require_author()
+    survey = _compiled(read_body(JSON, *YAML))
+    new = current_store().publish(survey)
+    response = json_answer(_card(survey), 201 if new else 200)
+    response.headers["Location"] = f"/api/surveys/{survey.name}"
+    return response
+
+
+@surveys.patch("/api/surveys/<name>")
+def change(name: str) -> Response:
+    """Close a survey. There is no way back: once results were seen, more reports would mislead."""
+    require_author()
+    store = current_store()
+    survey = store.survey(name)
+    try:
+        wanted = msgspec.json.decode(read_body(JSON), type=_Change).state
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed('the body is {"state": "closed"}; nothing else can be changed') from None
+    if wanted == "closed":
+        store.close_survey(name)
+    elif store.state(name) == "closed":
+        raise Closed(
+            "a closed survey is not opened again, because its results may have been seen; publish"
+            " a new one under another name"
+        )
+    return json_answer(_card(survey) | {"state": wanted})
+
+
+@surveys.get("/schema/survey.json")
+def schema() -> Response:
+    """The JSON Schema of what an author writes."""
+    return json_answer(authoring.schema(), mimetype="application/schema+json")
+
+
+def _compiled(text: bytes) -> Survey:
+    try:
+        document = authoring.load(text)
+    except BadSurvey as error:  # no YAML and no JSON: a definition was not even found
+        raise Malformed("; ".join(each.why for each in error.problems)) from None
+    return authoring.compile_survey(document)
+
+
+def _card(survey: Survey) -> dict[str, object]:
+    """A survey's name, version and addresses."""
+    return {
+        "name": survey.name,
+        "digest": survey.digest,
+        "links": {
+            "form": f"/s/{survey.name}",
+            "dashboard": f"/surveys/{survey.name}",
+            "definition": f"/api/surveys/{survey.name}",
+            "results": f"/api/surveys/{survey.name}/results",
+        },
+    }
+
+
+def _tagged(response: Response, tag: str) -> Response:
+    """With an ETag, and 304 without a body where the client has this version."""
+    response.set_etag(tag)
+    response.headers["Cache-Control"] = "no-cache"  # keep it, but ask each time
+    response.make_conditional(request)
+    return response

@@ -1,0 +1,157 @@
+"""What the tests of the server are made of: surveys, reports, and a real server process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from deniably.report import Report
+from deniably.survey import Survey, as_survey
+from deniably_server.store import Store
+
+DENIABLY = (sys.executable, "-m", "deniably_client")
+Contents = dict[str, list[Any]]
+
+
+def survey_named(name: str = "workplace", **changes: Any) -> Survey:
+    """A survey with a question of every kind; ``changes`` replace keys of the definition."""
+    return as_survey(
+        {
+            "spec": 1,
+            "name": name,
+            "title": "Honesty at work",
+            "language": "en",
+            "results": {"minimum": 100, "while_open": False},
+            "questions": [
+                {
+                    "name": "stolen",
+                    "type": "yes_no",
+                    "label": "Have you ever stolen from work?",
+                    "choices": [{"name": "yes", "label": "Yes"}, {"name": "no", "label": "No"}],
+                    "claim": {"odds": "3"},
+                    "mechanism": _mechanism(2, 1),
+                },
+                {
+                    "name": "often",
+                    "type": "select_one",
+                    "label": "How often?",
+                    "choices": [
+                        {"name": word, "label": word.capitalize()}
+                        for word in ("never", "once", "twice", "weekly", "daily")
+                    ],
+                    "claim": {"odds": "3"},
+                    "mechanism": _mechanism(5, 2),
+                },
+            ],
+        }
+        | changes
+    )
+
+
+def _mechanism(k: int, omega: int) -> dict[str, object]:
+    return {"name": "subset_selection", "k": k, "omega": omega, "own": 3, "other": 1}
+
+
+def a_report(survey: Survey, **values: list[int]) -> Report:
+    """A report that a device could have made, with a new id."""
+    own = {question.name: list(range(question.mechanism.omega)) for question in survey.questions}
+    return Report(id=secrets.token_hex(16), survey=survey.digest, values=own | values)
+
+
+def contents(path: Path) -> Contents:
+    """Every row of every table."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return {
+            name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr)
+            for (name,) in tables.fetchall()
+        }
+
+
+def assert_problem(response: Any, status: int, name: str) -> dict[str, Any]:
+    """The one shape of a refusal; gives the document."""
+    assert response.status_code == status, response.get_data()
+    assert response.headers["Content-Type"] == "application/problem+json"
+    document: dict[str, Any] = json.loads(response.get_data())
+    assert set(document) <= {"type", "title", "status", "detail", "path", "errors"}
+    assert document["type"] == f"/problems/{name}"
+    assert document["status"] == status
+    assert document["title"]
+    assert re.fullmatch(r"[^a-z].*[.?!]", document["detail"], re.DOTALL), document["detail"]
+    return document
+
+
+class Server:
+    """A real server process on a free port. ``log`` is all that it ever wrote."""
+
+    def __init__(self, database: Path, *options: str) -> None:
+        self.database = database
+        self._out = database.with_suffix(".log")
+        with self._out.open("ab") as out:
+            before = out.tell()
+            self._process = subprocess.Popen(
+                [*DENIABLY, "serve", "--database", str(database), "--port", "0", *options],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env={key: value for key, value in os.environ.items() if "DENIABLY" not in key},
+                start_new_session=True,
+            )
+        self.url = self._wait(before)
+        token = re.search(r"shown only now: (\S+)", self.log[before:])
+        self.token = token[1] if token else None
+
+    @property
+    def log(self) -> str:
+        return self._out.read_text()
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def _wait(self, before: int) -> str:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self._process.poll() is None:
+            if found := re.search(r"http://\S+", self.log[before:]):
+                try:
+                    requests.get(f"{found[0]}/problems/closed", timeout=5)
+                    return found[0]
+                except requests.ConnectionError:
+                    pass
+            time.sleep(0.05)
+        self.kill()
+        pytest.fail(f"the server does not answer:\n{self.log}")
+
+    def publish(self, survey: Survey) -> None:
+        """Publish a definition as it is, past the author's compiler."""
+        with closing(Store(str(self.database))) as store:
+            store.publish(survey)
+
+    def post(self, survey: Survey, report: Report, **more: Any) -> requests.Response:
+        headers = {"Content-Type": "application/json"} | more.pop("headers", {})
+        address = f"{self.url}/api/surveys/{survey.name}/reports"
+        return requests.post(address, report.canonical, headers=headers, timeout=30, **more)
+
+    def stop(self) -> int:
+        """SIGTERM, as a service manager sends it. The exit status."""
+        if self._process.poll() is None:
+            self._process.terminate()
+        return self._process.wait(timeout=30)
+
+    def kill(self) -> None:
+        """SIGKILL to every process of the server, as a power cut would."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(timeout=30)

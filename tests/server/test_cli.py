@@ -1,0 +1,200 @@
+"""The commands of whoever writes or runs a survey."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import click
+import pytest
+import requests
+from click.testing import CliRunner, Result
+
+from deniably.authoring import publish_text
+from deniably_server import cli
+from deniably_server.settings import SETTINGS
+from server.material import Server
+
+SURVEY = """
+name: health
+title: Health
+questions:
+  - {name: smokes, type: yes_no, label: "Do you smoke?", odds: 3}
+  - {name: drink, type: select_one, label: Drink, epsilon: 1, choices: [Tea, Coffee, Milk]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "health.yaml"
+    path.write_text(SURVEY, encoding="utf-8")
+    return path
+
+
+def run(command: click.Command, *arguments: object, token: str | None = None) -> Result:
+    return CliRunner().invoke(
+        command, [str(each) for each in arguments], env={"DENIABLY_TOKEN": token}
+    )
+
+
+def test_every_command_of_the_distribution_is_here() -> None:
+    ours = [
+        each
+        for each in entry_points(group="deniably.commands")
+        if each.value.startswith("deniably_server")
+    ]
+
+    assert sorted(each.name for each in ours) == ["check", "close", "publish", "serve", "token"]
+    for each in ours:
+        command = each.load()
+        assert isinstance(command, click.Command)
+        assert command.name == each.name
+        assert command.help
+
+
+def test_the_list_of_commands_needs_no_heavy_library() -> None:
+    code = (
+        "import sys, deniably_server.cli; print(set(sys.modules)"
+        " & {'flask', 'granian', 'numpy', 'yaml', 'requests', 'sqlite_utils'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "set()"
+
+
+def test_check_shows_what_each_question_protects(file: Path) -> None:
+    result = run(cli.check, file)
+
+    assert result.exit_code == 0
+    assert result.output == (
+        "health: Health\n"
+        f"digest {publish_text(SURVEY).digest}\n"
+        "\n"
+        "question      k  omega  odds  epsilon\n"
+        "smokes        2      1     3     1.10\n"
+        "drink         3      1  2.72     1.00\n"
+        "all together            8.16     2.10\n"
+    )
+
+
+def test_check_names_every_problem_and_fails(file: Path) -> None:
+    file.write_text(SURVEY.replace("odds: 3", "odds: 0").replace("health", "Health!"))
+
+    result = run(cli.check, file)
+
+    assert result.exit_code == 1
+    assert "is no valid survey:" in result.output
+    assert "$.name: " in result.output
+    assert "$.questions[0].odds: " in result.output
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a: [", b""])
+def test_check_of_something_else_fails_with_a_sentence(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+
+    result = run(cli.check, file)
+
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: ")
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_a_survey_is_published_and_closed_from_the_command_line(server: Server, file: Path) -> None:
+    assert server.token
+    digest = publish_text(SURVEY).digest
+
+    first = run(cli.publish, file, "--server", server.url, token=server.token)
+    again = run(cli.publish, file, "--server", f"{server.url}/", token=server.token)
+
+    assert first.exit_code == again.exit_code == 0, first.output
+    assert first.output == again.output
+    assert f"health is published, digest {digest}" in first.output
+    links = re.findall(r"http://\S+", first.output)
+    assert f"{server.url}/s/health" in links
+    assert (
+        requests.get(f"{server.url}/api/surveys/health", timeout=30).headers["ETag"]
+        == f'"{digest}"'
+    )
+
+    closed = run(cli.close, "health", "--server", server.url, token=server.token)
+    assert (closed.exit_code, closed.output) == (0, "health is closed\n")
+    state = requests.get(f"{server.url}/api/surveys/health", timeout=30).headers["Deniably-State"]
+    assert state == "closed"
+
+
+def test_what_the_server_refuses_is_shown_as_its_sentence(server: Server, file: Path) -> None:
+    wrong = run(cli.publish, file, "--server", server.url, token="wrong")
+    missing = run(cli.close, "no/body", "--server", server.url, token=server.token)
+
+    assert wrong.exit_code == missing.exit_code == 1
+    assert wrong.output.startswith("Error: This needs the author's token")
+    assert missing.output == "Error: There is no such survey or page.\n"
+
+
+def test_a_server_that_is_not_there_is_a_sentence(file: Path) -> None:
+    result = run(cli.publish, file, "--server", "http://127.0.0.1:9", token="x")
+
+    assert result.exit_code == 1
+    assert result.output.startswith("Error: cannot reach http://127.0.0.1:9/api/surveys")
+
+
+def test_without_a_token_publishing_is_a_usage_error(file: Path) -> None:
+    result = run(cli.publish, file)
+
+    assert result.exit_code == 2
+    assert "--token" in result.output
+
+
+def test_a_new_token_replaces_the_one_of_a_running_server(server: Server, file: Path) -> None:
+    result = run(cli.token, "--database", server.database)
+
+    assert result.exit_code == 0
+    new = result.output.split()[-1]
+    old = server.token
+    assert run(cli.publish, file, "--server", server.url, token=old).exit_code == 1
+    assert run(cli.publish, file, "--server", server.url, token=new).exit_code == 0
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    other = tmp_path / "diary.txt"
+    other.write_text("dear diary, " * 100)
+
+    result = run(cli.token, "--database", other)
+
+    assert result.exit_code == 1
+    assert "cannot use" in result.output
+    assert other.read_text() == "dear diary, " * 100
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    result = run(cli.token, "--database", tmp_path / "no" / "deniably.db")
+
+    assert result.exit_code == 1
+    assert "cannot use" in result.output
+
+
+def test_the_commands_make_no_token_that_could_be_guessed(tmp_path: Path) -> None:
+    database = tmp_path / "deniably.db"
+    tokens = {run(cli.token, "--database", database).output.split()[-1] for _ in range(3)}
+
+    assert len(tokens) == 3
+    assert all(len(each) >= 43 for each in tokens)
+    with closing(sqlite3.connect(database)) as connection:
+        kept = connection.execute("SELECT value FROM settings").fetchall()
+    assert len(kept) == 1
+    assert not any(each in kept[0][0] for each in tokens)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_every_setting_is_an_option_with_its_variable_and_default(setting: object) -> None:
+    shown = " ".join(run(cli.serve, "--help").output.split())
+
+    assert f"--{setting.name}" in shown  # type: ignore[attr-defined]
+    assert setting.variable in shown  # type: ignore[attr-defined]
+    assert setting.help in shown  # type: ignore[attr-defined]
+    assert str(setting.default) in shown  # type: ignore[attr-defined]

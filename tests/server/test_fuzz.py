@@ -1,0 +1,134 @@
+"""Whatever is sent, the server answers in its own shape and never with a fault of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deniably_server.app import create_app
+from deniably_server.auth import new_token
+from server.material import a_report, assert_problem, contents, survey_named
+
+SURVEY = survey_named()
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+nearly = st.fixed_dictionaries(
+    {},
+    optional={
+        "id": st.just("0" * 32)
+        | st.text("0123456789abcdefA\n", min_size=31, max_size=33)
+        | anything,
+        "survey": st.just(SURVEY.digest) | anything,
+        "values": st.fixed_dictionaries(
+            {},
+            optional={
+                "stolen": st.lists(st.integers(-1, 2), max_size=2) | anything,
+                "often": st.lists(st.integers(-1, 5), max_size=3) | anything,
+                "more": anything,
+            },
+        )
+        | anything,
+        "more": anything,
+    },
+)
+bodies = (
+    st.binary()
+    | anything.map(lambda value: json.dumps(value).encode())
+    | nearly.map(lambda value: json.dumps(value).encode())
+)
+paths = st.sampled_from(
+    [
+        "/api/surveys/workplace/reports",
+        "/api/surveys/workplace",
+        "/api/surveys/workplace/results",
+        "/api/surveys/workplace/results.csv",
+        "/api/surveys",
+        "/schema/survey.json",
+        "/problems/closed",
+    ]
+) | st.builds("{}{}".format, st.sampled_from(["/", "/api/surveys/", "/problems/"]), st.text())
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    app = create_app({"DATABASE": str(tmp_path_factory.mktemp("fuzz") / "deniably.db")})
+    with closing(app.extensions["deniably"]) as store:
+        store.publish(SURVEY)
+        store.add(SURVEY, a_report(SURVEY))
+        yield app
+
+
+@settings(max_examples=400, deadline=None)
+@given(body=bodies)
+def test_a_fuzzed_report_is_stored_only_if_a_device_could_have_made_it(
+    app: Flask, body: bytes
+) -> None:
+    path = Path(app.config["DATABASE"])
+    before = contents(path)
+
+    answer = app.test_client().post(
+        "/api/surveys/workplace/reports", data=body, content_type="application/json"
+    )
+
+    if answer.status_code in (200, 201):
+        document = json.loads(body)
+        assert set(document) == {"id", "survey", "values"}
+        assert document["survey"] == SURVEY.digest
+        assert len(document["values"]["stolen"]) == 1
+        assert len(set(document["values"]["often"])) == 2
+    else:
+        assert 400 <= answer.status_code < 500
+        _assert_some_problem(answer)
+        assert contents(path) == before
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    method=st.sampled_from(METHODS),
+    path=paths,
+    body=bodies,
+    kind=st.sampled_from(["application/json", "application/yaml", "text/plain", ""]) | st.text(),
+    query=st.text(),
+    signed=st.booleans(),
+)
+def test_no_request_brings_the_server_to_a_fault(
+    app: Flask, method: str, path: str, body: bytes, kind: str, query: str, signed: bool
+) -> None:
+    token = new_token(app.extensions["deniably"]) if signed else "no"
+    answer = app.test_client().open(
+        method=method,
+        data=body,
+        headers=[("Authorization", f"Bearer {token}")],
+        environ_overrides={
+            "CONTENT_TYPE": _latin(kind),
+            "PATH_INFO": _latin(path),
+            "QUERY_STRING": _latin(query),
+        },
+    )
+
+    assert answer.status_code < 500
+    if answer.status_code >= 400 and method != "HEAD":
+        _assert_some_problem(answer)
+
+
+def _latin(text: str) -> str:
+    """As WSGI hands over what is UTF-8 on the wire."""
+    return text.encode().decode("latin-1")
+
+
+def _assert_some_problem(answer: Any) -> None:
+    name = json.loads(answer.get_data())["type"].removeprefix("/problems/")
+    assert_problem(answer, answer.status_code, name)

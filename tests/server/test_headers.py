@@ -1,0 +1,72 @@
+"""What every response carries, whoever made it."""
+
+from __future__ import annotations
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.survey import Survey
+from deniably_server.headers import SECURITY_HEADERS
+from server.material import a_report
+
+REQUESTS = [
+    ("GET", "/api/surveys/workplace"),
+    ("HEAD", "/api/surveys/workplace"),
+    ("OPTIONS", "/api/surveys/workplace"),
+    ("DELETE", "/api/surveys/workplace"),
+    ("GET", "/api/surveys/nobody"),
+    ("POST", "/api/surveys"),
+    ("PATCH", "/api/surveys/workplace"),
+    ("POST", "/api/surveys/workplace/reports"),
+    ("GET", "/api/surveys/workplace/results"),
+    ("GET", "/api/surveys/workplace/results.csv"),
+    ("GET", "/schema/survey.json"),
+    ("GET", "/problems/closed"),
+    ("GET", "/nothing"),
+    ("GET", "/"),
+    ("GET", "/s/workplace"),
+    ("GET", "/surveys/workplace"),
+    ("GET", "/broken"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), REQUESTS)
+def test_every_response_carries_the_security_headers_and_no_cookie(
+    app: Flask, survey: Survey, method: str, path: str
+) -> None:
+    app.add_url_rule("/broken", view_func=lambda: 1 / 0)
+
+    answer = app.test_client().open(path, method=method)
+
+    for name, value in SECURITY_HEADERS:
+        assert answer.headers.getlist(name) == [value]
+    assert "Set-Cookie" not in answer.headers
+    assert len(answer.headers.getlist("Cache-Control")) == 1
+
+
+def test_nothing_from_elsewhere_and_nothing_inline_runs() -> None:
+    policy = dict(SECURITY_HEADERS)["Content-Security-Policy"].split("; ")
+
+    assert policy[0] == "default-src 'none'"
+    assert {"script-src 'self'", "base-uri 'none'", "frame-ancestors 'none'"} <= set(policy)
+    assert "unsafe" not in " ".join(policy)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/surveys/workplace/results", "/api/surveys/nobody", "/nothing", "/schema/survey.json"],
+)
+def test_answers_are_not_kept_anywhere(client: FlaskClient, survey: Survey, path: str) -> None:
+    assert client.get(path).headers["Cache-Control"] == "no-store"
+
+
+def test_a_receipt_is_not_kept_anywhere(client: FlaskClient, survey: Survey) -> None:
+    answer = client.post(
+        "/api/surveys/workplace/reports",
+        data=a_report(survey).canonical,
+        content_type="application/json",
+    )
+
+    assert answer.status_code == 201
+    assert answer.headers["Cache-Control"] == "no-store"

@@ -1,0 +1,270 @@
+"""Taking reports over HTTP: what is stored, and that everything else is a 4xx that changes
+nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+from werkzeug.test import TestResponse
+
+from deniably.report import LARGEST_BODY, Report
+from deniably.survey import Survey
+from server.material import a_report, assert_problem, contents, survey_named
+
+PATH = "/api/surveys/workplace/reports"
+
+
+def post(client: FlaskClient, body: bytes, kind: str = "application/json") -> TestResponse:
+    return client.post(PATH, data=body, content_type=kind)
+
+
+def test_a_report_is_stored_and_its_receipt_is_the_digest_of_what_was_sent(
+    client: FlaskClient, survey: Survey
+) -> None:
+    report = a_report(survey)
+
+    first = post(client, report.canonical)
+    again = post(client, report.canonical)
+
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json == {"status": "stored", "receipt": report.receipt}
+    assert again.json == {"status": "stored before", "receipt": report.receipt}
+
+
+def test_a_report_in_other_spacing_and_order_is_the_same_report(
+    client: FlaskClient, survey: Survey
+) -> None:
+    report = a_report(survey)
+    assert post(client, report.canonical).status_code == 201
+
+    spaced = json.dumps(
+        {"values": report.values, "survey": report.survey, "id": report.id}, indent=2
+    )
+
+    assert post(client, spaced.encode()).status_code == 200
+
+
+def test_the_media_type_may_have_parameters(client: FlaskClient, survey: Survey) -> None:
+    report = a_report(survey)
+
+    assert post(client, report.canonical, "application/json; charset=utf-8").status_code == 201
+
+
+def test_a_body_without_a_length_is_taken(client: FlaskClient, survey: Survey) -> None:
+    """As with Transfer-Encoding: chunked."""
+    report = a_report(survey)
+    length_unknown = {"wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
+
+    answer = client.post(
+        PATH,
+        data=report.canonical,
+        content_type="application/json",
+        environ_overrides=length_unknown,
+    )
+
+    assert answer.status_code == 201
+
+
+def test_an_id_with_other_values_is_a_conflict(
+    client: FlaskClient, survey: Survey, database: Path
+) -> None:
+    report = a_report(survey, stolen=[0])
+    post(client, report.canonical)
+    before = contents(database)
+    twin = Report(id=report.id, survey=report.survey, values=report.values | {"stolen": [1]})
+
+    assert_problem(post(client, twin.canonical), 409, "conflict")
+    assert contents(database) == before
+
+
+def test_a_closed_survey_refuses_new_reports_and_answers_old_ones_as_before(
+    client: FlaskClient, survey: Survey, author: dict[str, str], database: Path
+) -> None:
+    report = a_report(survey)
+    post(client, report.canonical)
+    client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
+    before = contents(database)
+
+    assert post(client, report.canonical).status_code == 200
+    assert_problem(post(client, a_report(survey).canonical), 409, "closed")
+    assert contents(database) == before
+
+
+def test_a_report_of_another_survey_or_version_is_refused(
+    client: FlaskClient, survey: Survey, database: Path
+) -> None:
+    before = contents(database)
+
+    for other in (survey_named("other"), survey_named(title="Older title")):
+        problem = assert_problem(post(client, a_report(other).canonical), 422, "wrong-digest")
+        assert "load" in problem["detail"]
+    assert contents(database) == before
+
+
+def test_a_report_to_a_survey_that_is_not_there_is_not_found(client: FlaskClient) -> None:
+    report = a_report(survey_named())
+
+    assert_problem(post(client, report.canonical), 404, "not-found")
+
+
+OTHER_BODIES: list[tuple[str, str, bytes]] = [
+    # what, its problem, the body
+    ("nothing", "malformed", b""),
+    ("no JSON", "malformed", b"stolen=yes"),
+    ("deep nesting", "bad-report", b"[" * 100_000),
+    ("null", "bad-report", b"null"),
+    ("a text", "bad-report", b'"yes"'),
+    ("an empty object", "bad-report", b"{}"),
+    ("an empty list", "bad-report", b"[]"),
+]
+
+SPOILT_BODIES: list[tuple[str, str, str, str]] = [
+    # what, its problem, what of a good body is replaced, and by what
+    ("truncated", "malformed", "}}", "}"),
+    ("two documents", "malformed", "}}", "}}{}"),
+    ("a lone surrogate", "malformed", "stolen", "\\ud800"),
+    ("NaN", "malformed", "[0]", "[NaN]"),
+    ("Infinity", "malformed", "[0]", "[-Infinity]"),
+    ("a repeated key", "malformed", "}}", '},"id":"00000000000000000000000000000000"}'),
+    ("a repeated question", "malformed", '"stolen":[0]', '"stolen":[0],"stolen":[1]'),
+    ("deep nesting inside", "bad-report", "[0]", "[" * 9000 + "]" * 9000),
+    ("no id", "bad-report", '"id"', '"di"'),
+    ("an unknown key", "bad-report", '"survey"', '"time":1,"survey"'),
+    ("an id in capitals", "bad-report", '"id":"', '"id":"A'),
+    ("a long id", "bad-report", '"id":"', '"id":"0'),
+    ("an id with a line break", "bad-report", '","survey"', '\\n","survey"'),
+    ("an id that is a number", "bad-report", '"id":"', '"id":7,"x":"'),
+    ("a digest with a line break", "bad-report", '","values"', '\\n","values"'),
+    ("values as a text", "bad-report", '"values":{', '"values":"","x":{'),
+    ("a question too many", "bad-report", '"values":{', '"values":{"x":[0],'),
+    ("a question too few", "bad-report", ',"stolen":[0]', ""),
+    ("a misspelt question", "bad-report", "stolen", "stole"),
+    ("a choice that is a text", "bad-report", "[0]", '["yes"]'),
+    ("a choice that is a boolean", "bad-report", "[0]", "[true]"),
+    ("a choice that is null", "bad-report", "[0]", "[null]"),
+    ("a choice with a fraction", "bad-report", "[0]", "[0.0]"),
+    ("a choice with an exponent", "bad-report", "[0]", "[0e0]"),
+    ("an infinite choice", "bad-report", "[0]", "[1e999]"),
+    ("a choice below 0", "bad-report", "[0]", "[-1]"),
+    ("a choice of k", "bad-report", "[0]", "[2]"),
+    ("a choice past 64 bits", "bad-report", "[0]", "[18446744073709551616]"),
+    ("a number of 5000 digits", "bad-report", "[0]", f"[{'9' * 5000}]"),
+    ("a value that is no list", "bad-report", "[0]", "0"),
+    ("no choice", "bad-report", "[0]", "[]"),
+    ("a choice too many", "bad-report", "[0]", "[0,1]"),
+    ("choices that descend", "bad-report", "[0,1]", "[1,0]"),
+    ("a choice twice", "bad-report", "[0,1]", "[1,1]"),
+]
+
+
+@pytest.mark.parametrize(("what", "name", "body"), OTHER_BODIES)
+def test_what_is_no_report_is_a_problem_and_changes_nothing(
+    client: FlaskClient, survey: Survey, database: Path, what: str, name: str, body: bytes
+) -> None:
+    _assert_refused(client, survey, database, name, body)
+
+
+@pytest.mark.parametrize(("what", "name", "old", "new"), SPOILT_BODIES)
+def test_a_spoilt_report_is_a_problem_and_changes_nothing(
+    client: FlaskClient, survey: Survey, database: Path, what: str, name: str, old: str, new: str
+) -> None:
+    good = a_report(survey).canonical.decode()
+    assert good.count(old) == 1
+
+    _assert_refused(client, survey, database, name, good.replace(old, new).encode())
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "latin-1"])
+def test_a_report_is_utf_8(
+    client: FlaskClient, survey: Survey, database: Path, encoding: str
+) -> None:
+    body = a_report(survey).canonical.decode().replace("stolen", "gestohlen, \xfc")
+
+    _assert_refused(client, survey, database, "malformed", body.encode(encoding))
+
+
+def _assert_refused(
+    client: FlaskClient, survey: Survey, database: Path, name: str, body: bytes
+) -> None:
+    post(client, a_report(survey).canonical)
+    before = contents(database)
+    status = {"malformed": 400, "bad-report": 422}[name]
+
+    assert_problem(post(client, body), status, name)
+    assert contents(database) == before
+
+
+MEDIA_TYPES = [
+    "",
+    "text/plain",
+    "text/json",
+    "application/x-www-form-urlencoded",
+    "a/b; application/json",
+    "multipart/form-data; boundary=x",
+    "application/yaml",
+    "\xff",
+]
+
+
+def test_a_problem_names_the_place_that_is_at_fault(client: FlaskClient, survey: Survey) -> None:
+    bad = a_report(survey, often=[4, 3])
+
+    problem = assert_problem(post(client, bad.canonical), 422, "bad-report")
+    assert problem["path"] == "$.values.often"
+
+
+@pytest.mark.parametrize("kind", MEDIA_TYPES)
+def test_another_media_type_is_refused(
+    client: FlaskClient, survey: Survey, database: Path, kind: str
+) -> None:
+    before = contents(database)
+
+    answer = post(client, a_report(survey).canonical, kind)
+
+    assert "application/json" in assert_problem(answer, 415, "unsupported-media-type")["detail"]
+    assert contents(database) == before
+
+
+def test_a_body_of_a_mebibyte_is_read_and_a_byte_more_is_not(
+    client: FlaskClient, survey: Survey, database: Path
+) -> None:
+    body = a_report(survey).canonical.ljust(LARGEST_BODY)
+    assert post(client, body).status_code == 201
+    before = contents(database)
+
+    assert_problem(post(client, body + b" "), 413, "too-large")
+    unannounced = client.post(
+        PATH,
+        data=body + b" ",
+        content_type="application/json",
+        environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": ""},
+    )
+    assert_problem(unannounced, 413, "too-large")
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+def test_reports_cannot_be_read_changed_or_deleted(
+    client: FlaskClient, survey: Survey, method: str
+) -> None:
+    answer = client.open(PATH, method=method)
+
+    assert_problem(answer, 405, "method-not-allowed")
+    assert "POST" in answer.headers["Allow"]
+
+
+def test_a_fault_of_the_store_is_a_500_and_the_same_bytes_may_come_again(
+    client: FlaskClient, survey: Survey, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(database)
+    report = a_report(survey)
+    monkeypatch.setattr("deniably_server.writer._insert", lambda *_: 1 / 0)
+
+    assert_problem(post(client, report.canonical), 500, "internal")
+    assert contents(database) == before
+
+    monkeypatch.undo()
+    assert post(client, report.canonical).status_code == 201

@@ -1,0 +1,337 @@
+"""Results: the numbers of ``estimate``, shown when the definition says so, safe to open."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.estimate import estimate
+from deniably.survey import Survey
+from deniably.tally import Tally
+from deniably_server.finding import enough
+from deniably_server.result import SurveyResult
+from deniably_server.results import results
+from deniably_server.store import Store
+from server.material import a_report, assert_problem, survey_named
+
+OPEN = {"results": {"minimum": 3, "while_open": True}}
+
+
+def tallies(survey: Survey, n: int, **counts: list[int]) -> dict[str, Tally]:
+    return {
+        question.name: Tally(n, np.array(counts[question.name], dtype=np.int64))
+        for question in survey.questions
+    }
+
+
+def result_of(n: int, stolen: list[int], often: list[int]) -> SurveyResult:
+    survey = survey_named()
+    return results(survey, "closed", tallies(survey, n, stolen=stolen, often=often))
+
+
+# --- when they are shown ------------------------------------------------------------------------
+
+
+def test_results_are_hidden_until_the_survey_is_closed(
+    client: FlaskClient, survey: Survey, author: dict[str, str], app: Flask
+) -> None:
+    for _ in range(100):
+        app.extensions["deniably"].add(survey, a_report(survey))
+
+    for path in ("results", "results.csv"):
+        answer = client.get(f"/api/surveys/workplace/{path}")
+        detail = assert_problem(answer, 403, "hidden")["detail"]
+        assert "closed" in detail
+        assert "from 100 reports on" in detail
+
+    client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
+    assert client.get("/api/surveys/workplace/results").status_code == 200
+    assert client.get("/api/surveys/workplace/results.csv").status_code == 200
+
+
+def test_hidden_results_say_nothing_of_how_many_reports_there_are(
+    client: FlaskClient, app: Flask
+) -> None:
+    store: Store = app.extensions["deniably"]
+    survey = survey_named(results={"minimum": 5, "while_open": True})
+    store.publish(survey)
+    answers = []
+    for _ in range(5):
+        answers.append(client.get("/api/surveys/workplace/results").data)
+        store.add(survey, a_report(survey))
+
+    assert len(set(answers)) == 1
+    assert client.get("/api/surveys/workplace/results").status_code == 200
+
+
+def test_a_survey_closed_below_its_minimum_never_shows_results(
+    client: FlaskClient, survey: Survey, app: Flask
+) -> None:
+    for _ in range(99):
+        app.extensions["deniably"].add(survey, a_report(survey))
+    app.extensions["deniably"].close_survey("workplace")
+
+    answer = client.get("/api/surveys/workplace/results")
+
+    assert "closed with fewer" in assert_problem(answer, 403, "hidden")["detail"]
+
+
+def test_results_of_a_survey_that_is_not_there_are_not_found(client: FlaskClient) -> None:
+    for path in ("results", "results.csv"):
+        assert_problem(client.get(f"/api/surveys/nobody/{path}"), 404, "not-found")
+
+
+# --- the numbers --------------------------------------------------------------------------------
+
+
+def test_every_number_is_that_of_the_estimator() -> None:
+    survey = survey_named()
+    counted = tallies(survey, 1000, stolen=[420, 580], often=[500, 450, 400, 350, 300])
+
+    result = results(survey, "open", counted)
+
+    assert result["survey"] == "workplace"
+    assert result["title"] == "Honesty at work"
+    assert result["digest"] == survey.digest
+    assert result["state"] == "open"
+    assert result["n"] == 1000
+    assert result["confidence"] == 0.95
+    assert result["total"] == {"odds": "9", "epsilon": "2.20"}
+    for question, shown in zip(survey.questions, result["questions"], strict=True):
+        found = estimate(counted[question.name], question.mechanism)
+        assert shown["n"] == 1000
+        assert shown["mechanism"] == {
+            "name": "subset_selection",
+            "k": question.mechanism.k,
+            "omega": question.mechanism.omega,
+            "own": 3,
+            "other": 1,
+        }
+        assert shown["claim"] == {"odds": "3"}
+        assert (shown["odds"], shown["epsilon"]) == ("3", "1.10")
+        assert shown["design_effect"] == round(found.design_effect or 0, 6)
+        assert shown["effective_n"] == round(found.effective_n or 0, 6)
+        for v, choice in enumerate(shown["choices"]):
+            assert choice["name"] == question.choices[v].name
+            assert choice["label"] == question.choices[v].label
+            assert choice["count"] == counted[question.name].counts[v]
+            assert choice["estimate"] == round(found.raw[v], 6)
+            assert choice["standard_error"] == round(found.standard_error[v], 6)
+            assert choice["interval"] == [round(found.low[v], 6), round(found.high[v], 6)]
+            assert choice["joint_interval"] == [
+                round(found.joint_low[v], 6),
+                round(found.joint_high[v], 6),
+            ]
+            assert choice["consistent"] == round(found.consistent[v], 6)
+
+
+@pytest.mark.parametrize("stolen", [[0, 1], [1, 0]])
+def test_one_report_gives_finite_numbers(stolen: list[int]) -> None:
+    result = result_of(1, stolen, [1, 1, 0, 0, 0])
+
+    _assert_finite(json.loads(json.dumps(result, allow_nan=False)))
+
+
+def _assert_finite(value: Any) -> None:
+    match value:
+        case float():
+            assert math.isfinite(value)
+        case dict():
+            for each in value.values():
+                _assert_finite(each)
+        case list():
+            for each in value:
+                _assert_finite(each)
+
+
+def test_the_odds_of_an_epsilon_are_rounded_up() -> None:
+    definition = {
+        "name": "q",
+        "type": "yes_no",
+        "label": "Well?",
+        "choices": [{"name": "yes", "label": "Yes"}, {"name": "no", "label": "No"}],
+        "claim": {"epsilon": "1"},
+        "mechanism": {"name": "subset_selection", "k": 2, "omega": 1,
+                      "own": 11674931554, "other": 4294967296},
+    }  # fmt: skip
+    survey = survey_named(questions=[definition])
+
+    result = results(survey, "closed", tallies(survey, 10, q=[5, 5]))
+
+    assert result["questions"][0]["odds"] == "2.72"
+    assert result["questions"][0]["epsilon"] == "1.00"
+    assert result["total"] == {"odds": "2.72", "epsilon": "1.00"}
+
+
+# --- the sentences ------------------------------------------------------------------------------
+
+
+def test_a_yes_no_question_reads_as_one_sentence() -> None:
+    # Of 10000 reports 41 % said Yes: (0.41 - 0.25) / 0.5 = 32 %.
+    question = result_of(10_000, [4100, 5900], [4000] * 5)["questions"][0]
+
+    assert question["sentence"] == (
+        "An estimated 32.0 % answered “Yes” (95 % interval 30.1 % to 33.9 %)."
+    )
+    assert question["flags"] == []
+
+
+def test_a_clear_leader_is_called_ahead() -> None:
+    sentence = result_of(10_000, [5000, 5000], [4800, 4200, 3800, 3600, 3600])["questions"][1][
+        "sentence"
+    ]
+
+    assert sentence.startswith("The most frequent answer is “Never”, an estimated")
+    assert "ahead of “Once” with" in sentence
+
+
+@pytest.mark.parametrize(
+    ("often", "rivals"),
+    [
+        ([4250, 4225, 3842, 3842, 3841], "“Once”"),
+        ([4100, 4090, 4090, 3860, 3860], "“Once” and “Twice”"),
+        ([4000, 4000, 4000, 4000, 4000], "4 others"),
+    ],
+)
+def test_a_lead_that_may_be_chance_is_said_to_be(often: list[int], rivals: str) -> None:
+    sentence = result_of(20_000, [1, 19_999], [2 * each for each in often])["questions"][1][
+        "sentence"
+    ]
+
+    assert sentence.endswith(f"but the lead over {rivals} is within the margin of error.")
+
+
+def test_intervals_too_wide_to_use_are_flagged_with_the_n_that_is_enough() -> None:
+    question = result_of(100, [40, 60], [40] * 5)["questions"][0]
+
+    (flag,) = question["flags"]
+    assert "too wide to use" in flag
+    assert "about 390 reports" in flag  # 1.96^2 / 4 / (0.5 * 0.1)^2 = 384.1
+
+
+def test_the_n_that_is_enough_is_enough() -> None:
+    for question in survey_named().questions:
+        n = enough(question.mechanism, 0.1)
+        k, omega = question.mechanism.k, question.mechanism.omega
+        for supported in np.linspace(0, n, 50).astype(int):
+            rest = (n * omega - supported) // (k - 1)
+            counts = np.array([supported, *[min(rest, n)] * (k - 1)])
+            found = estimate(Tally(n, counts), question.mechanism)
+            assert (found.high[0] - found.low[0]) / 2 <= 0.1
+
+
+def test_counts_that_no_true_answers_explain_are_flagged() -> None:
+    question = result_of(10_000, [9000, 1000], [4000] * 5)["questions"][0]
+
+    (flag,) = question["flags"]
+    assert "“Yes” and “No”" in flag
+    assert "suspect" in flag
+
+
+def test_a_rare_answer_is_not_an_accusation() -> None:
+    """A true share of 0 misses its 95 % interval one time in 40; that is no fault."""
+    # 25 % of honest reports say Yes when nobody does; here two standard errors fewer.
+    n, spread = 10_000, math.sqrt(0.25 * 0.75 * 10_000)
+    yes = round(2500 - 2.2 * spread)
+    counted = tallies(survey_named(), n, stolen=[yes, n - yes], often=[4000] * 5)
+    assert estimate(counted["stolen"], survey_named().questions[0].mechanism).suspicious[0]
+
+    assert result_of(n, [yes, n - yes], [4000] * 5)["questions"][0]["flags"] == []
+
+
+# --- for spreadsheets ---------------------------------------------------------------------------
+
+
+def rows(client: FlaskClient) -> list[dict[str, str]]:
+    answer = client.get("/api/surveys/workplace/results.csv")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="workplace.csv"'
+    return list(csv.DictReader(io.StringIO(answer.data.decode("utf-8"))))
+
+
+def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
+    client: FlaskClient, app: Flask
+) -> None:
+    store: Store = app.extensions["deniably"]
+    survey = survey_named(**OPEN)
+    store.publish(survey)
+    for n in range(40):
+        store.add(survey, a_report(survey, stolen=[n % 2], often=[n % 3, 3 + n % 2]))
+    result = json.loads(client.get("/api/surveys/workplace/results").data)
+
+    found = rows(client)
+
+    expected = [(q, c) for q in result["questions"] for c in q["choices"]]
+    for row, (question, choice) in zip(found, expected, strict=True):
+        assert (row["question"], row["choice"]) == (question["name"], choice["name"])
+        assert int(row["count"]) == choice["count"]
+        assert [float(row["low"]), float(row["high"])] == choice["interval"]
+        assert [float(row["joint_low"]), float(row["joint_high"])] == choice["joint_interval"]
+        for key in ("estimate", "standard_error", "consistent"):
+            assert float(row[key]) == choice[key]
+        assert int(row["n"]) == question["n"] == 40
+
+
+@pytest.mark.parametrize(
+    "label", ["=1+1", "+1", "-1", "@SUM(1)", "\tx", "\rx", "=cmd|' /C calc'!A0"]
+)
+def test_a_label_never_runs_as_a_formula(client: FlaskClient, app: Flask, label: str) -> None:
+    store: Store = app.extensions["deniably"]
+    questions = json.loads(survey_named().canonical)["questions"][1:]
+    questions[0]["label"] = label
+    questions[0]["choices"][0]["label"] = label
+    survey = survey_named(questions=questions, **OPEN)
+    store.publish(survey)
+    for _ in range(40):
+        store.add(survey, a_report(survey, often=[3, 4]))
+
+    first, *_ = rows(client)
+
+    assert first["choice_label"] == "'" + label
+    assert first["question_label"] == "'" + label
+    assert float(first["estimate"]) < 0  # a number keeps its sign and gets no apostrophe
+
+
+# --- the cost -----------------------------------------------------------------------------------
+
+
+def test_what_results_cost_does_not_depend_on_the_number_of_reports(
+    client: FlaskClient, app: Flask, database: Path
+) -> None:
+    """Counted in SQLite's own instructions, so that no clock takes part."""
+    store: Store = app.extensions["deniably"]
+    survey = survey_named(**OPEN)
+    store.publish(survey)
+
+    few = _cost(client, store, survey, 5)
+    many = _cost(client, store, survey, 500)
+
+    assert 0 < many <= few + 50
+
+
+def _cost(client: FlaskClient, store: Store, survey: Survey, reports: int) -> int:
+    for _ in range(reports):
+        store.add(survey, a_report(survey))
+    assert client.get("/api/surveys/workplace/results").status_code == 200
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    assert store._reader is not None
+    store._reader.conn.set_progress_handler(step, 1)
+    assert client.get("/api/surveys/workplace/results").status_code == 200
+    store._reader.conn.set_progress_handler(None, 1)
+    return steps

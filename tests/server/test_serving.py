@@ -1,0 +1,274 @@
+"""The running server: real processes, real sockets, real signals."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+import requests
+
+from deniably.report import LARGEST_BODY, Report
+from deniably.survey import Survey
+from deniably_server.headers import SECURITY_HEADERS
+from deniably_server.serving import AddressTaken, claim
+from deniably_server.store import Store
+from server.material import DENIABLY, Server, a_report, survey_named
+
+SURVEY = survey_named()
+Serve = Callable[..., Server]
+
+
+class Crowd:
+    """Respondents who keep posting until the server is gone; ``acknowledged`` are the reports
+    of which they were told that they are stored."""
+
+    def __init__(self, server: Server, survey: Survey, people: int = 16) -> None:
+        self.acknowledged: list[Report] = []
+        self.statuses: set[int] = set()
+        self._server, self._survey = server, survey
+        self._threads = [threading.Thread(target=self._post) for _ in range(people)]
+        for thread in self._threads:
+            thread.start()
+
+    def _post(self) -> None:
+        path = f"/api/surveys/{self._survey.name}/reports"
+        headers = {"Content-Type": "application/json"}
+        with closing(
+            http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=30)
+        ) as line:
+            try:
+                while True:
+                    report = a_report(self._survey)
+                    line.request("POST", path, report.canonical, headers)
+                    answer = line.getresponse()
+                    answer.read()
+                    self.statuses.add(answer.status)
+                    if answer.status == 201:
+                        self.acknowledged.append(report)
+            except (OSError, http.client.HTTPException):
+                return  # the server is gone
+
+    def wait_for(self, reports: int) -> None:
+        until = time.monotonic() + 30
+        while len(self.acknowledged) < reports:
+            assert time.monotonic() < until, (
+                f"{len(self.acknowledged)} reports are acknowledged, statuses {self.statuses},"
+                f" {sum(map(threading.Thread.is_alive, self._threads))} respondents wait\n"
+                f"{self._server.log}"
+            )
+            time.sleep(0.01)
+
+    def leave(self) -> None:
+        for thread in self._threads:
+            thread.join(30)
+
+
+def _assert_kept(database: Path, acknowledged: list[Report]) -> None:
+    """Every acknowledged report is there, and the tallies are those of the reports."""
+    with closing(sqlite3.connect(database)) as connection:
+        kept = {key.hex() for (key,) in connection.execute("SELECT id FROM reports")}
+    assert {report.id for report in acknowledged} <= kept
+    with closing(Store(str(database))) as store:
+        tally = store.tally(SURVEY.name)
+        assert tally == store.recount(SURVEY.name)
+        assert tally["stolen"].n == len(kept)
+
+
+@pytest.mark.slow
+def test_a_killed_server_has_every_report_that_it_acknowledged(
+    serve: Serve, database: Path
+) -> None:
+    acknowledged: list[Report] = []
+    for reports in (50, 400, 1000):
+        server = serve()
+        server.publish(SURVEY)
+        crowd = Crowd(server, SURVEY)
+        crowd.wait_for(reports)
+        server.kill()
+        crowd.leave()
+        acknowledged += crowd.acknowledged
+        assert crowd.statuses == {201}
+        _assert_kept(database, acknowledged)
+
+    server = serve()
+    for report in acknowledged[:: len(acknowledged) // 20]:  # and says so to who asks again
+        assert server.post(SURVEY, report).status_code == 200
+
+
+@pytest.mark.slow
+def test_a_stopped_server_finishes_what_it_accepted(serve: Serve, database: Path) -> None:
+    server = serve()
+    server.publish(SURVEY)
+    crowd = Crowd(server, SURVEY)
+    crowd.wait_for(300)
+
+    assert server.stop() == 0
+
+    crowd.leave()
+    assert crowd.statuses == {201}
+    assert not list(database.parent.glob("*-wal"))  # all is in the one file
+    _assert_kept(database, crowd.acknowledged)
+
+
+@pytest.mark.slow
+def test_processes_share_the_file(serve: Serve, database: Path) -> None:
+    server = serve("--workers", "2")
+    server.publish(SURVEY)
+    crowd = Crowd(server, SURVEY)
+    crowd.wait_for(500)
+    server.stop()
+    crowd.leave()
+
+    assert crowd.statuses == {201}
+    _assert_kept(database, crowd.acknowledged)
+
+
+def test_twins_at_the_same_moment_count_once(server: Server, database: Path) -> None:
+    server.publish(SURVEY)
+    for _ in range(5):
+        report = a_report(SURVEY)
+        with ThreadPoolExecutor(8) as threads:
+            answers = list(
+                threads.map(lambda _, r=report: server.post(SURVEY, r).status_code, range(8))
+            )
+        assert sorted(answers) == [200] * 7 + [201]
+    server.stop()
+
+    with closing(Store(str(database))) as store:
+        assert store.tally("workplace")["stolen"].n == 5
+
+
+def test_the_token_is_shown_once(serve: Serve) -> None:
+    first = serve()
+    assert first.token is not None
+    first.stop()
+
+    second = serve()
+    second.stop()
+
+    assert second.token is None
+    assert second.log.count(first.token) == 1
+
+
+def test_two_servers_do_not_share_a_port(server: Server, tmp_path: Path) -> None:
+    """granian would let them, and half of the reports would go to each."""
+    done = subprocess.run(
+        [*DENIABLY, "serve", "--port", str(server.port), "--database", tmp_path / "other.db"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert done.returncode == 1
+    assert re.fullmatch(
+        rf"Error: cannot listen on 127\.0\.0\.1, port {server.port}: .+\n", done.stderr
+    )
+    assert not (tmp_path / "other.db").exists()
+
+
+def test_a_port_of_0_claims_a_free_one() -> None:
+    with claim("127.0.0.1", 0) as first, claim("127.0.0.1", 0) as second:
+        ports = {held.getsockname()[1] for held in (first, second)}
+    assert len(ports) == 2
+    assert 0 not in ports
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no.such.host.invalid"])
+def test_an_address_of_somebody_else_is_refused_in_a_sentence(host: str) -> None:
+    with pytest.raises(AddressTaken, match=f"cannot listen on {re.escape(host)}, port 8000: "):
+        claim(host, 8000)
+
+
+# --- on the wire --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for the tests that only talk to it."""
+    server = Server(tmp_path_factory.mktemp("running") / "deniably.db")
+    server.publish(SURVEY)
+    yield server
+    server.kill()
+
+
+def _send(server: Server, request: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as line:
+        received = b""
+        with suppress(ConnectionError):  # it may refuse before all is sent
+            line.sendall(request)
+        with suppress(ConnectionError):
+            while more := line.recv(65536):
+                received += more
+        return received
+
+
+HEAD = (
+    b"POST /api/surveys/workplace/reports HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+    b"Content-Type: application/json\r\n"
+)
+
+
+def _chunked(body: bytes) -> bytes:
+    return HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+
+
+def test_a_chunked_report_is_taken(running: Server) -> None:
+    assert _send(running, _chunked(a_report(SURVEY).canonical)).startswith(b"HTTP/1.1 201")
+
+
+@pytest.mark.parametrize("extra", [1, 5 << 20])
+def test_a_body_that_is_too_large_is_refused_however_it_is_sent(
+    running: Server, extra: int
+) -> None:
+    body = a_report(SURVEY).canonical.ljust(LARGEST_BODY + extra)
+
+    for request in (_chunked(body), HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)):
+        answer = _send(running, request)
+        assert answer.startswith(b"HTTP/1.1 413"), answer[:200]
+        assert b"/problems/too-large" in answer
+
+
+def test_a_report_that_breaks_off_is_not_stored(running: Server) -> None:
+    def stored() -> int:
+        with closing(sqlite3.connect(running.database)) as connection:
+            return int(connection.execute("SELECT count(*) FROM reports").fetchone()[0])
+
+    before = stored()
+    body = a_report(SURVEY).canonical
+    for request in (
+        HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body) + 1, body),
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s" % (len(body), body[:-1]),
+    ):
+        with socket.create_connection(("127.0.0.1", running.port), timeout=30) as line:
+            line.sendall(request)
+            time.sleep(0.2)
+
+    assert running.post(SURVEY, a_report(SURVEY)).status_code == 201
+    assert stored() == before + 1
+
+
+@pytest.mark.parametrize(
+    "request_line", [b"NONSENSE", b"GET / HTTP/9.9", b"GET /%ff%fe HTTP/1.1", b"GET //x HTTP/1.1"]
+)
+def test_a_strange_request_is_never_a_fault(running: Server, request_line: bytes) -> None:
+    answer = _send(running, request_line + b"\r\nHost: x\r\nConnection: close\r\n\r\n")
+
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 4"), answer
+
+
+def test_a_real_response_carries_the_headers_too(running: Server) -> None:
+    for path in ("/api/surveys/workplace", "/nothing", "/problems/closed"):
+        answer = requests.get(running.url + path, timeout=30)
+        for name, value in SECURITY_HEADERS:
+            assert answer.headers[name] == value
+        assert "Set-Cookie" not in answer.headers

@@ -1,0 +1,277 @@
+"""Definitions over HTTP: devices fetch them, authors publish and close them, nobody changes one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.authoring import publish_text, schema
+from deniably.survey import Survey, read_survey
+from deniably_server.auth import first_token, new_token
+from server.material import assert_problem, contents
+
+YAML = """
+name: health
+title: Health
+questions:
+  - name: smokes
+    type: yes_no
+    label: Do you smoke?
+    odds: 3
+"""
+JSON = {
+    "name": "health",
+    "title": "Health",
+    "questions": [{"name": "smokes", "type": "yes_no", "label": "Do you smoke?", "odds": 3}],
+}
+Author = dict[str, str]
+
+
+# --- for devices --------------------------------------------------------------------------------
+
+
+def test_a_device_gets_the_canonical_definition(client: FlaskClient, survey: Survey) -> None:
+    answer = client.get("/api/surveys/workplace")
+
+    assert answer.status_code == 200
+    assert answer.mimetype == "application/json"
+    assert answer.data == survey.canonical
+    assert hashlib.sha256(answer.data).hexdigest() == survey.digest
+    assert answer.headers["ETag"] == f'"{survey.digest}"'
+    assert answer.headers["Deniably-State"] == "open"
+    assert answer.headers["Cache-Control"] == "no-cache"
+
+
+def test_a_device_that_has_this_version_gets_304_and_the_state(
+    client: FlaskClient, survey: Survey, author: Author
+) -> None:
+    client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
+
+    known = {"If-None-Match": f'"{survey.digest}"'}
+    answer = client.get("/api/surveys/workplace", headers=known)
+
+    assert (answer.status_code, answer.data) == (304, b"")
+    assert answer.headers["Deniably-State"] == "closed"
+    assert answer.headers["ETag"] == f'"{survey.digest}"'
+
+    other = client.get("/api/surveys/workplace", headers={"If-None-Match": '"other"'})
+    assert other.status_code == 200
+
+
+def test_a_survey_that_is_not_there_is_not_found(client: FlaskClient) -> None:
+    assert_problem(client.get("/api/surveys/nobody"), 404, "not-found")
+
+
+# --- for authors --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (json.dumps(JSON), "application/json"),
+        (YAML, "application/yaml"),
+        (YAML, "text/yaml; charset=utf-8"),
+    ],
+)
+def test_an_author_publishes_json_or_yaml(
+    client: FlaskClient, author: Author, body: str, kind: str
+) -> None:
+    answer = client.post("/api/surveys", data=body, content_type=kind, headers=author)
+
+    digest = publish_text(body).digest
+    assert answer.status_code == 201
+    assert answer.headers["Location"] == "/api/surveys/health"
+    assert answer.json == {
+        "name": "health",
+        "digest": digest,
+        "links": {
+            "form": "/s/health",
+            "dashboard": "/surveys/health",
+            "definition": "/api/surveys/health",
+            "results": "/api/surveys/health/results",
+        },
+    }
+    assert read_survey(client.get("/api/surveys/health").data).digest == digest
+
+
+def test_publishing_the_same_again_is_200_and_changes_nothing(
+    client: FlaskClient, author: Author, database: Path
+) -> None:
+    first = client.post("/api/surveys", json=JSON, headers=author)
+    before = contents(database)
+
+    again = client.post("/api/surveys", data=YAML, content_type="application/yaml", headers=author)
+
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json == again.json
+    assert contents(database) == before
+
+
+def test_another_definition_under_the_name_is_a_conflict(
+    client: FlaskClient, author: Author, database: Path
+) -> None:
+    client.post("/api/surveys", json=JSON, headers=author)
+    before = contents(database)
+
+    answer = client.post("/api/surveys", json=JSON | {"title": "Wealth"}, headers=author)
+
+    assert_problem(answer, 409, "conflict")
+    assert contents(database) == before
+
+
+def test_every_problem_of_a_definition_is_told_at_once(
+    client: FlaskClient, author: Author, database: Path
+) -> None:
+    before = contents(database)
+    bad = {"name": "Health!", "questions": [{"name": "a", "type": "essay", "label": "Why?"}]}
+
+    answer = client.post("/api/surveys", json=bad, headers=author)
+
+    errors = assert_problem(answer, 422, "bad-survey")["errors"]
+    paths = [error["path"] for error in errors]
+    assert all(set(error) == {"path", "why"} for error in errors)
+    assert {"$", "$.name", "$.questions[0].type"} <= set(paths)
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"a: [", b"a: b: c", b"\xff\xfe", b"&a *a", b"@"])
+def test_what_is_neither_yaml_nor_json_is_refused(
+    client: FlaskClient, author: Author, body: bytes
+) -> None:
+    answer = client.post("/api/surveys", data=body, content_type="application/yaml", headers=author)
+
+    name = json.loads(answer.data)["type"].removeprefix("/problems/")
+    assert name in ("malformed", "bad-survey")
+    assert_problem(answer, 400 if name == "malformed" else 422, name)
+
+
+def test_a_definition_of_another_media_type_is_refused(client: FlaskClient, author: Author) -> None:
+    answer = client.post("/api/surveys", data=YAML, content_type="text/plain", headers=author)
+
+    assert_problem(answer, 415, "unsupported-media-type")
+
+
+def test_a_definition_over_a_mebibyte_is_refused(client: FlaskClient, author: Author) -> None:
+    body = YAML + "#" * (1 << 20)
+
+    answer = client.post("/api/surveys", data=body, content_type="application/yaml", headers=author)
+
+    assert_problem(answer, 413, "too-large")
+
+
+def test_an_author_closes_a_survey_for_good(
+    client: FlaskClient, survey: Survey, author: Author
+) -> None:
+    for _ in range(2):
+        answer = client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
+        assert answer.status_code == 200
+        assert answer.json is not None
+        assert answer.json["state"] == "closed"
+
+    reopened = client.patch("/api/surveys/workplace", json={"state": "open"}, headers=author)
+    assert "not opened again" in assert_problem(reopened, 409, "closed")["detail"]
+    assert client.get("/api/surveys/workplace").headers["Deniably-State"] == "closed"
+
+
+def test_an_open_survey_may_be_told_to_stay_open(
+    client: FlaskClient, survey: Survey, author: Author
+) -> None:
+    answer = client.patch("/api/surveys/workplace", json={"state": "open"}, headers=author)
+
+    assert answer.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"null", b"{", b"{}", b"\xff", b'{"state":"gone"}', b'{"state":"closed","title":"x"}'],
+)
+def test_nothing_but_the_state_can_be_changed(
+    client: FlaskClient, survey: Survey, author: Author, database: Path, body: bytes
+) -> None:
+    before = contents(database)
+
+    answer = client.patch(
+        "/api/surveys/workplace", data=body, content_type="application/json", headers=author
+    )
+
+    assert_problem(answer, 400, "malformed")
+    assert contents(database) == before
+
+
+def test_closing_a_survey_that_is_not_there_is_not_found(
+    client: FlaskClient, author: Author
+) -> None:
+    answer = client.patch("/api/surveys/nobody", json={"state": "closed"}, headers=author)
+
+    assert_problem(answer, 404, "not-found")
+
+
+def test_the_schema_is_published(client: FlaskClient) -> None:
+    answer = client.get("/schema/survey.json")
+
+    assert answer.mimetype == "application/schema+json"
+    assert json.loads(answer.data) == schema()
+
+
+# --- the token ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic {token}", "{token}",
+               "Bearer {token}x", "Bearer  {token}", "Bearer \xff"],
+)  # fmt: skip
+def test_an_authors_call_without_the_token_is_refused_and_changes_nothing(
+    client: FlaskClient, app: Flask, survey: Survey, database: Path, header: str | None
+) -> None:
+    token = new_token(app.extensions["deniably"])
+    before = contents(database)
+    headers = {} if header is None else {"Authorization": header.format(token=token)}
+
+    for answer in (
+        client.post("/api/surveys", json=JSON, headers=headers),
+        client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=headers),
+        client.patch("/api/surveys/nobody", json={"state": "closed"}, headers=headers),
+    ):
+        assert_problem(answer, 401, "unauthorised")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert contents(database) == before
+
+
+def test_without_a_token_ever_made_nobody_is_the_author(client: FlaskClient) -> None:
+    for token in ("", "None", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"):
+        answer = client.post(
+            "/api/surveys", json=JSON, headers={"Authorization": f"Bearer {token}"}
+        )
+        assert_problem(answer, 401, "unauthorised")
+
+
+def test_a_token_is_made_once_and_only_its_hash_is_stored(app: Flask, database: Path) -> None:
+    store = app.extensions["deniably"]
+    token = first_token(store)
+
+    assert token is not None
+    assert len(token) >= 43  # 256 bits in base 64
+    assert first_token(store) is None
+    store.close()
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        settings = connection.execute("SELECT * FROM settings").fetchall()
+    assert settings == [("author_token_sha256", hashlib.sha256(token.encode()).hexdigest())]
+    assert all(token.encode() not in path.read_bytes() for path in database.parent.iterdir())
+
+
+def test_a_new_token_makes_the_old_one_worthless(client: FlaskClient, app: Flask) -> None:
+    old, new = (new_token(app.extensions["deniably"]) for _ in range(2))
+
+    refused = client.post("/api/surveys", json=JSON, headers={"Authorization": f"Bearer {old}"})
+    taken = client.post("/api/surveys", json=JSON, headers={"Authorization": f"Bearer {new}"})
+
+    assert_problem(refused, 401, "unauthorised")
+    assert taken.status_code == 201

@@ -1,0 +1,139 @@
+"""The writer: one commit for all that wait, and nobody is told before it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlite_utils import Database
+
+from deniably_server import writer
+from deniably_server.connection import connect
+from deniably_server.errors import NotStored
+from deniably_server.store import Store
+from deniably_server.writer import Outcome
+from server.material import a_report, contents, survey_named
+
+SURVEY = survey_named()
+
+
+@pytest.fixture
+def published(store: Store) -> Iterator[Store]:
+    store.publish(SURVEY)
+    return store
+
+
+@pytest.fixture
+def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The size of every batch that is committed from now on."""
+    sizes: list[int] = []
+    real = writer._commit
+
+    def commit(database: Database, batch: list[Any]) -> list[Outcome]:
+        sizes.append(len(batch))
+        return real(database, batch)
+
+    monkeypatch.setattr(writer, "_commit", commit)
+    return sizes
+
+
+def test_reports_that_wait_share_a_commit(published: Store, commits: list[int]) -> None:
+    with ThreadPoolExecutor(64) as threads:
+        list(threads.map(lambda _: published.add(SURVEY, a_report(SURVEY)), range(640)))
+
+    assert sum(commits) == 640
+    assert len(commits) < 320
+
+
+def test_an_outcome_is_told_after_the_commit(published: Store, database: Path) -> None:
+    for _ in range(20):
+        report = a_report(SURVEY)
+        published.add(SURVEY, report)
+        with closing(sqlite3.connect(database)) as other:  # sees what is committed only
+            found = other.execute(
+                "SELECT count(*) FROM reports WHERE id = ?", [bytes.fromhex(report.id)]
+            )
+            assert found.fetchone() == (1,)
+
+
+def test_a_failed_transaction_stores_nothing_and_tells_everybody(
+    published: Store, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published.add(SURVEY, a_report(SURVEY))
+    before = contents(database)
+    _fail_after_the_insert(monkeypatch)
+
+    def add(_: int) -> type[BaseException] | None:
+        try:
+            published.add(SURVEY, a_report(SURVEY))
+        except NotStored as error:
+            return type(error.__cause__)
+        return None
+
+    with ThreadPoolExecutor(16) as threads:
+        assert set(threads.map(add, range(64))) == {sqlite3.OperationalError}
+    assert contents(database) == before
+
+    monkeypatch.undo()
+    assert published.add(SURVEY, a_report(SURVEY)) is Outcome.STORED
+    assert published.tally("workplace") == published.recount("workplace")
+
+
+def _fail_after_the_insert(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = writer._insert
+
+    def insert(database: Database, fresh: list[Any]) -> None:
+        real(database, fresh)
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(writer, "_insert", insert)
+
+
+def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(
+    published: Store, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniably_server.connection._BUSY_SECONDS", 0.1)
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(NotStored):
+            published.add(SURVEY, a_report(SURVEY))
+        other.execute("ROLLBACK")
+
+    assert published.add(SURVEY, a_report(SURVEY)) is Outcome.STORED
+
+
+def test_closing_stores_what_was_accepted(published: Store, database: Path) -> None:
+    reached, gate = threading.Event(), threading.Event()
+
+    def connect_late() -> Database:
+        reached.set()
+        assert gate.wait(10)
+        return connect(str(database))
+
+    late = writer.Writer(connect_late)
+    with ThreadPoolExecutor(32) as threads:
+        outcomes = [threads.submit(late.add, _entry())]
+        assert reached.wait(10)  # the writer is at work on the first
+        outcomes += [threads.submit(late.add, _entry()) for _ in range(29)]
+        while late._queue.qsize() < 29:
+            time.sleep(0.001)
+        closing_down = threads.submit(late.close)
+        gate.set()
+        closing_down.result(timeout=10)
+        assert {each.result(timeout=10) for each in outcomes} == {Outcome.STORED}
+
+    assert published.tally("workplace")["stolen"].n == 30
+    with pytest.raises(NotStored):
+        late.add(_entry())
+
+
+def _entry() -> writer.Entry:
+    report = a_report(SURVEY)
+    return writer.Entry(bytes.fromhex(report.id), "workplace", "[[0],[0,1]]", [("stolen", 0)])
