@@ -1,7 +1,118 @@
-"""The pages for people."""
+"""The pages for people: the form, the dashboard, and the files of the web client."""
 
 from __future__ import annotations
 
-from flask import Blueprint
+import hashlib
+from functools import cache
+from importlib.resources import files
+
+from flask import Blueprint, Response, render_template, request
+
+from deniably import explain
+from deniably.survey import Survey, epsilon_text
+from deniably_server.charts import chart
+from deniably_server.current import current_store
+from deniably_server.errors import Hidden, NotFound
+from deniably_server.odds import odds_text
+from deniably_server.results import current_results
 
 pages = Blueprint("pages", __name__)
+
+_KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+
+
+@pages.get("/")
+def home() -> str:
+    """Every survey of this server."""
+    store = current_store()
+    surveys = [(store.survey(name), store.state(name)) for name in store.names()]
+    return render_template("home.html", surveys=surveys, epsilon=_epsilon)
+
+
+@pages.get("/s/<name>")
+def form(name: str) -> str:
+    """The form that a respondent answers. The answers stay in the page."""
+    store = current_store()
+    survey = store.survey(name)
+    if store.state(name) == "closed":
+        return render_template(
+            "message.html",
+            title=survey.title,
+            heading="This survey is closed",
+            text="It takes no more answers. Nothing was sent.",
+            link=(f"/surveys/{name}", "See the results"),
+        )
+    return render_template("form.html", survey=survey, explain=explain)
+
+
+@pages.get("/surveys/<name>")
+def dashboard(name: str) -> str:
+    """The results for people, or why they are not shown yet."""
+    survey = current_store().survey(name)
+    try:
+        results = current_results(name)
+    except Hidden as hidden:
+        return render_template(
+            "message.html",
+            title=survey.title,
+            heading="The results are not shown yet",
+            text=f"{str(hidden)[:1].upper()}{str(hidden)[1:]}.",
+            link=(f"/s/{name}", "Go to the survey"),
+        )
+    return render_template("dashboard.html", results=results, survey=survey, chart=chart)
+
+
+@pages.errorhandler(NotFound)
+def not_found(_: NotFound) -> tuple[str, int]:
+    """The page for an address that is none."""
+    page = render_template(
+        "message.html",
+        title="Not found",
+        heading="There is no such page",
+        text="Check the address: part of it may be missing or misspelt.",
+        link=("/", "All surveys of this server"),
+    )
+    return page, 404
+
+
+@pages.get("/web/<name>")
+def web(name: str) -> Response:
+    """A file of the web client: the very modules that the tests run."""
+    found = _web_files().get(name)
+    if found is None:
+        raise NotFound("there is no such file")
+    body, kind, tag = found
+    response = Response(body, mimetype=kind)
+    response.set_etag(tag)
+    response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
+    response.make_conditional(request)
+    return response
+
+
+@cache
+def _web_files() -> dict[str, tuple[bytes, str, str]]:
+    """Name -> content, media type, digest. Only these names exist, so no path leads elsewhere."""
+    found: dict[str, tuple[bytes, str, str]] = {}
+    for file in (files("deniably_client") / "web").iterdir():
+        kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
+        if kind is not None:
+            body = file.read_bytes()
+            found[file.name] = (body, kind, hashlib.sha256(body).hexdigest())
+    return found
+
+
+@pages.app_template_filter("percent")
+def percent(share: float) -> str:
+    """A share for people: 0.3217 becomes 32.2 %."""
+    return f"{100 * share:.1f}\u202f%"
+
+
+@pages.app_template_filter("odds")
+def odds(survey: Survey) -> dict[str, str]:
+    """The odds of every question, and of all together under the empty name."""
+    found = {question.name: odds_text(question.mechanism.odds) for question in survey.questions}
+    return found | {"": odds_text(survey.total_odds)}
+
+
+def _epsilon(survey: Survey) -> str:
+    return epsilon_text(survey.total_odds)

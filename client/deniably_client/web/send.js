@@ -1,0 +1,68 @@
+// Sending a report: patiently, and the same bytes each time (SPEC section 6).
+
+import { Refused } from "./errors.js";
+
+/** No usable answer after every try; the same text can be sent again later. */
+export class Unreachable extends Error {}
+
+const TRIES = 4;
+const FIRST_WAIT = 500;
+
+/**
+ * Sends a report's text until the server says that it is stored.
+ *
+ * Network faults, 429 and 5xx are tried again after waits that double, with some chance in them
+ * so that many phones do not come back at once. Throws Refused with the server's sentence after
+ * any other refusal, and Unreachable after the last try.
+ * @param {string} url
+ * @param {string} text
+ * @param {(tries: number) => void} [waiting] called before each wait
+ */
+export async function send(url, text, waiting = () => {}) {
+  for (let tries = 1; ; tries++) {
+    const response = await attempt(url, text);
+    if (response?.ok) return;
+    if (response && response.status !== 429 && response.status < 500) {
+      throw new Refused(await sentence(response));
+    }
+    if (tries === TRIES) throw new Unreachable();
+    waiting(tries);
+    await pause(FIRST_WAIT * 2 ** (tries - 1));
+  }
+}
+
+/**
+ * The response, or undefined where the network gave none.
+ * @param {string} url
+ * @param {string} body
+ */
+async function attempt(url, body) {
+  try {
+    return await fetch(url, {
+      method: "POST",
+      body,
+      headers: { "Content-Type": "application/json" },
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      redirect: "error",
+      cache: "no-store",
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {Response} response */
+async function sentence(response) {
+  try {
+    return String((await response.json()).detail);
+  } catch {
+    return `the server refused with status ${response.status}`;
+  }
+}
+
+/** @param {number} milliseconds between one and two times this */
+function pause(milliseconds) {
+  const chance = crypto.getRandomValues(new Uint8Array(1))[0] ?? 0;
+  return new Promise((done) => setTimeout(done, milliseconds * (1 + chance / 256)));
+}
