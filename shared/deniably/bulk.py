@@ -8,7 +8,7 @@ device, which has one answer, uses ``SubsetSelection.randomise``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 from os import urandom
@@ -26,8 +26,8 @@ Packed = npt.NDArray[np.uint8]
 
 _WORD = 16
 _MOST_IN_TABLE = 1 << 14
-_CHUNK = 1 << 15  # reports at a time: their buffers stay in the cache
-_CELLS = 1 << 19  # the same, for rows with one byte a choice
+_PART = 1 << 15  # reports at a time, so that the buffers stay in the cache
+_PART_OF_ROWS = 1 << 12  # the same, where a report is a row with one byte a choice
 
 
 def randomise_many(mechanism: SubsetSelection, answers: Integers) -> Packed:
@@ -41,28 +41,24 @@ def randomise_many(mechanism: SubsetSelection, answers: Integers) -> Packed:
         raise BadAnswer("many answers are one row of whole numbers")
     if answers.size and not 0 <= answers.min() <= answers.max() < k:
         raise BadAnswer(f"an answer is the index of a choice, from 0 to {k - 1}")
+    answers = answers.astype(np.intp, copy=False)
     reports = np.empty((answers.size, -(-k // 8)), dtype=np.uint8)
     law = _masks(mechanism)
-    for part in _parts(answers.size, _CHUNK if law else _CELLS // k):
-        some = answers[part]
-        if law:
-            reports[part] = _rotated(law.draw(some.size), some, k)
+    size = _PART_OF_ROWS if law is None else _PART
+    for start in range(0, answers.size, size):
+        part = slice(start, start + size)
+        if law is None:
+            reports[part] = _by_floyd(mechanism, answers[part])
         else:
-            kept = _below(mechanism.total, some.size) < mechanism.omega * mechanism.own
-            draws = ((j, _below(j, some.size)) for j in range(k - mechanism.omega, k))
-            reports[part] = _subsets(k, some, kept, draws)
+            reports[part] = _rotated(law.draw(len(answers[part])), answers[part], k)
     return reports
-
-
-def _parts(n: int, size: int) -> Iterator[slice]:
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def _below(n: int, size: int) -> Unsigned:
     """``size`` integers below n, each value with probability exactly 1/n; n is below 2**63."""
-    word = np.dtype(np.uint16 if n <= 1 << 10 else np.uint64)
-    every = 1 << 8 * word.itemsize
-    last = every - every % n - 1
+    word = np.uint16 if n <= 1 << 10 else np.uint64
+    most = int(np.iinfo(word).max)
+    last = most - (most + 1) % n
     words = _words(size, word)
     # Up to `last` every residue modulo n occurs equally often; words above are drawn again.
     while (late := np.flatnonzero(words > last)).size:
@@ -70,8 +66,8 @@ def _below(n: int, size: int) -> Unsigned:
     return words - words // n * n  # numpy divides faster than it takes remainders
 
 
-def _words(size: int, word: np.dtype[np.unsignedinteger[Any]]) -> Unsigned:
-    return np.frombuffer(bytearray(urandom(size * word.itemsize)), dtype=word)
+def _words(size: int, word: type[np.unsignedinteger[Any]]) -> Unsigned:
+    return np.frombuffer(bytearray(urandom(size * np.dtype(word).itemsize)), dtype=word)
 
 
 # Where there are few subsets: a table of all of them ------------------------------------------
@@ -99,7 +95,7 @@ class _Law:
         self.ends = np.cumsum(np.array(remainders, dtype=np.uint64))
 
     def draw(self, size: int) -> Unsigned:
-        drawn = self.table.take(_words(size, np.dtype(np.uint16)), mode="clip")
+        drawn = self.table.take(_words(size, np.uint16), mode="clip")  # no word is out of range
         again = np.flatnonzero(drawn == 0)
         if again.size:
             drawn[again] = self.second(_below(int(self.ends[-1]), again.size))
@@ -137,27 +133,37 @@ def _rotated(masks: Unsigned, answers: Integers, k: int) -> Packed:
     return turned.astype(word).view(np.uint8).reshape(len(turned), -1)[:, :width]
 
 
-# Where there are many: Floyd's algorithm, a step at a time for all reports -----------------------
+# Where there are many: Floyd's algorithm, one step at a time for all reports --------------------
+
+
+def _by_floyd(mechanism: SubsetSelection, answers: Integers) -> Packed:
+    k, omega, n = mechanism.k, mechanism.omega, len(answers)
+    kept = _below(mechanism.total, n) < omega * mechanism.own
+    draws = ((j, _below(j, n)) for j in range(k - omega, k))
+    return _subsets(k, answers, kept, draws)
 
 
 def _subsets(
-    k: int, answers: Integers, kept: npt.NDArray[np.bool_], draws: Iterable[tuple[int, Integers]]
+    k: int, answers: Integers, kept: npt.NDArray[np.bool_], draws: Iterator[tuple[int, Integers]]
 ) -> Packed:
-    """The reports that ``SubsetSelection.randomise`` makes of the same draws.
+    """The reports that ``SubsetSelection.randomise`` makes of the same draws (j, below(j)).
 
-    It leaves out the first draw where the answer is kept, and adds the answer at the end; here
-    the answer takes the place of the first draw. The other draws never meet it.
+    It leaves out the first draw where the answer is kept, and adds the answer at the end. Here
+    the answer takes the place of that draw, which is the same set: no other draw can meet it.
     """
-    width = -(-k // 8) * 8
-    answers = answers.astype(np.intp)
+    width = 8 * -(-k // 8)
     row = np.arange(len(answers)) * width
+    own = row + answers
     reported = np.zeros(len(answers) * width, dtype=np.bool_)
+
+    def others(i: int | Integers) -> Integers:
+        """Where choice i of those other than the answer is kept."""
+        cell = row + i
+        return cell + (cell >= own)
+
+    _, t = next(draws)
+    reported[np.where(kept, own, others(t))] = True
     for j, t in draws:
-        cell = row + (t + (t >= answers))
-        last = j - 1 + (j - 1 >= answers)
-        cell = np.where(reported[cell], row + last, cell)
-        if kept is not None:
-            cell = np.where(kept, row+answers, cell)
-            kept = None
-        reported[cell] = True
+        cell = others(t)
+        reported[np.where(reported[cell], others(j - 1), cell)] = True
     return np.packbits(reported, bitorder="little").reshape(len(answers), -1)

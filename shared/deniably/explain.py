@@ -54,12 +54,10 @@ def forward(question: Question) -> str:
 
 def reverse(question: Question) -> str:
     """What somebody who sees the report can conclude, as one sentence."""
-    odds = question.mechanism.odds
-    example = question.choices[0].label
     return (
-        f"Someone who sees what was sent can never be sure: “{example}” is sent by people whose"
-        f" answer it is and by people whose answer it is not, at most {_times(odds)} as often by"
-        f" the first."
+        "Whoever sees what was sent cannot know your answer: people with every other answer send"
+        f" the same, and one answer makes it at most {_times(question.mechanism.odds)} as likely"
+        " as another."
     )
 
 

@@ -131,6 +131,11 @@ class Survey(_Value, frozen=True, dict=True):
         )
 
 
+# Built here, once and in one thread: msgspec finishes a type at its first use, and two threads
+# that do so at the same time crash the process.
+msgspec.json.Decoder(Survey)
+
+
 def read_survey(text: str | bytes) -> Survey:
     """The published definition in a JSON text, fully verified (SPEC 4 and 2.2).
 

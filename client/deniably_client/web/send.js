@@ -21,7 +21,11 @@ const FIRST_WAIT = 500;
 export async function send(url, text, waiting = () => {}) {
   for (let tries = 1; ; tries++) {
     const response = await attempt(url, text);
-    if (response?.ok) return;
+    if (response?.ok) {
+      // The status says it all; reading to the end lets the connection go.
+      await response.text().catch(() => "");
+      return;
+    }
     if (response && response.status !== 429 && response.status < 500) {
       throw new Refused(await sentence(response));
     }
