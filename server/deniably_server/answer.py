@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 from flask import Response
 
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
 def json_answer(value: object, status: int = 200, mimetype: str = "application/json") -> Response:
     """A response with ``value`` as JSON."""
-    return Response(_encode(value), status, mimetype=mimetype)
+    return Response(encode(value), status, mimetype=mimetype)

@@ -10,6 +10,7 @@ from deniably_server import reports, results, surveys
 from deniably_server.body import READ_AT_MOST
 from deniably_server.current import attach
 from deniably_server.headers import Headers
+from deniably_server.intake import Intake
 from deniably_server.pages import pages
 from deniably_server.problems import handle_problems
 from deniably_server.settings import configuration
@@ -22,11 +23,12 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     app = Flask("deniably_server")
     app.config.from_mapping(configuration(config), MAX_CONTENT_LENGTH=READ_AT_MOST)
     app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
-    attach(app, Store(str(app.config["DATABASE"])))
+    store = Store(str(app.config["DATABASE"]))
+    attach(app, store)
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(reports.reports)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(pages)
     handle_problems(app)
-    app.wsgi_app = Headers(app.wsgi_app)  # type: ignore[method-assign]
+    app.wsgi_app = Headers(Intake(app.wsgi_app, store))  # type: ignore[method-assign]
     return app

@@ -40,7 +40,7 @@ def _settings(*names: str) -> Callable[[_Command], _Command]:
                 command = click.option(
                     f"--{setting.name}",
                     envvar=setting.variable,
-                    type=type(setting.default),
+                    type=click.IntRange(setting.least) if isinstance(setting.default, int) else str,
                     default=setting.default,
                     show_default=True,
                     help=f"{setting.help} [{setting.variable}]",

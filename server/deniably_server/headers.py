@@ -56,7 +56,8 @@ class Headers:
             return start_response(status, headers + (_ALWAYS if cached else _NO_STORE))
 
         body: Iterable[bytes] = self._app(environ, start)
-        pieces = list(body)
-        if close := getattr(body, "close", None):
-            close()
-        return pieces
+        try:
+            return list(body)
+        finally:
+            if close := getattr(body, "close", None):
+                close()

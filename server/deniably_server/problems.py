@@ -139,11 +139,15 @@ def problem(kind: Kind, detail: str, **more: object) -> Response:
     return json_answer(members | more, kind.status, MEDIA_TYPE)
 
 
-def refuse(error: Exception) -> Response:
-    """The response to any exception of a view; also to those that nobody expected."""
+def refuse(error: Exception, method: str, route: str) -> Response:
+    """The response to any exception; also to those that nobody expected, which are logged.
+
+    ``route`` is the template of the address.
+    """
     kind = kind_of(error)
     if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        _report(error, kind.status)
+        # Never a message, an address or a body: any of them may hold data.
+        log.error("%s %s %d %s", method, route, kind.status, where(error))
     match error:
         case BadReport():
             place = {} if error.path == "$" else {"path": error.path}
@@ -189,18 +193,14 @@ def explain(name: str) -> Response:
 
 def handle_problems(app: Flask) -> None:
     """Answer every exception of ``app`` as a problem."""
-    app.register_error_handler(Exception, refuse)
+    app.register_error_handler(Exception, _refuse_request)
     app.register_blueprint(problems)
 
 
-def _report(error: Exception, status: int) -> None:
-    """Log a fault: never a message, an address or a body, any of which may hold data.
-
-    The route is its template, and a method is only named if it is one of HTTP's own.
-    """
+def _refuse_request(error: Exception) -> Response:
+    # A method that is none of HTTP's own could be anything, also an answer.
     method = request.method if request.method in _METHODS else "other"
-    route = request.url_rule.rule if request.url_rule else "no route"
-    log.error("%s %s %d %s", method, route, status, where(error))
+    return refuse(error, method, request.url_rule.rule if request.url_rule else "no route")
 
 
 def where(error: BaseException) -> str:

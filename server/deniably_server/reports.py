@@ -5,10 +5,11 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from deniably.report import read_report
-from deniably_server.answer import json_answer
+from deniably_server.answer import encode
 from deniably_server.body import JSON, read_body
 from deniably_server.current import current_store
 from deniably_server.errors import Closed, Conflict, NotFound, WrongDigest
+from deniably_server.store import Store
 from deniably_server.writer import Outcome
 
 reports = Blueprint("reports", __name__)
@@ -16,10 +17,18 @@ reports = Blueprint("reports", __name__)
 
 @reports.post("/api/surveys/<name>/reports")
 def add(name: str) -> Response:
-    """Store one report: 201, or 200 where the same was stored before, once it is on disk."""
-    store = current_store()
+    """Store one report. (``intake`` takes the plain ones before they get here.)"""
+    status, body = take(current_store(), name, read_body(JSON))
+    return Response(body, status, mimetype=JSON)
+
+
+def take(store: Store, name: str, body: bytes) -> tuple[int, bytes]:
+    """Store the report in ``body``; the status and body of the answer, once it is on disk.
+
+    201 where it is new, 200 where the same was stored before; raises for anything else.
+    """
     survey = store.survey(name)
-    report = read_report(read_body(JSON))
+    report = read_report(body)
     if report.survey != survey.digest:
         raise WrongDigest(
             "the report answers another version of this survey, or another survey; load the"
@@ -28,9 +37,9 @@ def add(name: str) -> Response:
     report.check(survey)
     match store.add(survey, report):
         case Outcome.STORED:
-            return json_answer({"status": "stored", "receipt": report.receipt}, 201)
+            return 201, encode({"status": "stored", "receipt": report.receipt})
         case Outcome.REPLAYED:
-            return json_answer({"status": "stored before", "receipt": report.receipt}, 200)
+            return 200, encode({"status": "stored before", "receipt": report.receipt})
         case Outcome.CONFLICT:
             raise Conflict("another report was stored under this id; every report draws its own")
         case Outcome.CLOSED:

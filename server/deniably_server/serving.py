@@ -38,8 +38,9 @@ def claim(host: str, port: int) -> socket.socket:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         held.bind(free)
-    except OSError as error:
-        raise AddressTaken(f"cannot listen on {host}, port {port}: {error.strerror}") from None
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise AddressTaken(f"cannot listen on {host}, port {port}: {why}") from None
     return held
 
 
@@ -55,6 +56,7 @@ def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
         websockets=False,
         workers=cast(int, config["WORKERS"]),
         blocking_threads=cast(int, config["THREADS"]),
+        respawn_failed_workers=True,
         log_enabled=False,  # its log has room for addresses; ours has not
         log_access=False,
     )

@@ -23,6 +23,9 @@ class _Change(msgspec.Struct, forbid_unknown_fields=True):
     state: Literal["open", "closed"]
 
 
+_CHANGE = msgspec.json.Decoder(_Change)
+
+
 @surveys.get("/api/surveys/<name>")
 def definition(name: str) -> Response:
     """The canonical definition. It never changes, but the state beside it does."""
@@ -51,7 +54,7 @@ def change(name: str) -> Response:
     store = current_store()
     survey = store.survey(name)
     try:
-        wanted = msgspec.json.decode(read_body(JSON), type=_Change).state
+        wanted = _CHANGE.decode(read_body(JSON)).state
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Malformed('the body is {"state": "closed"}; nothing else can be changed') from None
     if wanted == "closed":

@@ -7,8 +7,10 @@ than needed.
 
 from __future__ import annotations
 
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from enum import Enum
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -93,8 +95,7 @@ class Writer:
             batch, going_on = self._batch()
             if batch:
                 self._settle(batch)
-        if self._database is not None:
-            self._database.close()
+        self._forget()
 
     def _batch(self) -> tuple[list[Entry], bool]:
         """All that waits (at least one entry), and whether more may come."""
@@ -118,7 +119,8 @@ class Writer:
                 self._database = self._connect()
             outcomes = _commit(self._database, batch)
         except Exception as failure:  # told to every request; nothing was stored
-            self._forget()
+            with suppress(sqlite3.Error):
+                self._forget()
             for entry in batch:
                 entry.failure = failure
                 entry.done.release()
@@ -129,9 +131,9 @@ class Writer:
 
     def _forget(self) -> None:
         """Close the connection, which rolls back; the next batch opens a new one."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
 
 
 def _commit(database: Database, batch: list[Entry]) -> list[Outcome]:

@@ -47,7 +47,7 @@ def demo(port: int, leave: bool) -> None:
         people = respondents()
         with click.progressbar(length=len(people), label="Respondents answering") as bar:
             started = time.perf_counter()
-            for done in _answer_all(f"{url}/s/{survey}", people):
+            for done in answer_all(f"{url}/s/{survey}", people):
                 bar.update(done)
         seconds = time.perf_counter() - started
         results = requests.get(f"{url}/api/surveys/{survey}/results", timeout=30).json()
@@ -69,7 +69,7 @@ def respondents() -> list[Answers]:
     return people
 
 
-def _answer_all(url: str, people: list[Answers]) -> Iterator[int]:
+def answer_all(url: str, people: list[Answers]) -> Iterator[int]:
     """Each person answers with a device of their own; yields how many have, in steps."""
     local = threading.local()
 

@@ -1,0 +1,74 @@
+"""The short way in for plain reports, past Flask.
+
+Finding the route, building a request and pushing contexts costs several times what checking and
+storing a report does. So a report that is sent as devices send it (a POST with exactly the type
+application/json and a length) is taken here; whatever else comes, also a report that is sent in
+another way, goes on to Flask. Both ways share ``reports.take`` and ``problems.refuse``.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from deniably.report import LARGEST_BODY
+from deniably_server.body import JSON
+from deniably_server.errors import Malformed
+from deniably_server.problems import refuse
+from deniably_server.reports import take
+from deniably_server.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_START, _END = "/api/surveys/", "/reports"
+_ROUTE = f"{_START}<name>{_END}"
+_LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
+
+
+class Intake:
+    """WSGI middleware around the application."""
+
+    def __init__(self, app: WSGIApplication, store: Store) -> None:
+        self._app = app
+        self._store = store
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Serve one request."""
+        name = _survey_of_plain_report(environ)
+        if name is None:
+            return self._app(environ, start_response)
+        try:
+            status, answer = take(self._store, name, _body(environ))
+        except Exception as error:  # every refusal and fault is answered in the one shape
+            return refuse(error, "POST", _ROUTE)(environ, start_response)
+        headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]
+        start_response(_LINES[HTTPStatus(status)], headers)
+        return [answer]
+
+
+def _survey_of_plain_report(environ: WSGIEnvironment) -> str | None:
+    """The survey's name if this is a report sent the plain way."""
+    path: str = environ["PATH_INFO"]
+    if (
+        environ["REQUEST_METHOD"] != "POST"
+        or environ.get("CONTENT_TYPE") != JSON
+        or not path.startswith(_START)
+        or not path.endswith(_END)
+        or "HTTP_TRANSFER_ENCODING" in environ
+        or not (length := environ.get("CONTENT_LENGTH", "")).isdecimal()
+        or int(length) > LARGEST_BODY
+    ):
+        return None
+    name = path[len(_START) : -len(_END)]
+    return name if name and "/" not in name else None
+
+
+def _body(environ: WSGIEnvironment) -> bytes:
+    length = int(environ["CONTENT_LENGTH"])
+    body: bytes = environ["wsgi.input"].read(length)
+    if len(body) < length:
+        raise Malformed("the body is shorter than its Content-Length says")
+    return body

@@ -1,0 +1,38 @@
+"""A Flask route that parses JSON and does nothing else, served by the code that serves Deniably.
+
+python bare.py DATABASE     (the file is opened at the end, as for Deniably, and left empty)
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+from flask import Flask, request
+
+from deniably_server import serving
+from deniably_server.settings import configuration
+
+
+def application(config: Mapping[str, object]) -> Flask:
+    app = Flask("bare")
+
+    @app.post("/api/surveys/<name>/reports")
+    def add(name: str) -> tuple[dict[str, str], int]:
+        request.get_json()
+        return {"status": "parsed"}, 201
+
+    return app
+
+
+def main() -> None:
+    # Only the application is replaced, so that every setting of the server stays the same.
+    serving._application = application
+    with serving.claim("127.0.0.1", 0) as held:
+        host, port = held.getsockname()
+        print(f"Bare listens on http://{host}:{port}", flush=True)
+        serving.serve(configuration({"DATABASE": sys.argv[1]}), (host, port))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Speed and accuracy, measured side by side with the alternatives: python tests/bench/run.py
+
+With --quick every part is small (less than a minute, figures worth little), and the other
+libraries take part only where their environment is there already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+
+import accuracy
+import alternatives
+import service
+import speed
+from sheet import Sheet
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a smoke run")
+    sheet = Sheet(parser.parse_args().quick)
+    print(
+        f"Python {platform.python_version()}, {os.cpu_count()} cores, of which others used"
+        f" {os.getloadavg()[0]:.1f} in the last minute; medians of rounds"
+    )
+    peers = alternatives.find(sheet)
+    ours = speed.measure(sheet)
+    alternatives.compare_speed(sheet, peers, ours)
+    accuracy.measure(sheet, peers)
+    service.measure(sheet)
+    sheet.end()
+
+
+if __name__ == "__main__":
+    main()

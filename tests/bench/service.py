@@ -1,0 +1,229 @@
+"""The server: what a look at the results costs, and how many reports it acknowledges."""
+
+from __future__ import annotations
+
+import http.client
+import secrets
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
+
+import load
+import msgspec
+import numpy as np
+from sheet import Sheet, duration, rate
+
+from deniably.authoring import compile_survey
+from deniably.bulk import randomise_many
+from deniably.report import Report
+from deniably.survey import Survey
+from deniably.tally import Tally, tally_packed
+from deniably_server.store import Store
+
+GOAL_INGEST = 0.6
+GOAL_DASHBOARD = 1.2
+CONNECTIONS = 64
+SIZES = (2, 5, 16)
+
+
+def measure(sheet: Sheet) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        dashboard(sheet, Path(folder))
+        ingest(sheet, Path(folder))
+
+
+def survey_named(name: str) -> Survey:
+    """Three questions, of 2, 5 and 16 choices, at epsilon 1 each."""
+    questions = [
+        {
+            "name": f"of_{k}",
+            "type": "select_one",
+            "label": f"One of {k}",
+            "choices": [f"Choice {chr(ord('a') + index)}" for index in range(k)],
+            "epsilon": 1,
+        }
+        for k in SIZES
+    ]
+    return compile_survey(
+        {
+            "name": name,
+            "title": "Benchmark",
+            "contact": "bench@example.org",
+            "results": {"minimum": 1, "while_open": True},
+            "questions": questions,
+        }
+    )
+
+
+def perturbed(survey: Survey, n: int) -> tuple[list[list[list[int]]], dict[str, Tally]]:
+    """n reports, each a list of values, and their tally; of uniform answers."""
+    columns, tallies = [], {}
+    for question in survey.questions:
+        channel = question.mechanism
+        packed = randomise_many(channel, np.random.default_rng().integers(0, channel.k, n))
+        tallies[question.name] = tally_packed(packed, channel.k)
+        chosen = np.nonzero(np.unpackbits(packed, axis=1, bitorder="little"))[1]
+        columns.append(chosen.reshape(n, channel.omega).tolist())
+    return [list(values) for values in zip(*columns, strict=True)], tallies
+
+
+# Looking at the results --------------------------------------------------------------------------
+
+
+def dashboard(sheet: Sheet, folder: Path) -> None:
+    few, many = (1000, 20_000) if sheet.quick else (1000, 1_000_000)
+    sheet.section("f", f"GET of the results with {few:,} and {many:,} reports, 3 questions")
+    database = folder / "dashboard.db"
+    surveys = {n: survey_named(f"reports-{n}") for n in (few, many)}
+    for n, survey in surveys.items():
+        sheet.progress(f"storing {n:,} reports")
+        fill(database, survey, n)
+    with serving([sys.executable, "-m", "deniably_client", "serve"], database) as port:
+        for title, pattern in [
+            ("results as JSON", "/api/surveys/{}/results"),
+            ("results as a page", "/surveys/{}/results"),
+            ("dashboard", "/surveys/{}"),
+        ]:
+            looks = look(port, [pattern.format(survey.name) for survey in surveys.values()])
+            if looks is None:
+                continue
+            for n, seconds in zip(surveys, looks, strict=True):
+                sheet.figure(f"{title}, {n:,} reports", duration(seconds))
+            ratio = looks[1] / looks[0]
+            goal = f"<= {GOAL_DASHBOARD}"
+            sheet.figure(f"{title}, ratio", f"{ratio:.2f}", goal, ratio <= GOAL_DASHBOARD)
+
+
+def fill(database: Path, survey: Survey, n: int) -> None:
+    """Reports and tallies as n requests would have left them."""
+    store = Store(str(database))
+    store.publish(survey)
+    reports, tallies = perturbed(survey, n)
+    keys = sorted(secrets.token_bytes(16) for _ in range(n))
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO reports (id, survey, report) VALUES (?, ?, ?)",
+            (
+                (key, survey.name, msgspec.json.encode(values).decode())
+                for key, values in zip(keys, reports, strict=True)
+            ),
+        )
+        connection.execute("UPDATE totals SET reports = ? WHERE survey = ?", [n, survey.name])
+        connection.executemany(
+            "UPDATE tallies SET count = ? WHERE survey = ? AND question = ? AND choice = ?",
+            [
+                (int(count), survey.name, question, choice)
+                for question, found in tallies.items()
+                for choice, count in enumerate(found.counts)
+            ],
+        )
+    assert store.tally(survey.name) == store.recount(survey.name) == tallies
+    store.close()
+
+
+def look(port: int, paths: list[str]) -> list[float] | None:
+    """The median duration of a GET of each path, in turns; None where there is no such page."""
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+        durations: list[list[float]] = [[] for _ in paths]
+        for _ in range(200):
+            for path, found in zip(paths, durations, strict=True):
+                start = time.perf_counter()
+                connection.request("GET", path)
+                response = connection.getresponse()
+                response.read()
+                found.append(time.perf_counter() - start)
+                if response.status != 200:
+                    return None
+    return [median(found) for found in durations]
+
+
+# Taking reports ----------------------------------------------------------------------------------
+
+
+def ingest(sheet: Sheet, folder: Path) -> None:
+    rounds, seconds = (2, 1.0) if sheet.quick else (7, 4.0)
+    sheet.section("g", f"Reports acknowledged over HTTP, 3 questions, {CONNECTIONS} connections")
+    survey, database = survey_named("ingest"), folder / "ingest.db"
+    store = Store(str(database))
+    store.publish(survey)
+    store.close()
+    ours = [sys.executable, "-m", "deniably_client", "serve"]
+    bare = [sys.executable, str(Path(__file__).with_name("bare.py"))]
+    with serving(ours, database) as our_port, serving(bare, folder / "bare.db") as bare_port:
+        loads: dict[int, list[load.Load]] = {our_port: [], bare_port: []}
+        for number in range(-1, rounds):
+            sheet.progress(f"round {number + 1} of {rounds}" if number >= 0 else "warming up")
+            for port, found in loads.items():
+                enough = requests(survey, int(20_000 * seconds))
+                found.append(load.drive(port, enough, CONNECTIONS, seconds if number >= 0 else 1))
+    store = Store(str(database))
+    kept = store.tally(survey.name)[survey.questions[0].name].n
+    store.close()
+    answered = sum(found.answered for found in loads[our_port])
+    assert kept == answered, "an acknowledged report is not in the tally"
+    rates = {port: [each.rate for each in found[1:]] for port, found in loads.items()}
+    sheet.figure("Deniably, on disk before the answer", rate(median(rates[our_port])))
+    sheet.figure("bare Flask route, parses JSON", rate(median(rates[bare_port])))
+    ratio = median(a / b for a, b in zip(rates[our_port], rates[bare_port], strict=True))
+    sheet.figure("ratio", f"{ratio:.2f}", f">= {GOAL_INGEST}", ratio >= GOAL_INGEST)
+    sheet.note(f"{answered:,} reports were acknowledged, and the tally holds {kept:,}.")
+
+
+def requests(survey: Survey, n: int) -> Iterator[bytes]:
+    """n requests with distinct valid reports, made before the first is given."""
+    names = [question.name for question in survey.questions]
+    bodies = [
+        Report(secrets.token_hex(16), survey.digest, dict(zip(names, values, strict=True)))
+        for values in perturbed(survey, n)[0]
+    ]
+    head = (
+        f"POST /api/surveys/{survey.name}/reports HTTP/1.1\r\nHost: localhost\r\n"
+        "Content-Type: application/json\r\nContent-Length: "
+    )
+    return iter(
+        [
+            f"{head}{len(body)}\r\n\r\n".encode() + body
+            for body in (report.canonical for report in bodies)
+        ]
+    )
+
+
+# Processes ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(command: list[str], database: Path) -> Iterator[int]:
+    """A server process, until the block ends; gives its port."""
+    if command[-1] == "serve":
+        command = [*command, "--port", "0", "--database"]
+    with subprocess.Popen([*command, str(database)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            address = process.stdout.readline().split()[-1:]
+            if not address:
+                raise RuntimeError("the server did not start; see above")
+            port = urlsplit(address[0]).port
+            assert port
+            wait(port)
+            yield port
+        finally:
+            process.terminate()
+
+
+def wait(port: int) -> None:
+    for _ in range(200):
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+            try:
+                connection.request("GET", "/")
+                connection.getresponse()
+                return
+            except OSError:
+                time.sleep(0.05)
+    raise RuntimeError("the server does not answer")

@@ -1,0 +1,107 @@
+"""Perturbing in bulk and on the device, tallying and estimating."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import browser
+import numpy as np
+from sheet import Sheet, duration, rate, seconds_of
+
+from deniably.bulk import randomise_many
+from deniably.coins import Coins
+from deniably.estimate import estimate
+from deniably.mechanism import SubsetSelection, subset_selection, weights_for_epsilon
+from deniably.tally import tally, tally_packed
+
+GOAL_BULK = 20e6
+GOAL_DEVICE = 100e3
+SIZES = (2, 16, 128)
+
+
+class Ours(NamedTuple):
+    """Reports a second at epsilon 1, for each number of choices."""
+
+    bulk: dict[int, float]
+    device: dict[int, float]
+    aggregate: dict[int, float]
+
+
+def mechanism(k: int, epsilon: float = 1) -> SubsetSelection:
+    return subset_selection(k, *weights_for_epsilon(Fraction(epsilon)))
+
+
+def measure(sheet: Sheet) -> Ours:
+    ours = Ours(
+        bulk={k: bulk_rate(k, sheet.quick) for k in SIZES},
+        device={k: device_rate(k, sheet.quick) for k in SIZES},
+        aggregate={k: aggregate_rate(k, sheet.quick) for k in SIZES},
+    )
+    sheet.section("a", "Reports perturbed in bulk, one core, epsilon 1")
+    for k, per_second in ours.bulk.items():
+        name = f"k = {k}, omega = {mechanism(k).omega}"
+        rate_figure(sheet, name, per_second, GOAL_BULK if k == 16 else None)
+    sheet.section("b", "Reports perturbed one by one on the device, epsilon 1, new coins each")
+    for k, per_second in ours.device.items():
+        rate_figure(sheet, f"Python, k = {k}", per_second, GOAL_DEVICE if k == 16 else None)
+    try:
+        for k, per_second in browser.rates({k: mechanism(k) for k in SIZES}, sheet.quick).items():
+            rate_figure(sheet, f"Chromium, k = {k}", per_second, GOAL_DEVICE if k == 16 else None)
+    except browser.Missing as missing:
+        sheet.note(f"Chromium: not measured, {missing}")
+    tallies(sheet)
+    return ours
+
+
+def rate_figure(sheet: Sheet, name: str, per_second: float, goal: float | None) -> None:
+    if goal is None:
+        sheet.figure(name, rate(per_second))
+    else:
+        sheet.figure(name, rate(per_second), rate(goal), per_second >= goal)
+
+
+def bulk_rate(k: int, quick: bool) -> float:
+    n = (8_000_000 if k < 128 else 400_000) // (20 if quick else 1)
+    channel, answers = mechanism(k), np.arange(n) % k
+    return n / seconds_of(lambda: randomise_many(channel, answers), 3 if quick else 9)
+
+
+def device_rate(k: int, quick: bool) -> float:
+    n, channel = 1000 if quick else 20_000, mechanism(k)
+    answers = [index % k for index in range(n)]
+
+    def one_by_one() -> None:
+        for answer in answers:
+            channel.randomise(answer, Coins())
+
+    return n / seconds_of(one_by_one, 3 if quick else 7)
+
+
+def aggregate_rate(k: int, quick: bool) -> float:
+    """From Python lists, which is how the other libraries take their reports."""
+    n, channel = 2000 if quick else 50_000, mechanism(k)
+    lists = listed(channel, n)
+    return n / seconds_of(lambda: estimate(tally(lists, k), channel), 3 if quick else 7)
+
+
+def listed(channel: SubsetSelection, n: int) -> list[list[int]]:
+    packed = randomise_many(channel, np.arange(n) % channel.k)
+    bits = np.unpackbits(packed, axis=1, bitorder="little")
+    reports: list[list[int]] = np.nonzero(bits)[1].reshape(n, channel.omega).tolist()
+    return reports
+
+
+def tallies(sheet: Sheet) -> None:
+    n = 50_000 if sheet.quick else 1_000_000
+    rounds = 3 if sheet.quick else 7
+    sheet.section("c", f"Tally and estimate of {n:,} reports, k = 16, epsilon 1")
+    channel = mechanism(16)
+    packed = randomise_many(channel, np.arange(n) % 16)
+    from_packed = seconds_of(lambda: estimate(tally_packed(packed, 16), channel), rounds)
+    sheet.figure("from packed reports", duration(from_packed))
+    reports = listed(channel, n)
+    from_lists = seconds_of(lambda: estimate(tally(reports, 16), channel), rounds)
+    sheet.figure("from Python lists", duration(from_lists))
+    counted = tally_packed(packed, 16)
+    sheet.figure("the estimate alone", duration(seconds_of(lambda: estimate(counted, channel), 99)))

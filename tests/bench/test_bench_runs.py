@@ -1,0 +1,23 @@
+"""The benchmark itself runs; what it measures gates nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUN = Path(__file__).with_name("run.py")
+
+
+@pytest.mark.slow
+def test_a_quick_run_prints_every_section() -> None:
+    run = subprocess.run(
+        [sys.executable, RUN, "--quick"], capture_output=True, text=True, timeout=600, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert [line[:3] for line in run.stdout.splitlines() if line[1:3] == ". "] == [
+        f"{letter}. " for letter in "abcdefg"
+    ]
+    assert "goals met" in run.stdout

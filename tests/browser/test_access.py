@@ -1,0 +1,100 @@
+"""Every page for everybody: screen readers, small phones, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser.conftest import ANSWERS, Watched
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+States = Callable[[Watched], Iterator[str]]
+
+
+def form_states(phone: Watched) -> Iterator[str]:
+    """Leads through every state of the form, and names it."""
+    phone.open()
+    yield "start"
+    phone.click("Start")
+    yield "question"
+    phone.click("Continue")
+    yield "error"
+    phone.page.locator("label:visible").first.click()
+    phone.page.locator("summary:visible").click()
+    yield "explained"
+    phone.click("Continue")
+    phone.choose(ANSWERS[1])
+    yield "check"
+    phone.page.route("**/reports", lambda route: route.fulfill(status=503, body="{}"))
+    phone.send()
+    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    yield "again"
+    phone.page.unroute("**/reports")
+    phone.page.click("#again")
+    phone.wait("receipt")
+    yield "receipt"
+    phone.page.route("**/api/surveys/*", lambda route: route.abort())
+    phone.page.goto(f"{phone.url}/s/workplace")
+    phone.wait("refused")
+    yield "refused"
+    phone.page.unroute("**/api/surveys/*")
+
+
+def other_pages(phone: Watched) -> Iterator[str]:
+    for path in ("/", "/s/closed", "/s/hostile", "/s/none", "/surveys/hidden", "/surveys/none"):
+        phone.page.goto(phone.url + path)
+        phone.page.wait_for_load_state("networkidle")
+        yield path
+    phone.page.goto(phone.url + "/surveys/workplace")
+    for details in phone.page.locator("summary").all():
+        details.click()
+    yield "dashboard"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("states", [form_states, other_pages])
+def test_no_page_state_has_a_violation_that_axe_finds(
+    chromium: Browser, server: Server, axe: Callable[[Page], list[str]], scheme: str, states: States
+) -> None:
+    context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme=scheme)  # type: ignore[arg-type]
+    phone = Watched(context.new_page(), server)
+    seen = 0
+    for state in states(phone):
+        seen += 1
+        assert axe(phone.page) == [], state
+        overflow = phone.page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert overflow <= 0, f"{state} has to be scrolled sideways at 320 px"
+    assert seen >= 7
+    context.close()
+
+
+def test_each_step_moves_the_focus_to_its_heading(phone: Watched) -> None:
+    phone.open()
+    phone.click("Start")
+
+    assert phone.page.evaluate("document.activeElement.textContent") == (
+        "Have you ever stolen from work"
+    )
+
+
+def test_everything_to_tap_is_large_enough_for_a_thumb(phone: Watched) -> None:
+    phone.to_check_page()
+    for target in phone.page.locator("button:visible, .choice:visible, summary:visible").all():
+        box = target.bounding_box()
+        assert box
+        assert box["height"] >= 44
+
+
+def test_the_checker_would_see_a_violation(
+    phone: Watched, axe: Callable[[Page], list[str]]
+) -> None:
+    phone.open("/")
+    phone.page.evaluate("document.querySelector('main').append(document.createElement('img'))")
+
+    assert any(found.startswith("image-alt") for found in axe(phone.page))

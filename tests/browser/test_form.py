@@ -1,0 +1,361 @@
+"""The respondent's form in a real Chromium, against a real server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, Route
+
+from browser.conftest import ANSWERS, PHONE, SURVEY, Watched
+from deniably.authoring import publish_text
+from deniably.report import read_report
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+DEFINITION = publish_text(SURVEY)
+STORES = """async () => ({
+  local: {...localStorage}, session: {...sessionStorage}, cookies: document.cookie,
+  databases: await indexedDB.databases(), caches: await caches.keys(),
+  history: history.state, address: location.href,
+})"""
+
+
+def test_a_person_answers_on_a_phone_and_only_the_report_leaves(phone: Watched) -> None:
+    phone.to_check_page()
+    assert phone.page.locator("[data-answer]").all_inner_texts() == list(ANSWERS)
+    phone.send()
+    phone.wait("receipt")
+
+    (post,) = phone.posts()
+    body = post.post_data_buffer or b""
+    report = read_report(body)
+    report.check(DEFINITION)
+    assert report.canonical == body, "nothing but the report, in canonical JSON"
+    assert report.survey == DEFINITION.digest
+    assert phone.page.inner_text("#digest") == hashlib.sha256(body).hexdigest()
+    assert phone.console == []
+
+
+def test_no_request_goes_elsewhere_or_carries_an_answer(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.send()
+    phone.wait("receipt")
+
+    assert len(phone.requests) > 5
+    for request in phone.requests:
+        assert request.url.startswith(phone.url + "/"), "no third party"
+        sent = request.url + json.dumps(request.all_headers()) + (request.post_data or "")
+        for secret in ("Weeklyish", "weeklyish", "Yes", '"yes"', "#q1"):
+            assert secret not in sent
+        assert "referer" not in request.all_headers()
+        assert "cookie" not in request.all_headers()
+
+
+def test_requests_before_sending_are_the_same_whatever_is_answered(
+    chromium: Browser, server: Server
+) -> None:
+    seen: list[list[tuple[str, str]]] = []
+    for answers in (("Yes", "Zilch"), ("No", "Hourlyish")):
+        context = chromium.new_context(viewport=PHONE)
+        phone = Watched(context.new_page(), server)
+        phone.open()
+        phone.click("Start")
+        for label in answers:
+            phone.choose(label)
+        seen.append([(request.method, request.url) for request in phone.requests])
+        context.close()
+
+    assert sorted(seen[0]) == sorted(seen[1])
+    assert all(method == "GET" for method, _ in seen[0])
+
+
+def test_after_sending_no_true_answer_is_left_anywhere(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.send()
+    phone.wait("receipt")
+
+    assert phone.checked() == 0
+    assert phone.page.locator("[data-answer]").all_text_contents() == ["", ""]
+    stores = phone.page.evaluate(STORES)
+    assert stores == {
+        "local": {}, "session": {}, "cookies": "", "databases": [], "caches": [],
+        "history": {"step": 3}, "address": f"{phone.url}/s/workplace",
+    }  # fmt: skip
+    assert phone.page.context.cookies() == []
+
+
+def test_going_back_after_sending_shows_the_receipt_and_no_answer(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.send()
+    phone.wait("receipt")
+
+    phone.page.go_back()
+
+    assert phone.heading().startswith("Sent")
+    assert phone.checked() == 0
+
+
+def test_coming_back_from_another_page_finds_no_answer(phone: Watched) -> None:
+    phone.open()
+    phone.click("Start")
+    phone.choose("Yes")
+    phone.page.goto(phone.url + "/")
+
+    phone.page.go_back()
+    phone.page.wait_for_selector("#survey:not([hidden])", state="visible")
+
+    assert phone.checked() == 0
+
+
+def test_the_report_is_stored_once_and_the_receipts_agree(phone: Watched, server: Server) -> None:
+    phone.to_check_page()
+    with phone.page.expect_response(lambda r: r.request.method == "POST") as answered:
+        phone.send()
+    phone.wait("receipt")
+
+    report = read_report(phone.posts()[0].post_data_buffer or b"")
+    assert answered.value.status == 201
+    assert answered.value.json()["receipt"] == phone.page.inner_text("#digest")
+    with closing(sqlite3.connect(server.database)) as database:
+        (count,) = database.execute(
+            "SELECT count(*) FROM reports WHERE id = ?", [bytes.fromhex(report.id)]
+        ).fetchone()
+    assert count == 1
+
+
+def test_the_receipt_can_be_kept_and_holds_no_answer(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.send()
+    phone.wait("receipt")
+
+    with phone.page.expect_download() as kept:
+        phone.page.click("#download")
+
+    text = kept.value.path().read_text(encoding="utf-8")
+    assert DEFINITION.digest in text
+    assert phone.page.inner_text("#digest") in text
+    assert not any(answer in text for answer in ANSWERS)
+
+
+def test_a_fault_of_the_network_sends_the_same_bytes_again(phone: Watched) -> None:
+    failures = iter(("abort", "503", "503", "lost"))
+
+    def fault(route: Route) -> None:
+        match next(failures, "go"):
+            case "abort":
+                route.abort()
+            case "503":
+                route.fulfill(status=503, body="{}")
+            case "lost":
+                route.fetch()  # the server has it, but its answer never arrives
+                route.abort()
+            case _:
+                route.continue_()
+
+    phone.page.route("**/reports", fault)
+    phone.to_check_page()
+    phone.send()
+    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    assert phone.checked() == 0, "the answers are wiped although the report is not through yet"
+    phone.page.click("#again")
+    phone.wait("receipt")
+
+    bodies = {request.post_data for request in phone.posts()}
+    assert len(phone.posts()) == 5
+    assert len(bodies) == 1, "the coins are thrown once"
+
+
+def test_a_double_click_sends_once(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.page.dblclick("#send")
+    phone.wait("receipt")
+
+    assert len(phone.posts()) == 1
+
+
+def test_a_question_without_an_answer_is_pointed_at(phone: Watched) -> None:
+    phone.open()
+    phone.click("Start")
+    phone.click("Continue")
+
+    error = phone.page.locator(".error:visible")
+    assert "Choose an answer" in error.inner_text()
+    assert error.evaluate("node => node === document.activeElement")
+    error.locator("a").click()
+    assert phone.page.evaluate("document.activeElement.id") == "q1-1"
+    assert phone.checked() == 0, "nothing is preselected"
+
+
+def test_an_answer_can_be_changed_on_the_way(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.click("Change")
+    assert phone.heading() == "Have you ever stolen from work"
+    phone.choose("No")
+
+    assert phone.page.locator("[data-answer]").all_inner_texts() == ["No", "Weeklyish"]
+
+
+def test_the_phones_back_button_goes_to_the_question_before(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.page.go_back()
+
+    assert phone.heading() == "How often"
+    assert phone.checked() == 2, "nothing that was answered is lost"
+
+
+def test_the_whole_form_works_with_the_keyboard_alone(phone: Watched) -> None:
+    phone.open()
+    keys = phone.page.keyboard
+
+    def tab_to(selector: str) -> None:
+        for _ in range(30):
+            if phone.page.evaluate(f"document.activeElement.matches({json.dumps(selector)})"):
+                return
+            keys.press("Tab")
+        pytest.fail(f"the keyboard does not reach {selector}")
+
+    tab_to("button[data-go='1']")
+    keys.press("Enter")
+    for _ in range(2):
+        tab_to("input")
+        keys.press("Space")
+        keys.press("ArrowDown")
+        keys.press("Enter")
+    tab_to("#send")
+    keys.press("Enter")
+    phone.wait("receipt")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (('"own":3', '"own":30'), "larger odds"),
+        (("Honesty", "Dishonesty"), "was changed"),
+        (('"name":"subset_selection"', '"name":"plain"'), "subset_selection"),
+        (('{"contact"', '{"contact":"x","contact"'), "twice"),
+        (('{"contact"', "<html>"), "JSON"),
+    ],
+)
+def test_a_definition_that_was_tampered_with_is_refused(
+    phone: Watched, change: tuple[str, str], why: str
+) -> None:
+    def tamper(route: Route) -> None:
+        answer = route.fetch()
+        assert change[0] in answer.text()
+        route.fulfill(response=answer, body=answer.text().replace(*change, 1))
+
+    phone.page.route("**/api/surveys/workplace", tamper)
+    phone.open()
+
+    phone.wait("refused")
+    assert why in phone.page.inner_text("#why")
+    assert phone.posts() == []
+    assert phone.page.locator("input:visible").count() == 0, "nobody is asked anything"
+
+
+def test_a_survey_that_closes_meanwhile_is_explained(phone: Watched) -> None:
+    phone.page.route(
+        "**/reports",
+        lambda route: route.fulfill(
+            status=409,
+            content_type="application/problem+json",
+            body=json.dumps({"type": "/problems/closed", "detail": "The survey is closed."}),
+        ),
+    )
+    phone.to_check_page()
+    phone.send()
+    phone.wait("refused")
+
+    assert phone.page.inner_text("#why") == "The survey is closed."
+    assert len(phone.posts()) == 1, "a refusal is not tried again"
+    assert phone.checked() == 0
+
+
+def test_without_javascript_it_explains_and_sends_nothing(
+    chromium: Browser, server: Server
+) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    phone = Watched(context.new_page(), server)
+    phone.page.goto(f"{server.url}/s/workplace")
+
+    text = phone.page.locator("body").inner_text()
+    assert "needs JavaScript" in text
+    assert "sends nothing" in text
+    assert "deniably answer" in text
+    for control in phone.page.locator("button, input, form").all():
+        assert not control.is_visible()
+    assert phone.posts() == []
+    context.close()
+
+
+def test_where_the_browser_has_no_cryptography_it_says_so(phone: Watched) -> None:
+    phone.page.add_init_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
+    phone.open()
+
+    phone.wait("refused")
+    assert "https" in phone.page.inner_text("#why")
+
+
+def test_the_policy_allows_no_inline_code_and_nothing_from_elsewhere(phone: Watched) -> None:
+    answer = phone.page.goto(phone.url + "/s/workplace")
+
+    assert answer
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    html = answer.text()
+    assert "style=" not in html
+    assert " onclick" not in html
+    assert html.count("<script") == 1
+    assert '<script type="module" src="/web/form.js"></script>' in html
+
+
+def test_the_whole_page_weighs_less_than_50_kb(phone: Watched) -> None:
+    sizes: list[int] = []
+    phone.page.on("response", lambda response: sizes.append(len(response.body())))
+    phone.open()
+    phone.page.wait_for_load_state("networkidle")
+
+    assert len(sizes) >= 11
+    assert sum(sizes) < 50_000
+
+
+def test_hostile_texts_are_shown_as_texts(phone: Watched) -> None:
+    dialogs: list[str] = []
+    phone.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    phone.open("/s/hostile")
+    assert phone.heading().startswith("<script>alert(1)</script>")
+    phone.click("Start")
+    assert phone.heading() == "</h1><img src=x onerror=alert(2)> how?"
+    phone.choose("<b>bold</b>")
+    assert phone.page.locator("[data-answer]").inner_text() == "<b>bold</b>"
+    phone.send()
+    phone.wait("receipt")
+
+    assert len(phone.posts()) == 1
+    assert dialogs == []
+    assert phone.console == []
+
+
+def test_a_closed_survey_asks_nothing(phone: Watched) -> None:
+    phone.page.goto(phone.url + "/s/closed")
+
+    assert phone.heading() == "This survey is closed"
+    assert phone.page.locator("input, form").count() == 0
+
+
+def test_the_words_are_plain_and_promise_no_more_than_they_keep(phone: Watched) -> None:
+    phone.to_check_page()
+    words = phone.page.locator("main").text_content() or ""
+
+    for forbidden in (" lie", "fake", "false", "noise", "epsilon", "algorithm", "100 % anonymous"):
+        assert forbidden not in words.lower()
+    assert "75 of 100 times" in words, "the odds in natural frequencies"
+    assert "Answer truthfully. Your device does the mixing" in words
+    assert "That you took part" in words, "what remains visible is said"

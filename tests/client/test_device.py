@@ -1,0 +1,290 @@
+"""The device in Python: it verifies before it answers, and sends one report, the same each time."""
+
+import json
+import pickle
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from deniably.authoring import publish_text
+from deniably.errors import BadAnswer, Refused
+from deniably_client import Device
+from deniably_client.device import session
+from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
+
+SURVEY = publish_text(
+    """
+name: w
+title: At work
+questions:
+  - {name: stolen, type: yes_no, label: Ever, odds: 3}
+  - {name: often, type: select_one, label: How often, choices: [never, once, often], epsilon: 1}
+"""
+)
+ANSWERS = {"stolen": "yes", "often": "never"}
+
+Request = tuple[str, str, dict[str, str], bytes]
+
+
+class Wire:
+    """A real HTTP server on loopback that answers as told and records every request.
+
+    ``definition``, ``etag`` and ``statuses`` (for the POSTs, in turn; the last one repeats) are
+    the test's to change. The promises of the real server are tested in tests/server.
+    """
+
+    def __init__(self) -> None:
+        self.definition = SURVEY.canonical
+        self.etag: str | None = None
+        self.statuses = [201]
+        self.problem: dict[str, object] = {}
+        self.requests: list[Request] = []
+        wire = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.record()
+                etag = wire.etag or json.dumps(publish_digest(wire.definition))
+                self.reply(200, wire.definition, {"ETag": etag, "Set-Cookie": "who=me"})
+
+            def do_POST(self) -> None:
+                self.record()
+                done = sum(method == "POST" for method, *_ in wire.requests)
+                status = wire.statuses[min(done, len(wire.statuses)) - 1]
+                self.reply(status, json.dumps(wire.problem).encode(), {"Retry-After": "0"})
+
+            def record(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                wire.requests.append((self.command, self.path, dict(self.headers), body))
+
+            def reply(self, status: int, body: bytes, headers: dict[str, str]) -> None:
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/s/w"
+
+    def posts(self) -> list[bytes]:
+        return [body for method, _, _, body in self.requests if method == "POST"]
+
+
+def publish_digest(definition: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(definition).hexdigest()
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    wire = Wire()
+    thread = Thread(target=wire.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield wire
+    wire.server.shutdown()
+    wire.server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def device(wire: Wire) -> Iterator[Device]:
+    with session() as connections:
+        yield Device(wire.url, session=connections)
+
+
+def test_an_answer_is_randomised_sent_and_receipted(wire: Wire, device: Device) -> None:
+    receipt = device.answer(ANSWERS)
+
+    (body,) = wire.posts()
+    assert receipt.digest == publish_digest(body)
+    assert receipt.version == SURVEY.digest
+    assert receipt.total == SURVEY.total_odds
+    assert set(json.loads(body)) == {"id", "survey", "values"}
+
+
+def test_nothing_about_the_answers_or_their_owner_is_sent(wire: Wire, device: Device) -> None:
+    """Only the values vary with the answer, and they through the mechanism (tests/audit)."""
+    device.answer(ANSWERS)
+
+    for _, path, headers, body in wire.requests:
+        assert headers.get("User-Agent") == "deniably"
+        assert set(headers) <= {
+            "Host", "User-Agent", "Accept", "Accept-Encoding", "Connection",
+            "Content-Type", "Content-Length",
+        }  # fmt: skip
+        for secret in ("yes", "never"):
+            assert secret not in path
+            assert secret.encode() not in body
+            assert secret not in str(headers.values())
+
+
+def test_a_cookie_is_not_taken(wire: Wire, device: Device) -> None:
+    device.answer(ANSWERS)
+
+    assert all("Cookie" not in headers for _, _, headers, _ in wire.requests)
+
+
+@pytest.mark.parametrize("fault", [500, 502, 503, 504, 429])
+def test_a_fault_is_retried_with_the_same_bytes(wire: Wire, device: Device, fault: int) -> None:
+    wire.statuses = [fault, fault, 201]
+
+    device.answer(ANSWERS)
+
+    assert len(wire.posts()) == 3
+    assert len(set(wire.posts())) == 1
+
+
+def test_after_the_last_retry_the_report_is_kept_for_later(wire: Wire) -> None:
+    wire.statuses = [503]
+    with session(retries=1) as connections:
+        device = Device(wire.url, session=connections)
+        with pytest.raises(Unreachable, match="cannot answer now"):
+            device.answer(ANSWERS)
+        wire.statuses = [200]
+        receipt = device.resend()
+
+    assert len(set(wire.posts())) == 1, "the coins were thrown once"
+    assert receipt.digest == publish_digest(wire.posts()[0])
+
+
+def test_a_second_answer_is_refused_because_it_would_throw_the_coins_again(
+    wire: Wire, device: Device
+) -> None:
+    device.answer(ANSWERS)
+
+    with pytest.raises(AlreadyAnswered, match="resend"):
+        device.answer(ANSWERS)
+    assert len(wire.posts()) == 1
+
+
+def test_a_refusal_is_not_retried_and_carries_the_servers_sentence(
+    wire: Wire, device: Device
+) -> None:
+    wire.statuses = [422]
+    wire.problem = {"type": "/problems/bad-report", "detail": "values.stolen has two values"}
+
+    with pytest.raises(Rejected, match="stolen has two values") as refused:
+        device.answer(ANSWERS)
+
+    assert refused.value.status == 422
+    assert len(wire.posts()) == 1
+
+
+def test_a_closed_survey_says_so(wire: Wire, device: Device) -> None:
+    wire.statuses = [409]
+    wire.problem = {"type": "/problems/closed", "detail": "the survey is closed"}
+
+    with pytest.raises(SurveyClosed, match="closed"):
+        device.answer(ANSWERS)
+
+
+def test_a_redirect_is_not_followed(wire: Wire, device: Device) -> None:
+    wire.statuses = [307]
+
+    with pytest.raises(Rejected):
+        device.answer(ANSWERS)
+    assert len(wire.posts()) == 1
+
+
+def changed(change: Callable[[Any], object]) -> bytes:
+    value = json.loads(SURVEY.canonical)
+    change(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda d: d["questions"][0]["mechanism"].update(own=4), "larger odds than the claim"),
+        (lambda d: d["questions"][1]["mechanism"].update(own=11674931555), "larger odds"),
+        (lambda d: d["questions"][0]["mechanism"].update(name="plain"), "plain"),
+        (lambda d: d["questions"][0].update(type="text"), "text"),
+        (lambda d: d.update(name="other"), "another survey"),
+        (lambda d: d.pop("results"), "results"),
+    ],
+)
+def test_a_definition_that_cannot_be_trusted_is_refused(
+    wire: Wire, device: Device, change: Callable[[Any], object], why: str
+) -> None:
+    wire.definition = changed(change)
+
+    with pytest.raises(Refused, match=why):
+        device.answer(ANSWERS)
+    assert wire.posts() == []
+
+
+def test_a_definition_under_another_digest_is_refused(wire: Wire, device: Device) -> None:
+    wire.etag = f'"{"0" * 64}"'
+
+    with pytest.raises(Refused, match="not the version"):
+        device.answer(ANSWERS)
+
+
+def test_a_pinned_version_is_kept_to(wire: Wire) -> None:
+    with session() as connections, pytest.raises(Refused, match="was changed"):
+        Device(wire.url, digest="0" * 64, session=connections).answer(ANSWERS)
+    with session() as connections:
+        Device(wire.url, digest=SURVEY.digest, session=connections).answer(ANSWERS)
+
+
+def test_a_survey_above_the_respondents_limit_is_refused(wire: Wire) -> None:
+    """ln 3 + 1 = 2.0986..., decided exactly on the integer weights."""
+    with session() as connections, pytest.raises(Refused, match=r"epsilon 2\.10, more than .* 2"):
+        Device(wire.url, epsilon_limit="2", session=connections).answer(ANSWERS)
+    assert wire.posts() == []
+    with session() as connections:
+        Device(wire.url, epsilon_limit="2.1", session=connections).answer(ANSWERS)
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "65", "NaN", "many"])
+def test_a_limit_that_is_none_is_refused(limit: str) -> None:
+    with pytest.raises((ValueError, ArithmeticError)):
+        Device("http://localhost/s/w", epsilon_limit=limit)
+
+
+def test_an_incomplete_answer_sheet_sends_nothing_and_can_be_mended(
+    wire: Wire, device: Device
+) -> None:
+    with pytest.raises(BadAnswer, match="often"):
+        device.answer({"stolen": "yes"})
+    assert wire.posts() == []
+
+    device.answer(ANSWERS)
+
+
+@pytest.mark.parametrize("url", ["", "w", "ftp://h/s/w", "http://h/", "http://h/s/", "http:///s/w"])
+def test_an_address_that_is_no_surveys_is_explained(url: str) -> None:
+    with pytest.raises(ValueError, match="a survey's address looks like"):
+        Device(url)
+
+
+@pytest.mark.parametrize("path", ["/s/w", "/surveys/w", "/api/surveys/w", "/s/w/"])
+def test_every_address_of_a_survey_will_do(wire: Wire, path: str) -> None:
+    with session() as connections:
+        device = Device(wire.url.replace("/s/w", path), session=connections)
+        assert device.survey == SURVEY
+
+
+def test_nobody_at_home_is_explained() -> None:
+    with session(retries=0) as connections, pytest.raises(Unreachable, match="gave no answer"):
+        Device("http://127.0.0.1:9/s/w", session=connections).answer(ANSWERS)
+
+
+def test_neither_device_nor_receipt_shows_an_answer(wire: Wire, device: Device) -> None:
+    receipt = device.answer(ANSWERS)
+
+    shown = repr(device) + repr(receipt) + str(receipt)
+    assert "never" not in shown
+    assert "yes" not in shown
+    for value in vars(device).values():
+        assert value is not ANSWERS
+    assert b"never" not in pickle.dumps(device._report)

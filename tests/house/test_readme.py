@@ -1,0 +1,109 @@
+"""Every command of the README is run, in the order in which a newcomer would."""
+
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from deniably_client import Device
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BIN = Path(sys.executable).parent
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+COMMANDS = [line for block in blocks("sh") for line in block.splitlines()]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for(process: subprocess.Popen[str], url: str) -> None:
+    for _ in range(150):
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        except OSError:
+            assert process.poll() is None, process.communicate()[0]
+            time.sleep(0.1)
+    pytest.fail(f"no answer from {url}")
+
+
+def test_the_two_commands_of_the_start_are_what_continuous_integration_runs() -> None:
+    steps = (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+    assert COMMANDS[:2] == ["make demo", "make test"]
+    assert "\nmake test\n" in steps
+    assert "\nmake demo EXIT=1" in steps
+
+
+@pytest.mark.slow
+def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
+    port = free_port()
+    environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
+
+    def run(line: str, keys: str | None = None) -> str:
+        command = shlex.split(line.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
+        if command[0] == "deniably" and command[1] == "close":
+            command += ["--server", f"http://127.0.0.1:{port}"]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, input=keys, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    (survey,) = blocks("yaml")
+    (script,) = blocks("python")
+    assert len(survey.splitlines()) <= 10
+    (tmp_path / "workplace.yaml").write_text(survey, encoding="utf-8")
+    check, serve, export, publish, answer, close, results = COMMANDS[2:]
+
+    assert "stolen" in run(check)
+    process = subprocess.Popen(
+        [*shlex.split(serve), "--port", str(port)],
+        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        wait_for(process, f"http://127.0.0.1:{port}/")
+        assert process.stdout
+        started = process.stdout.readline() + process.stdout.readline()
+        name, _, _ = export.removeprefix("export ").partition("=")
+        environment[name] = started.split()[-1]
+        assert f"http://127.0.0.1:{port}/s/workplace" in run(publish)
+        assert "receipt" in run(answer, keys="1\n2\ny\n")
+        (tmp_path / "answer.py").write_text(script.replace(":8000", f":{port}"), encoding="utf-8")
+        assert "sent" in run("python answer.py")
+        for _ in range(48):  # the rest of the minimum of 50, without a process each
+            Device(f"http://127.0.0.1:{port}/s/workplace").answer({"stolen": "no", "often": "once"})
+        assert "closed" in run(close)
+        assert '"design_effect"' in run(results)
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def test_the_readme_shows_pictures_that_exist() -> None:
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+
+    assert len(pictures) >= 2
+    for picture in pictures:
+        assert (ROOT / picture).stat().st_size > 5_000
+
+
+def test_every_link_leads_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
