@@ -20,23 +20,9 @@ class _Commands(click.Group):
         found = entry_points(group="deniably.commands", name=cmd_name)
         if not found:
             return None
-        try:
-            command = next(iter(found)).load()
-        except ModuleNotFoundError as error:
-            return _missing(cmd_name, str(error.name))
+        command = next(iter(found)).load()
         assert isinstance(command, click.Command)
         return command
-
-
-def _missing(name: str, module: str) -> click.Command:
-    """Stands in for a command whose libraries are not installed, and says how to get them."""
-
-    def fail() -> None:
-        raise click.ClickException(
-            f"{module} is not installed here; get it with: pip install 'deniably[server]'"
-        )
-
-    return click.Command(name, callback=fail, help="Needs: pip install 'deniably[server]'.")
 
 
 @click.group(cls=_Commands)
@@ -49,6 +35,11 @@ def main() -> None:
     """Run the command line; whatever is refused on purpose is one sentence and exit status 1."""
     try:
         deniably()
+        return
     except DeniablyError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(1)
+        why = str(error)
+    except ModuleNotFoundError as error:
+        # A device carries little; what authors and operators need comes with the extra.
+        why = f"{error.name} is not installed here; get it with: pip install 'deniably[server]'"
+    click.echo(f"Error: {why}", err=True)
+    sys.exit(1)

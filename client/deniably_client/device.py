@@ -103,9 +103,7 @@ class Device:
 
     def __post_init__(self) -> None:
         self._api = _api_address(self.url)
-        self._limit = Fraction(Decimal(self.epsilon_limit))
-        if not 0 < self._limit <= 64:
-            raise ValueError("epsilon_limit is a number above 0 and at most 64, such as 5")
+        self._limit = _limit(self.epsilon_limit)
 
     @cached_property
     def survey(self) -> Survey:
@@ -169,6 +167,16 @@ class Device:
         if response.status_code >= 500 or response.status_code == 429:
             raise Unreachable(f"{_host(url)} cannot answer now (status {response.status_code})")
         raise _refusal(response)
+
+
+def _limit(text: str) -> Fraction:
+    try:
+        limit = Decimal(text)
+        if 0 < limit <= 64:
+            return Fraction(limit)
+    except ArithmeticError:
+        pass
+    raise ValueError("the limit of epsilon is a number above 0 and at most 64, such as 5")
 
 
 def _refusal(response: requests.Response) -> Rejected:

@@ -28,7 +28,7 @@ def answer(url: str, limit: str, digest: str | None) -> None:
     """
     try:
         device = Device(url, epsilon_limit=limit, digest=digest)
-    except (ValueError, ArithmeticError) as error:
+    except ValueError as error:
         raise click.UsageError(str(error)) from None
     _introduce(device.survey)
     answers = {question.name: _ask(question) for question in device.survey.questions}

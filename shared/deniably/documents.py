@@ -41,7 +41,9 @@ def load(text: str | bytes) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise BadSurvey([Problem("$", f"{where}{error.problem}")]) from None
+        # The commonest slip of all, in a language of questions.
+        hint = "; put a text with ? in quotes within { }" if "'?'" in str(error.problem) else ""
+        raise BadSurvey([Problem("$", f"{where}{error.problem}{hint}")]) from None
     except RecursionError:
         raise BadSurvey([Problem("$", "the text is nested too deeply")]) from None
     except (yaml.YAMLError, ValueError) as error:

@@ -49,7 +49,7 @@ SURVEY = """
 name: w
 title: From the wheel
 results: {minimum: 1, while_open: true}
-questions: [{name: q, type: yes_no, label: Does it work?, epsilon: 1}]
+questions: [{name: q, type: yes_no, label: Does it work, epsilon: 1}]
 """
 
 

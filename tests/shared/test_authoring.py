@@ -202,6 +202,7 @@ def test_two_questions_of_one_name_are_refused() -> None:
         ("[]", "a list of 0"),
         ("just a text", "the text 'just a text'"),
         ("a: [", "line 1"),
+        ("{a: Really?, b: 1}", "put a text with ? in quotes"),
         ("{", "line 1"),
         ("a: 1\na: 2", "line 2, column 1: the key a is given twice"),
         ('{"name": "a", "name": "b"}', "given twice"),

@@ -1,0 +1,118 @@
+"""Answering in a terminal: the odds before each answer, a receipt afterwards, no trace."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from deniably.authoring import publish_text
+from server.material import Server, contents
+
+SURVEY = publish_text(
+    """
+name: w
+title: At work
+intro: Two questions.
+questions:
+  - {name: stolen, type: yes_no, label: Ever stolen, odds: 3}
+  - {name: often, type: select_one, label: How often, choices: [Never, Once, Often], epsilon: 1}
+"""
+)
+
+
+@pytest.fixture
+def url(tmp_path: Path):  # type: ignore[no-untyped-def]
+    server = Server(tmp_path / "deniably.db")
+    server.publish(SURVEY)
+    yield f"{server.url}/s/w"
+    server.kill()
+
+
+def answer(url: str, keys: str, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "deniably_client", "answer", url, *options]
+    return subprocess.run(command, input=keys, capture_output=True, text=True, timeout=60)
+
+
+def test_the_odds_come_before_each_answer_and_the_receipt_at_the_end(url: str) -> None:
+    done = answer(url, "1\n3\ny\n")
+
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout
+    assert shown.index("75 of 100 times") < shown.index("Your answer")
+    assert shown.index("How often") < shown.rindex("of 100 times") < shown.rindex("Your answer")
+    receipt = shown[shown.index("Sent.") :]
+    assert re.search(r"sent +[0-9a-f]{64}", receipt)
+    assert SURVEY.digest in receipt
+    assert "Yes" not in receipt
+    assert "Often" not in receipt
+
+
+def test_one_valid_report_reaches_the_server(url: str, tmp_path: Path) -> None:
+    answer(url, "2\n1\ny\n")
+
+    stored = contents(tmp_path / "deniably.db")["reports"]
+    assert len(stored) == 1
+
+
+def test_a_no_at_the_end_sends_nothing(url: str, tmp_path: Path) -> None:
+    done = answer(url, "1\n1\nn\n")
+
+    assert "Nothing was sent" in done.stdout
+    assert contents(tmp_path / "deniably.db")["reports"] == []
+
+
+def test_a_number_that_is_no_choice_is_asked_again(url: str) -> None:
+    done = answer(url, "7\nx\n1\n1\nn\n")
+
+    assert done.returncode == 0
+    assert "range 1<=x<=2" in done.stdout
+
+
+def test_the_screen_is_cleared_after_sending(url: str) -> None:
+    """On a real terminal: the answers leave the screen and its scrollback."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "deniably_client", "answer", url],
+        stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
+    )  # fmt: skip
+    os.close(theirs)
+    os.write(ours, b"1\n1\ny\n")
+    shown = b""
+    while True:
+        try:
+            if not (piece := os.read(ours, 4096)):
+                break
+        except OSError:  # the terminal closes with its last user
+            break
+        shown += piece
+    assert process.wait(30) == 0
+    os.close(ours)
+
+    before, wiped, after = shown.rpartition(b"\x1b[3J")
+    assert wiped
+    assert b"Your answer" in before
+    assert b"Your answer" not in after
+    assert b"receipt" in after
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(("http://h/",), "looks like"), (("http://127.0.0.1:1/s/w", "--limit", "x"), "limit")],
+)
+def test_a_wrong_call_is_explained(arguments: tuple[str, ...], why: str) -> None:
+    done = answer(arguments[0], "", *arguments[1:])
+
+    assert done.returncode == 2
+    assert why in done.stderr
+
+
+def test_a_survey_above_the_limit_is_refused_in_a_sentence(url: str) -> None:
+    done = answer(url, "", "--limit", "1")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: the questions together allow epsilon 2.10")
+    assert "Traceback" not in done.stderr
