@@ -21,9 +21,10 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     """The WSGI application. ``config`` comes before the environment, which comes before the
     defaults (``settings.SETTINGS``); its further keys are Flask's."""
     app = Flask("deniably_server")
-    app.config.from_mapping(configuration(config), MAX_CONTENT_LENGTH=READ_AT_MOST)
+    settings = configuration(config)
+    app.config.from_mapping(settings, MAX_CONTENT_LENGTH=READ_AT_MOST)
     app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
-    store = Store(str(app.config["DATABASE"]))
+    store = Store(str(settings["DATABASE"]))
     attach(app, store)
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(reports.reports)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 import click
@@ -40,7 +40,9 @@ def _settings(*names: str) -> Callable[[_Command], _Command]:
                 command = click.option(
                     f"--{setting.name}",
                     envvar=setting.variable,
-                    type=click.IntRange(setting.least) if isinstance(setting.default, int) else str,
+                    type=click.IntRange(setting.least, setting.most)
+                    if isinstance(setting.default, int)
+                    else str,
                     default=setting.default,
                     show_default=True,
                     help=f"{setting.help} [{setting.variable}]",
@@ -95,7 +97,7 @@ def publish(file: Path, server: str, token: str) -> None:
             f" are of different versions (here {survey.digest}, there {published.get('digest')})"
         )
     click.echo(f"{survey.name} is published, digest {survey.digest}")
-    for title, link in published["links"].items():
+    for title, link in published.get("links", {}).items():
         click.echo(f"{title:<10}  {_base(server)}{link}")
 
 
@@ -184,7 +186,7 @@ def _call(method: str, address: str, token: str, body: bytes, kind: str) -> dict
         response = requests.request(
             method, address, data=body, headers=headers, timeout=30, allow_redirects=False
         )
-        answer = response.json()
+        answer: object = response.json()
     except requests.exceptions.JSONDecodeError:
         raise click.ClickException(f"no Deniably server answers at {address}") from None
     except requests.RequestException as error:
@@ -192,9 +194,10 @@ def _call(method: str, address: str, token: str, body: bytes, kind: str) -> dict
         raise click.ClickException(f"cannot reach {address} ({why})") from None
     if not isinstance(answer, dict):
         raise click.ClickException(f"no Deniably server answers at {address}")
+    document = cast("dict[str, Any]", answer)
     if not response.ok:
-        raise click.ClickException(_refusal(answer))
-    return answer
+        raise click.ClickException(_refusal(document))
+    return document
 
 
 def _refusal(problem: dict[str, Any]) -> str:

@@ -6,10 +6,9 @@ import os
 import sqlite3
 from contextlib import suppress
 
-from sqlite_utils import Database
-
 _BUSY_SECONDS = 10
 _PRAGMAS = (
+    "PRAGMA journal_mode = WAL",  # who reads never waits for who writes
     "PRAGMA synchronous = FULL",  # a commit is on disk before anybody is told of it
     "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA temp_store = MEMORY",  # nothing is written beside the file and its log
@@ -17,26 +16,23 @@ _PRAGMAS = (
 )
 
 
-def connect(path: str) -> Database:
+def connect(path: str) -> sqlite3.Connection:
     """A connection to the database at ``path``, which is made if it is not there.
 
     Transactions are begun by hand (``BEGIN IMMEDIATE``), so that two processes never find out
-    at commit time that both were writing. Plug-ins of sqlite-utils are left out: nothing that
-    happens to be installed may see the reports.
+    at commit time that both were writing.
     """
     _make_private(path)
     connection = sqlite3.connect(
         path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     try:
-        database = Database(connection, execute_plugins=False)
-        database.enable_wal()
         for pragma in _PRAGMAS:
-            database.execute(pragma)
+            connection.execute(pragma)
     except BaseException:
         connection.close()
         raise
-    return database
+    return connection
 
 
 def _make_private(path: str) -> None:

@@ -31,7 +31,7 @@ def sentence(question: Question, found: Estimate) -> str:
 
 def flags(question: Question, tally: Tally, found: Estimate) -> list[str]:
     """Sentences on what stands against using this estimate; usually none."""
-    flags = []
+    flags: list[str] = []
     half = float(np.max(found.high - found.low)) / 2
     if half > WIDEST_USEFUL:
         flags.append(
@@ -66,19 +66,18 @@ def enough(mechanism: SubsetSelection, half: float, confidence: float = 0.95) ->
 def _leader(question: Question, found: Estimate) -> str:
     """The choice in front, and whether it really is: by the joint intervals, because the
     leader was picked by looking at all of them."""
-    order = np.argsort(-found.consistent, kind="stable")
-    first = int(order[0])
+    first, *others = map(int, np.argsort(-found.consistent, kind="stable"))
     labels = [choice.label for choice in question.choices]
     start = (
         f"The most frequent answer is “{labels[first]}”, an estimated"
         f" {_percent(found.consistent[first])} ({_interval(found, first)})"
     )
     rivals = [
-        labels[other] for other in order[1:] if found.joint_high[other] >= found.joint_low[first]
+        labels[other] for other in others if found.joint_high[other] >= found.joint_low[first]
     ]
     if rivals:
         return f"{start}, but the lead over {_some(rivals)} is within the margin of error."
-    second = int(order[1])
+    second = others[0]
     return f"{start}, ahead of “{labels[second]}” with {_percent(found.consistent[second])}."
 
 

@@ -6,6 +6,8 @@ the table says nothing about who came first.
 
 from __future__ import annotations
 
+import sqlite3
+
 from sqlite_utils import Database, Migrations
 
 migrations = Migrations("deniably")
@@ -72,14 +74,18 @@ def surveys_reports_tallies(database: Database) -> None:
     )
 
 
-def migrate(database: Database) -> None:
-    """Bring the file to this schema; safe where several processes start at once."""
+def migrate(connection: sqlite3.Connection) -> None:
+    """Bring the file to this schema; safe where several processes start at once.
+
+    Plug-ins of sqlite-utils are left out: nothing that happens to be installed may see reports.
+    """
+    database = Database(connection, execute_plugins=False)
     if not migrations.pending(database):
         return
-    database.execute("BEGIN IMMEDIATE")
+    connection.execute("BEGIN IMMEDIATE")
     try:
         migrations.apply(database)
     except BaseException:
-        database.rollback()
+        connection.rollback()
         raise
-    database.commit()
+    connection.commit()

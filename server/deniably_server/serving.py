@@ -38,9 +38,8 @@ def claim(host: str, port: int) -> socket.socket:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         held.bind(free)
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise AddressTaken(f"cannot listen on {host}, port {port}: {why}") from None
+    except OSError as error:
+        raise AddressTaken(f"cannot listen on {host}, port {port}: {error.strerror}") from None
     return held
 
 

@@ -13,13 +13,14 @@ PREFIX = "DENIABLY_"
 class Setting:
     """One setting: ``--name`` of ``serve``, the variable ``DENIABLY_NAME``, the key ``NAME``.
 
-    ``least`` is the smallest number that makes sense.
+    A number is from ``least`` to ``most``.
     """
 
     name: str
     default: str | int
     help: str
     least: int = 1
+    most: int | None = None
 
     @property
     def key(self) -> str:
@@ -35,7 +36,7 @@ class Setting:
 SETTINGS = (
     Setting("database", "deniably.db", "File that holds the surveys and the perturbed reports."),
     Setting("host", "127.0.0.1", "Address to listen on."),
-    Setting("port", 8000, "Port to listen on; 0 picks a free one.", least=0),
+    Setting("port", 8000, "Port to listen on; 0 picks a free one.", least=0, most=65535),
     Setting("workers", 1, "Server processes; they share the file."),
     Setting("threads", 32, "Requests that one process handles at the same time."),
 )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Literal, cast
 
 import msgspec
 import numpy as np
-from sqlite_utils import Database
 
 from deniably.report import Report
 from deniably.survey import Survey, read_survey
@@ -39,7 +39,7 @@ class Store:
         self.path = path
         self._lock = Lock()
         self._surveys: dict[str, Survey] = {}
-        self._reader: Database | None = None
+        self._reader: sqlite3.Connection | None = None
         self._writer: Writer | None = None
         database = connect(path)
         try:
@@ -68,7 +68,7 @@ class Store:
                 )
             database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
             database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
-            database.conn.executemany(
+            database.executemany(
                 "INSERT INTO tallies VALUES (?, ?, ?, 0)",
                 (
                     (survey.name, question.name, choice)
@@ -139,16 +139,20 @@ class Store:
 
     def recount(self, name: str) -> dict[str, Tally]:
         """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
-        with self._reading() as database, database.atomic():
-            (n,) = database.execute(
-                "SELECT count(*) FROM reports WHERE survey = ?", [name]
-            ).fetchone()
-            rows = database.execute(
-                "SELECT question.key, choice.value, count(*) FROM reports,"
-                " json_each(report) AS question, json_each(question.value) AS choice"
-                " WHERE survey = ? GROUP BY 1, 2",
-                [name],
-            ).fetchall()
+        with self._reading() as database:
+            database.execute("BEGIN")  # both statements see one state of the file
+            try:
+                (n,) = database.execute(
+                    "SELECT count(*) FROM reports WHERE survey = ?", [name]
+                ).fetchone()
+                rows = database.execute(
+                    "SELECT question.key, choice.value, count(*) FROM reports,"
+                    " json_each(report) AS question, json_each(question.value) AS choice"
+                    " WHERE survey = ? GROUP BY 1, 2",
+                    [name],
+                ).fetchall()
+            finally:
+                database.rollback()
         names = [question.name for question in self.survey(name).questions]
         return self._tallies(name, n, [(names[index], *rest) for index, *rest in rows])
 
@@ -188,7 +192,7 @@ class Store:
         return self._writer
 
     @contextmanager
-    def _reading(self) -> Iterator[Database]:
+    def _reading(self) -> Generator[sqlite3.Connection]:
         with self._lock:
             if self._reader is None:
                 self._reader = connect(self.path)
@@ -196,7 +200,7 @@ class Store:
             yield self._reader
 
     @contextmanager
-    def _transaction(self) -> Iterator[Database]:
+    def _transaction(self) -> Generator[sqlite3.Connection]:
         """An author's change, on a connection of its own: rare, and beside the writer."""
         database = connect(self.path)
         try:

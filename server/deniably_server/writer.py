@@ -15,8 +15,6 @@ from enum import Enum
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
-from sqlite_utils import Database
-
 from deniably_server.errors import NotStored
 
 _LARGEST_BATCH = 256
@@ -61,9 +59,9 @@ class Entry:
 class Writer:
     """The one thread of a process that stores reports. Safe beside writers of other processes."""
 
-    def __init__(self, connect: Callable[[], Database]) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connect = connect
-        self._database: Database | None = None
+        self._database: sqlite3.Connection | None = None
         self._queue: SimpleQueue[Entry | None] = SimpleQueue()
         self._gate = Lock()
         self._closed = False
@@ -136,7 +134,7 @@ class Writer:
             database.close()
 
 
-def _commit(database: Database, batch: list[Entry]) -> list[Outcome]:
+def _commit(database: sqlite3.Connection, batch: list[Entry]) -> list[Outcome]:
     """One transaction. The state of a survey is read inside it: a report that was acknowledged
     is in every result computed after the closing, and none comes later."""
     database.execute("BEGIN IMMEDIATE")
@@ -161,7 +159,7 @@ def _commit(database: Database, batch: list[Entry]) -> list[Outcome]:
     return outcomes
 
 
-def _stored(database: Database, batch: list[Entry]) -> dict[bytes, tuple[str, str]]:
+def _stored(database: sqlite3.Connection, batch: list[Entry]) -> dict[bytes, tuple[str, str]]:
     marks = _marks(len(batch))
     rows = database.execute(
         f"SELECT id, survey, report FROM reports WHERE id IN ({marks})",  # noqa: S608  # marks only
@@ -170,7 +168,7 @@ def _stored(database: Database, batch: list[Entry]) -> dict[bytes, tuple[str, st
     return {key: (survey, report) for key, survey, report in rows}
 
 
-def _states(database: Database, names: Iterable[str]) -> dict[str, str]:
+def _states(database: sqlite3.Connection, names: Iterable[str]) -> dict[str, str]:
     return {
         name: row[0]
         for name in names
@@ -178,23 +176,22 @@ def _states(database: Database, names: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _insert(database: Database, fresh: list[Entry]) -> None:
+def _insert(database: sqlite3.Connection, fresh: list[Entry]) -> None:
     if not fresh:
         return
     totals = Counter(entry.survey for entry in fresh)
     counts = Counter(
         (entry.survey, question, choice) for entry in fresh for question, choice in entry.supports
     )
-    many = database.conn.executemany
-    many(
+    database.executemany(
         "INSERT INTO reports (id, survey, report) VALUES (?, ?, ?)",
         [(entry.key, entry.survey, entry.report) for entry in fresh],
     )
-    many(
+    database.executemany(
         "UPDATE totals SET reports = reports + ? WHERE survey = ?",
         [(count, survey) for survey, count in totals.items()],
     )
-    many(
+    database.executemany(
         "UPDATE tallies SET count = count + ? WHERE survey = ? AND question = ? AND choice = ?",
         [(count, *key) for key, count in counts.items()],
     )

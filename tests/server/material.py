@@ -121,6 +121,14 @@ class Server:
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
 
+    @property
+    def workers(self) -> list[int]:
+        """The processes that answer requests."""
+        found = subprocess.run(
+            ["pgrep", "-P", str(self._process.pid)], capture_output=True, text=True, check=False
+        )
+        return [int(each) for each in found.stdout.split()]
+
     def _wait(self, before: int) -> str:
         until = time.monotonic() + 60
         while time.monotonic() < until and self._process.poll() is None:

@@ -190,6 +190,16 @@ def test_the_commands_make_no_token_that_could_be_guessed(tmp_path: Path) -> Non
     assert not any(each in kept[0][0] for each in tokens)
 
 
+@pytest.mark.parametrize(
+    "wrong", ["--port=-1", "--port=65536", "--workers=0", "--threads=0", "--port=http"]
+)
+def test_a_number_that_makes_no_sense_is_a_usage_error(tmp_path: Path, wrong: str) -> None:
+    result = run(cli.serve, "--database", tmp_path / "deniably.db", wrong)
+
+    assert result.exit_code == 2
+    assert not (tmp_path / "deniably.db").exists()
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_an_option_with_its_variable_and_default(setting: object) -> None:
     shown = " ".join(run(cli.serve, "--help").output.split())

@@ -4,9 +4,11 @@ nothing."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
@@ -15,42 +17,53 @@ from deniably.survey import Survey
 from server.material import a_report, assert_problem, contents, survey_named
 
 PATH = "/api/surveys/workplace/reports"
+WAYS = {"intake": "application/json", "flask": "application/json; charset=utf-8"}
+
+Post = Callable[[bytes], TestResponse]
 
 
-def post(client: FlaskClient, body: bytes, kind: str = "application/json") -> TestResponse:
-    return client.post(PATH, data=body, content_type=kind)
+@pytest.fixture(params=WAYS)
+def post(request: pytest.FixtureRequest, client: FlaskClient) -> Post:
+    """Posts a body. Every promise is kept on the short way in and on the one through Flask."""
+    return lambda body: client.post(PATH, data=body, content_type=WAYS[request.param])
+
+
+def test_a_plain_report_is_taken_before_flask_and_any_other_by_it(
+    app: Flask, client: FlaskClient, survey: Survey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app, "dispatch_request", lambda: "Flask was here")
+
+    answers = {
+        way: client.post(PATH, data=a_report(survey).canonical, content_type=kind)
+        for way, kind in WAYS.items()
+    }
+
+    assert (answers["intake"].status_code, answers["intake"].mimetype) == (201, "application/json")
+    assert answers["flask"].text == "Flask was here"
 
 
 def test_a_report_is_stored_and_its_receipt_is_the_digest_of_what_was_sent(
-    client: FlaskClient, survey: Survey
+    post: Post, survey: Survey
 ) -> None:
     report = a_report(survey)
 
-    first = post(client, report.canonical)
-    again = post(client, report.canonical)
+    first = post(report.canonical)
+    again = post(report.canonical)
 
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json == {"status": "stored", "receipt": report.receipt}
     assert again.json == {"status": "stored before", "receipt": report.receipt}
 
 
-def test_a_report_in_other_spacing_and_order_is_the_same_report(
-    client: FlaskClient, survey: Survey
-) -> None:
+def test_a_report_in_other_spacing_and_order_is_the_same_report(post: Post, survey: Survey) -> None:
     report = a_report(survey)
-    assert post(client, report.canonical).status_code == 201
+    assert post(report.canonical).status_code == 201
 
     spaced = json.dumps(
         {"values": report.values, "survey": report.survey, "id": report.id}, indent=2
     )
 
-    assert post(client, spaced.encode()).status_code == 200
-
-
-def test_the_media_type_may_have_parameters(client: FlaskClient, survey: Survey) -> None:
-    report = a_report(survey)
-
-    assert post(client, report.canonical, "application/json; charset=utf-8").status_code == 201
+    assert post(spaced.encode()).status_code == 200
 
 
 def test_a_body_without_a_length_is_taken(client: FlaskClient, survey: Survey) -> None:
@@ -68,46 +81,44 @@ def test_a_body_without_a_length_is_taken(client: FlaskClient, survey: Survey) -
     assert answer.status_code == 201
 
 
-def test_an_id_with_other_values_is_a_conflict(
-    client: FlaskClient, survey: Survey, database: Path
-) -> None:
+def test_an_id_with_other_values_is_a_conflict(post: Post, survey: Survey, database: Path) -> None:
     report = a_report(survey, stolen=[0])
-    post(client, report.canonical)
+    post(report.canonical)
     before = contents(database)
     twin = Report(id=report.id, survey=report.survey, values=report.values | {"stolen": [1]})
 
-    assert_problem(post(client, twin.canonical), 409, "conflict")
+    assert_problem(post(twin.canonical), 409, "conflict")
     assert contents(database) == before
 
 
 def test_a_closed_survey_refuses_new_reports_and_answers_old_ones_as_before(
-    client: FlaskClient, survey: Survey, author: dict[str, str], database: Path
+    client: FlaskClient, post: Post, survey: Survey, author: dict[str, str], database: Path
 ) -> None:
     report = a_report(survey)
-    post(client, report.canonical)
+    post(report.canonical)
     client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
     before = contents(database)
 
-    assert post(client, report.canonical).status_code == 200
-    assert_problem(post(client, a_report(survey).canonical), 409, "closed")
+    assert post(report.canonical).status_code == 200
+    assert_problem(post(a_report(survey).canonical), 409, "closed")
     assert contents(database) == before
 
 
 def test_a_report_of_another_survey_or_version_is_refused(
-    client: FlaskClient, survey: Survey, database: Path
+    post: Post, survey: Survey, database: Path
 ) -> None:
     before = contents(database)
 
     for other in (survey_named("other"), survey_named(title="Older title")):
-        problem = assert_problem(post(client, a_report(other).canonical), 422, "wrong-digest")
+        problem = assert_problem(post(a_report(other).canonical), 422, "wrong-digest")
         assert "load" in problem["detail"]
     assert contents(database) == before
 
 
-def test_a_report_to_a_survey_that_is_not_there_is_not_found(client: FlaskClient) -> None:
+def test_a_report_to_a_survey_that_is_not_there_is_not_found(post: Post) -> None:
     report = a_report(survey_named())
 
-    assert_problem(post(client, report.canonical), 404, "not-found")
+    assert_problem(post(report.canonical), 404, "not-found")
 
 
 OTHER_BODIES: list[tuple[str, str, bytes]] = [
@@ -162,38 +173,34 @@ SPOILT_BODIES: list[tuple[str, str, str, str]] = [
 
 @pytest.mark.parametrize(("what", "name", "body"), OTHER_BODIES)
 def test_what_is_no_report_is_a_problem_and_changes_nothing(
-    client: FlaskClient, survey: Survey, database: Path, what: str, name: str, body: bytes
+    post: Post, survey: Survey, database: Path, what: str, name: str, body: bytes
 ) -> None:
-    _assert_refused(client, survey, database, name, body)
+    _assert_refused(post, survey, database, name, body)
 
 
 @pytest.mark.parametrize(("what", "name", "old", "new"), SPOILT_BODIES)
 def test_a_spoilt_report_is_a_problem_and_changes_nothing(
-    client: FlaskClient, survey: Survey, database: Path, what: str, name: str, old: str, new: str
+    post: Post, survey: Survey, database: Path, what: str, name: str, old: str, new: str
 ) -> None:
     good = a_report(survey).canonical.decode()
     assert good.count(old) == 1
 
-    _assert_refused(client, survey, database, name, good.replace(old, new).encode())
+    _assert_refused(post, survey, database, name, good.replace(old, new).encode())
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "latin-1"])
-def test_a_report_is_utf_8(
-    client: FlaskClient, survey: Survey, database: Path, encoding: str
-) -> None:
+def test_a_report_is_utf_8(post: Post, survey: Survey, database: Path, encoding: str) -> None:
     body = a_report(survey).canonical.decode().replace("stolen", "gestohlen, \xfc")
 
-    _assert_refused(client, survey, database, "malformed", body.encode(encoding))
+    _assert_refused(post, survey, database, "malformed", body.encode(encoding))
 
 
-def _assert_refused(
-    client: FlaskClient, survey: Survey, database: Path, name: str, body: bytes
-) -> None:
-    post(client, a_report(survey).canonical)
+def _assert_refused(post: Post, survey: Survey, database: Path, name: str, body: bytes) -> None:
+    post(a_report(survey).canonical)
     before = contents(database)
     status = {"malformed": 400, "bad-report": 422}[name]
 
-    assert_problem(post(client, body), status, name)
+    assert_problem(post(body), status, name)
     assert contents(database) == before
 
 
@@ -209,10 +216,10 @@ MEDIA_TYPES = [
 ]
 
 
-def test_a_problem_names_the_place_that_is_at_fault(client: FlaskClient, survey: Survey) -> None:
+def test_a_problem_names_the_place_that_is_at_fault(post: Post, survey: Survey) -> None:
     bad = a_report(survey, often=[4, 3])
 
-    problem = assert_problem(post(client, bad.canonical), 422, "bad-report")
+    problem = assert_problem(post(bad.canonical), 422, "bad-report")
     assert problem["path"] == "$.values.often"
 
 
@@ -222,20 +229,20 @@ def test_another_media_type_is_refused(
 ) -> None:
     before = contents(database)
 
-    answer = post(client, a_report(survey).canonical, kind)
+    answer = client.post(PATH, data=a_report(survey).canonical, content_type=kind)
 
     assert "application/json" in assert_problem(answer, 415, "unsupported-media-type")["detail"]
     assert contents(database) == before
 
 
 def test_a_body_of_a_mebibyte_is_read_and_a_byte_more_is_not(
-    client: FlaskClient, survey: Survey, database: Path
+    client: FlaskClient, post: Post, survey: Survey, database: Path
 ) -> None:
     body = a_report(survey).canonical.ljust(LARGEST_BODY)
-    assert post(client, body).status_code == 201
+    assert post(body).status_code == 201
     before = contents(database)
 
-    assert_problem(post(client, body + b" "), 413, "too-large")
+    assert_problem(post(body + b" "), 413, "too-large")
     unannounced = client.post(
         PATH,
         data=body + b" ",
@@ -243,6 +250,24 @@ def test_a_body_of_a_mebibyte_is_read_and_a_byte_more_is_not(
         environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": ""},
     )
     assert_problem(unannounced, 413, "too-large")
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("kind", WAYS.values(), ids=WAYS)
+def test_a_body_shorter_than_announced_is_refused(
+    client: FlaskClient, survey: Survey, database: Path, kind: str
+) -> None:
+    before = contents(database)
+    body = a_report(survey).canonical
+
+    answer = client.post(
+        PATH,
+        data=body,
+        content_type=kind,
+        environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": str(len(body) + 1)},
+    )
+
+    assert "shorter" in assert_problem(answer, 400, "malformed")["detail"]
     assert contents(database) == before
 
 
@@ -257,14 +282,14 @@ def test_reports_cannot_be_read_changed_or_deleted(
 
 
 def test_a_fault_of_the_store_is_a_500_and_the_same_bytes_may_come_again(
-    client: FlaskClient, survey: Survey, database: Path, monkeypatch: pytest.MonkeyPatch
+    post: Post, survey: Survey, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = contents(database)
     report = a_report(survey)
     monkeypatch.setattr("deniably_server.writer._insert", lambda *_: 1 / 0)
 
-    assert_problem(post(client, report.canonical), 500, "internal")
+    assert_problem(post(report.canonical), 500, "internal")
     assert contents(database) == before
 
     monkeypatch.undo()
-    assert post(client, report.canonical).status_code == 201
+    assert post(report.canonical).status_code == 201

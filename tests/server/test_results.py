@@ -331,7 +331,7 @@ def _cost(client: FlaskClient, store: Store, survey: Survey, reports: int) -> in
         return 0
 
     assert store._reader is not None
-    store._reader.conn.set_progress_handler(step, 1)
+    store._reader.set_progress_handler(step, 1)
     assert client.get("/api/surveys/workplace/results").status_code == 200
-    store._reader.conn.set_progress_handler(None, 1)
+    store._reader.set_progress_handler(None, 1)
     return steps

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -131,6 +133,23 @@ def test_processes_share_the_file(serve: Serve, database: Path) -> None:
 
     assert crowd.statuses == {201}
     _assert_kept(database, crowd.acknowledged)
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_is_replaced(server: Server) -> None:
+    server.publish(SURVEY)
+    (worker,) = server.workers
+    os.kill(worker, signal.SIGKILL)
+
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        with suppress(requests.ConnectionError):
+            if server.post(SURVEY, a_report(SURVEY)).status_code == 201:
+                break
+        time.sleep(0.1)
+
+    assert len(server.workers) == 1
+    assert server.workers != [worker]
 
 
 def test_twins_at_the_same_moment_count_once(server: Server, database: Path) -> None:

@@ -67,6 +67,30 @@ def test_a_name_that_was_never_published_is_not_found(store: Store, call: str) -
         getattr(store, call)("nobody")
 
 
+def test_many_threads_may_be_the_first_to_read_a_survey(published: Store, database: Path) -> None:
+    """msgspec 0.22 crashes the process where two threads are the first to use a type."""
+    program = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from deniably_server.store import Store
+
+sys.setswitchinterval(1e-6)
+together = Barrier(16)
+stores = [Store(sys.argv[1]) for _ in range(16)]
+
+def read(store):
+    together.wait()
+    store.survey("workplace")
+    store.close()
+
+with ThreadPoolExecutor(16) as threads:
+    list(threads.map(read, stores))
+"""
+    for _ in range(4):
+        subprocess.run([sys.executable, "-c", program, str(database)], check=True, timeout=60)
+
+
 def test_names_are_in_alphabetical_order(store: Store) -> None:
     for name in ("b", "c", "a"):
         store.publish(survey_named(name))

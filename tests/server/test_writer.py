@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlite_utils import Database
 
 from deniably_server import writer
 from deniably_server.connection import connect
@@ -36,7 +35,7 @@ def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     real = writer._commit
 
-    def commit(database: Database, batch: list[Any]) -> list[Outcome]:
+    def commit(database: sqlite3.Connection, batch: list[Any]) -> list[Outcome]:
         sizes.append(len(batch))
         return real(database, batch)
 
@@ -89,7 +88,7 @@ def test_a_failed_transaction_stores_nothing_and_tells_everybody(
 def _fail_after_the_insert(monkeypatch: pytest.MonkeyPatch) -> None:
     real = writer._insert
 
-    def insert(database: Database, fresh: list[Any]) -> None:
+    def insert(database: sqlite3.Connection, fresh: list[Any]) -> None:
         real(database, fresh)
         raise sqlite3.OperationalError("disk I/O error")
 
@@ -112,7 +111,7 @@ def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(
 def test_closing_stores_what_was_accepted(published: Store, database: Path) -> None:
     reached, gate = threading.Event(), threading.Event()
 
-    def connect_late() -> Database:
+    def connect_late() -> sqlite3.Connection:
         reached.set()
         assert gate.wait(10)
         return connect(str(database))
