@@ -13,7 +13,6 @@ from deniably.survey import Survey, epsilon_text
 from deniably_server.charts import chart
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
-from deniably_server.odds import odds_text
 from deniably_server.results import current_results
 
 pages = Blueprint("pages", __name__)
@@ -105,13 +104,6 @@ def _web_files() -> dict[str, tuple[bytes, str, str]]:
 def percent(share: float) -> str:
     """A share for people: 0.3217 becomes 32.2 %."""
     return f"{100 * share:.1f}\u202f%"
-
-
-@pages.app_template_filter("odds")
-def odds(survey: Survey) -> dict[str, str]:
-    """The odds of every question, and of all together under the empty name."""
-    found = {question.name: odds_text(question.mechanism.odds) for question in survey.questions}
-    return found | {"": odds_text(survey.total_odds)}
 
 
 def _epsilon(survey: Survey) -> str:

@@ -23,7 +23,7 @@ class Frequencies:
 
 def natural_frequencies(mechanism: SubsetSelection) -> Frequencies:
     """How often the true choice, and how often a given other one, is in what is sent."""
-    for out_of in (100, 1_000, 10_000):
+    for out_of in (100, 1_000, 10_000, 100_000, 1_000_000):
         own, other = round(mechanism.p * out_of), round(mechanism.q * out_of)
         if 0 < other < own < out_of:
             break
@@ -56,7 +56,7 @@ def reverse(question: Question) -> str:
     """What somebody who sees the report can conclude, as one sentence."""
     return (
         "Whoever sees what was sent cannot know your answer: people with every other answer send"
-        f" the same, and one answer makes it at most {_times(question.mechanism.odds)} as likely"
+        f" the same, and one answer makes it at most {times(question.mechanism.odds)} as likely"
         " as another."
     )
 
@@ -67,11 +67,11 @@ def total(survey: Survey) -> str:
     together = "the one answer" if count == 1 else f"all {count} answers together"
     return (
         f"Over {together}, what is sent makes any guess about you at most"
-        f" {_times(survey.total_odds)} as likely, compared with any other guess."
+        f" {times(survey.total_odds)} as likely, compared with any other guess."
     )
 
 
-def _times(odds: Fraction) -> str:
+def times(odds: Fraction) -> str:
     """Odds as 'N times', rounded up to a tenth, a whole number from 10 on."""
     if odds >= 10:
         return f"{-(-odds.numerator // odds.denominator):,} times"
