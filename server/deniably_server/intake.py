@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _START, _END = "/api/surveys/", "/reports"
 _ROUTE = f"{_START}<name>{_END}"
+_DIGITS = len(str(LARGEST_BODY))
 _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
@@ -59,6 +60,7 @@ def _survey_of_plain_report(environ: WSGIEnvironment) -> str | None:
         or not path.endswith(_END)
         or "HTTP_TRANSFER_ENCODING" in environ
         or not (length := environ.get("CONTENT_LENGTH", "")).isdecimal()
+        or len(length) > _DIGITS  # before int, which takes long over a long text
         or int(length) > LARGEST_BODY
     ):
         return None

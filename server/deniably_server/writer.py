@@ -160,7 +160,7 @@ def _commit(database: sqlite3.Connection, batch: list[Entry]) -> list[Outcome]:
 
 
 def _stored(database: sqlite3.Connection, batch: list[Entry]) -> dict[bytes, tuple[str, str]]:
-    marks = _marks(len(batch))
+    marks = ", ".join("?" * len(batch))
     rows = database.execute(
         f"SELECT id, survey, report FROM reports WHERE id IN ({marks})",  # noqa: S608  # marks only
         [entry.key for entry in batch],
@@ -195,7 +195,3 @@ def _insert(database: sqlite3.Connection, fresh: list[Entry]) -> None:
         "UPDATE tallies SET count = count + ? WHERE survey = ? AND question = ? AND choice = ?",
         [(count, *key) for key, count in counts.items()],
     )
-
-
-def _marks(count: int) -> str:
-    return ", ".join("?" * count)

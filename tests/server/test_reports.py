@@ -271,6 +271,24 @@ def test_a_body_shorter_than_announced_is_refused(
     assert contents(database) == before
 
 
+@pytest.mark.parametrize("kind", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("length", ["9" * 5000, "-1", "x", "\xb2", "1e3", "0x10", " 5"])
+def test_a_length_that_makes_no_sense_is_no_fault_of_the_server(
+    client: FlaskClient, survey: Survey, database: Path, kind: str, length: str
+) -> None:
+    before = contents(database)
+
+    answer = client.post(
+        PATH,
+        data=b"{}",
+        content_type=kind,
+        environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": length},
+    )
+
+    assert 400 <= answer.status_code < 500
+    assert contents(database) == before
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
 def test_reports_cannot_be_read_changed_or_deleted(
     client: FlaskClient, survey: Survey, method: str
