@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 from collections.abc import Mapping
 from functools import partial
@@ -14,6 +15,10 @@ from granian.constants import HTTPModes, Interfaces
 
 from deniably_server.app import create_app
 from deniably_server.store import Store
+
+_PATIENCE = 8
+"""Seconds that a process gets to finish what it accepted. Requests take milliseconds, but a
+process that is told to stop just when it starts may not hear of it."""
 
 
 class AddressTaken(Exception):
@@ -56,6 +61,7 @@ def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
         workers=cast(int, config["WORKERS"]),
         blocking_threads=cast(int, config["THREADS"]),
         respawn_failed_workers=True,
+        workers_kill_timeout=_PATIENCE,
         log_enabled=False,  # its log has room for addresses; ours has not
         log_access=False,
     )
@@ -68,6 +74,9 @@ def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
 
 def _application(config: Mapping[str, object]) -> Flask:
     """The application of one server process, made in that process."""
+    # Until granian listens for them here, the parent's handlers would swallow these.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_DFL)
     handler = logging.StreamHandler()  # to stderr
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
     log = logging.getLogger("deniably")

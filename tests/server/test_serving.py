@@ -136,6 +136,25 @@ def test_processes_share_the_file(serve: Serve, database: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("delay", [0, 0.01, 0.02, 0.05])
+def test_a_server_that_is_stopped_while_it_starts_stops(database: Path, delay: float) -> None:
+    with subprocess.Popen(
+        [*DENIABLY, "serve", "--port", "0", "--workers", "2", "--database", database],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(delay)
+        process.terminate()
+        try:
+            assert process.wait(timeout=25) in (0, -signal.SIGTERM)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
 def test_a_process_that_dies_is_replaced(server: Server) -> None:
     server.publish(SURVEY)
     (worker,) = server.workers
