@@ -23,10 +23,6 @@ State = Literal["open", "closed"]
 
 _encode = msgspec.json.Encoder().encode
 
-# msgspec works out a type when it is first used, and two threads that use one first at the same
-# moment crash the process (msgspec 0.22). A decoder, never used, makes it work this out now.
-msgspec.json.Decoder(Survey)
-
 
 class Store:
     """One database file. Threads may share a store; processes share the file, each by its own.
