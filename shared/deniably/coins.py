@@ -47,6 +47,31 @@ class Coins:
             u -= weight
         raise AssertionError("unreachable: u is below the sum of the weights")
 
+    def chance(self, n: int, d: int) -> bool:
+        """True with probability exactly ``e**-(n/d)``, for 0 <= n <= d <= 2**53.
+
+        The series 1 - x + x**2/2! - ... as a game that ends at some step: Canonne, Kamath and
+        Steinke 2020, algorithm 1 (SPEC 2.10).
+        """
+        step = 1
+        # Both draws are always made: together they succeed with probability (n / d) / step.
+        while [self.choose((n, d - n)), self.below(step)] == [0, 0]:
+            step += 1
+        return step % 2 == 1
+
+    def pick(self, n: int, size: int) -> list[int]:
+        """``size`` distinct integers below ``n``, every ordered choice equally likely.
+
+        Source: the shuffle of Fisher and Yates, broken off after ``size`` steps.
+        """
+        if not 0 <= size <= n:
+            raise ValueError("pick takes from none to all of the n integers")
+        items = list(range(n))
+        for i in range(size):
+            j = i + self.below(n - i)
+            items[i], items[j] = items[j], items[i]
+        return items[:size]
+
 
 def _pool() -> Callable[[int], bytes]:
     """Bytes of the operating system, fetched in blocks because each fetch is a system call."""

@@ -10,7 +10,7 @@ import pytest
 
 from deniably.audit import INFINITE, distribution, worst_odds
 from deniably.coins import Coins
-from deniably.mechanism import SubsetSelection, k_ary, warner, weights_for_epsilon
+from deniably.mechanisms.subset_selection import SubsetSelection, k_ary, warner, weights_for_epsilon
 
 ODDS = [Fraction(3), Fraction(2), Fraction(13, 7)]
 SMALL = [

@@ -10,16 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
 
 import msgspec
 
 from deniably.coins import LARGEST, Coins
-from deniably.errors import BadAnswer, BadMechanism, BadReport
+from deniably.errors import BadAnswer, BadMechanism
 from deniably.exponential import floor_exp
-
-Report = tuple[int, ...]
-"""One perturbed value: the reported choices in ascending order."""
+from deniably.loss import Loss
+from deniably.mechanisms.reports import Report, check_subset
 
 MOST_CHOICES = 1024
 _EPSILON_BITS = 32
@@ -70,6 +68,16 @@ class SubsetSelection(
         return math.log(self.own / self.other)
 
     @property
+    def loss(self) -> Loss:
+        """The same odds as what a report can give away."""
+        return Loss(self.odds)
+
+    @property
+    def cell_count(self) -> int:
+        """A tally has one cell a choice."""
+        return self.k
+
+    @property
     def p(self) -> Fraction:
         """P(the report supports the true choice)."""
         return Fraction(self.omega * self.own, self.total)
@@ -105,12 +113,7 @@ class SubsetSelection(
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
-        if len(report) != self.omega:
-            raise BadReport(f"a report has exactly {self.omega} of the {self.k} choices", path)
-        if any(not 0 <= choice < self.k for choice in report):
-            raise BadReport(f"a reported choice is a number from 0 to {self.k - 1}", path)
-        if any(a >= b for a, b in pairwise(report)):
-            raise BadReport("the reported choices are distinct and in ascending order", path)
+        check_subset(report, self.omega, self.k, path)
 
 
 def subset_selection(k: int, own: int, other: int) -> SubsetSelection:

@@ -1,0 +1,62 @@
+"""What reports can give away about one person, kept exactly and added up exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+
+from deniably.exponential import at_most_exp, exp_bounds
+
+_BITS = 64
+_STEP = 64  # the largest exponent that exp_bounds takes
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Privacy loss: whatever is sent shifts the odds between two answers at most ``odds *
+    e**exponent`` times, except with probability ``delta``.
+
+    Finite channels have rational odds and exponent 0; Laplace noise has odds 1 and a rational
+    exponent. ``loss + loss`` is sequential composition (Dwork and Roth 2014, theorem 3.16).
+    """
+
+    odds: Fraction = Fraction(1)
+    exponent: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, other: Loss) -> Loss:
+        return Loss(
+            self.odds * other.odds, self.exponent + other.exponent, self.delta + other.delta
+        )
+
+    def __lt__(self, other: Loss) -> bool:
+        return self._ln() < other._ln()
+
+    def within(self, epsilon: Fraction) -> bool:
+        """Whether ``odds * e**exponent <= e**epsilon``, decided exactly."""
+        return epsilon >= self.exponent and at_most_exp(self.odds, epsilon - self.exponent)
+
+    @property
+    def epsilon(self) -> float:
+        """ln(odds) + exponent, rounded to a float for display only."""
+        return float(self._ln())
+
+    @property
+    def bound(self) -> Fraction:
+        """``odds * e**exponent``, exact where the exponent is 0, else rounded up (by 2**-60)."""
+        if not self.exponent:
+            return self.odds
+        parts = -(-self.exponent // _STEP)
+        _, high = exp_bounds(self.exponent / parts, _BITS)
+        return self.odds * Fraction(high, 1 << _BITS) ** int(parts)
+
+    def epsilon_text(self, places: int = 2) -> str:
+        """The epsilon for people, rounded up, so that what is printed is never too small."""
+        nudged = self._ln() + Decimal(10) ** -20
+        return str(nudged.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING))
+
+    def _ln(self) -> Decimal:
+        with localcontext(prec=50):
+            exact = Decimal(self.odds.numerator).ln() - Decimal(self.odds.denominator).ln()
+            return exact + Decimal(self.exponent.numerator) / self.exponent.denominator

@@ -1,0 +1,67 @@
+"""Any finite channel, written out: textbook designs, and the best ones for a mean (SPEC 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import msgspec
+
+from deniably.coins import LARGEST, Coins
+from deniably.errors import BadMechanism
+from deniably.loss import Loss
+from deniably.mechanisms.positions import check_position, check_positions, knot
+from deniably.mechanisms.reports import Report, check_one
+
+MOST_WEIGHTS = 4096
+
+
+class Channel(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="channel"
+):
+    """Report output y with probability ``weights[row][y]`` over the row's sum.
+
+    The answer is one of ``k`` positions; where there are fewer rows than positions it is first
+    rounded at random (without bias) to a row. All rows have the same sum and no weight is 0.
+    The odds are the largest ratio in a column. Raises BadMechanism where that is broken.
+    """
+
+    k: int
+    weights: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        check_positions(self.k)
+        rows, columns = len(self.weights), len(self.weights[0]) if self.weights else 0
+        if not 2 <= rows <= self.k:
+            raise BadMechanism("weights has from 2 to k rows")
+        if columns < 2 or any(len(row) != columns for row in self.weights):
+            raise BadMechanism("every row of weights has the same length, 2 or more")
+        if rows * columns > MOST_WEIGHTS:
+            raise BadMechanism(f"there are at most {MOST_WEIGHTS} weights")
+        if any(weight < 1 for row in self.weights for weight in row):
+            raise BadMechanism("a weight is an integer of 1 or more: 0 would rule an answer out")
+        if len({sum(row) for row in self.weights}) != 1 or sum(self.weights[0]) > LARGEST:
+            raise BadMechanism("every row of weights has the same sum, at most 2**53")
+        if self.loss.odds == 1:
+            raise BadMechanism("the rows are all the same: reports would say nothing")
+
+    @property
+    def loss(self) -> Loss:
+        """The largest ratio of two weights in one column."""
+        columns = zip(*self.weights, strict=True)
+        return Loss(max(Fraction(max(column), min(column)) for column in columns))
+
+    @property
+    def cell_count(self) -> int:
+        """A tally has one cell an output."""
+        return len(self.weights[0])
+
+    def randomise(self, answer: int, coins: Coins) -> Report:
+        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
+        check_position(answer, self.k)
+        row = knot(answer, self.k, len(self.weights), coins)
+        return (coins.choose(self.weights[row]),)
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        check_one(report, 0, self.cell_count - 1, path)

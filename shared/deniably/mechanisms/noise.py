@@ -1,0 +1,245 @@
+"""Whole-number noise on a grid: Laplace and Gaussian, sampled exactly (SPEC 2.10-2.13).
+
+Source of all samplers: Canonne, Kamath and Steinke 2020 ("The discrete Gaussian for differential
+privacy", NeurIPS), algorithms 1 to 3. No floating-point number takes part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+from typing import Annotated, Literal
+
+import msgspec
+
+from deniably.coins import LARGEST, Coins
+from deniably.errors import BadAnswer, BadMechanism, BadReport
+from deniably.gaussian_noise import discrete_gaussian_vector_delta_upper
+from deniably.loss import Loss
+from deniably.mechanisms.positions import check_position, check_positions
+from deniably.mechanisms.reports import LARGEST_NUMBER, Report, check_one
+
+MOST_COORDINATES = 64
+_LARGEST_PART = 1 << 31
+_Text = Annotated[str, msgspec.Meta(max_length=40)]
+
+
+# --- samplers -------------------------------------------------------------------------------
+
+
+def fall(gamma: Fraction, coins: Coins) -> bool:
+    """True with probability exactly ``e**-gamma``, for gamma >= 0 with a denominator <= 2**53."""
+    whole, rest = divmod(gamma.numerator, gamma.denominator)
+    for _ in range(whole):
+        if not coins.chance(1, 1):
+            return False
+    return coins.chance(rest, gamma.denominator)
+
+
+def discrete_laplace(scale: Fraction, coins: Coins) -> int:
+    """A whole number y with probability proportional to ``e**(-|y| / scale)``."""
+    t, s = scale.numerator, scale.denominator
+    while True:
+        u = coins.below(t)
+        if not coins.chance(u, t):
+            continue
+        v = 0
+        while coins.chance(1, 1):
+            v += 1
+        magnitude = (u + t * v) // s
+        negative = coins.below(2)
+        if magnitude or not negative:
+            return -magnitude if negative else magnitude
+
+
+def discrete_gaussian(variance: Fraction, coins: Coins) -> int:
+    """A whole number y with probability proportional to ``e**(-y**2 / (2 variance))``."""
+    p, q = variance.numerator, variance.denominator
+    t = isqrt(p // q) + 1
+    while True:
+        y = discrete_laplace(Fraction(t), coins)
+        gamma = Fraction((abs(y) * q * t - p) ** 2, 2 * p * q * t * t)
+        if fall(gamma, coins):
+            return y
+
+
+# --- mechanisms -----------------------------------------------------------------------------
+
+
+class Laplace(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="laplace"
+):
+    """Report the position plus discrete Laplace noise of this ``scale``, in steps of the grid.
+
+    The answer is one of ``k`` positions. Two answers are at most ``k - 1`` steps apart, so the
+    epsilon is ``(k - 1) / scale``, exactly. Source: Dwork et al. 2006 (TCC), on the grid Ghosh,
+    Roughgarden and Sundararajan 2012 (SIAM J. Comput. 41:1673).
+    """
+
+    k: int
+    scale: _Text
+
+    def __post_init__(self) -> None:
+        check_positions(self.k)
+        ratio(self.scale, "scale")
+
+    @property
+    def loss(self) -> Loss:
+        """e**((k - 1) / scale)."""
+        return Loss(exponent=(self.k - 1) / ratio(self.scale, "scale"))
+
+    @property
+    def cell_count(self) -> None:
+        """There is no end to the numbers that can be reported."""
+        return None
+
+    def randomise(self, answer: int, coins: Coins) -> Report:
+        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
+        check_position(answer, self.k)
+        return (answer + discrete_laplace(ratio(self.scale, "scale"), coins),)
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        check_one(report, -LARGEST_NUMBER, LARGEST_NUMBER, path)
+
+
+class BoundedLaplace(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="bounded_laplace"
+):
+    """Laplace noise that stays on the grid: ``beyond`` it, ``clamp`` to its end or ``resample``.
+
+    Clamping is post-processing. Resampling (Holohan et al. 2020, J. Privacy and Confidentiality
+    10:1) would break the claim where two answers are nearer than the whole range; in the local
+    model the two ends have the same normaliser and ``(k - 1) / scale`` stays exact. On a scale of
+    few choices the resampled form is the exponential mechanism (McSherry and Talwar 2007) with
+    the utility ``-|i - j|`` and the sharp factor ``epsilon / (k - 1)``. Both are biased; decode
+    them through the channel.
+    """
+
+    k: int
+    scale: _Text
+    beyond: Literal["clamp", "resample"]
+
+    def __post_init__(self) -> None:
+        check_positions(self.k)
+        ratio(self.scale, "scale")
+
+    @property
+    def loss(self) -> Loss:
+        """e**((k - 1) / scale)."""
+        return Loss(exponent=(self.k - 1) / ratio(self.scale, "scale"))
+
+    @property
+    def cell_count(self) -> int:
+        """A tally has one cell a position."""
+        return self.k
+
+    def randomise(self, answer: int, coins: Coins) -> Report:
+        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw.
+
+        Where it resamples, the number of draws depends on the answer.
+        """
+        check_position(answer, self.k)
+        scale = ratio(self.scale, "scale")
+        while True:
+            reported = answer + discrete_laplace(scale, coins)
+            if self.beyond == "clamp":
+                return (min(max(reported, 0), self.k - 1),)
+            if 0 <= reported < self.k:
+                return (reported,)
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        check_one(report, 0, self.k - 1, path)
+
+
+class Gaussian(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="gaussian"
+):
+    """Report ``d`` positions, each plus discrete Gaussian noise of variance ``sigma2`` (steps**2).
+
+    Each answer is one of ``k`` positions. The promise is weaker than that of every other
+    mechanism: it holds except with probability ``delta``. That (``epsilon``, ``delta``) is kept
+    is verified here by a certified bound (Canonne, Kamath and Steinke 2020, theorem 7, the exact
+    form of the calibration of Balle and Wang 2018). Raises BadMechanism where it is not.
+    """
+
+    k: int
+    d: int
+    sigma2: _Text
+    epsilon: _Text
+    delta: _Text
+
+    def __post_init__(self) -> None:
+        check_positions(self.k)
+        if not 1 <= self.d <= MOST_COORDINATES:
+            raise BadMechanism(f"d is the number of positions, from 1 to {MOST_COORDINATES}")
+        variance = ratio(self.sigma2, "sigma2")
+        p, q = variance.numerator, variance.denominator
+        if 2 * p * q * (isqrt(p // q) + 1) ** 2 > LARGEST:
+            raise BadMechanism("sigma2 is too large or too finely divided; take a coarser step")
+        epsilon, delta = decimal(self.epsilon, "epsilon"), decimal(self.delta, "delta")
+        if not 0 < delta <= Fraction(1, 10_000):
+            raise BadMechanism("delta is above 0 and at most 0.0001")
+        if not _keeps(variance, self.k - 1, self.d, epsilon, delta):
+            raise BadMechanism("sigma2 is too small for the epsilon and delta that are stated")
+
+    @property
+    def loss(self) -> Loss:
+        """e**epsilon, except with probability delta."""
+        return Loss(exponent=decimal(self.epsilon, "epsilon"), delta=decimal(self.delta, "delta"))
+
+    @property
+    def cell_count(self) -> None:
+        """There is no end to the numbers that can be reported."""
+        return None
+
+    def randomise(self, answer: int | Sequence[int], coins: Coins) -> Report:
+        """The report for d positions (one integer where d is 1): ``number * d + coordinate`` each.
+
+        Raises BadAnswer, before any draw.
+        """
+        positions = [answer] if isinstance(answer, int) else list(answer)
+        if len(positions) != self.d:
+            raise BadAnswer(f"an answer has {self.d} positions")
+        for position in positions:
+            check_position(position, self.k)
+        variance = ratio(self.sigma2, "sigma2")
+        return tuple(
+            (position + discrete_gaussian(variance, coins)) * self.d + coordinate
+            for coordinate, position in enumerate(positions)
+        )
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        if len(report) != self.d:
+            raise BadReport(f"a report has {self.d} numbers", path)
+        for coordinate, cell in enumerate(report):
+            check_one([cell], -LARGEST_NUMBER, LARGEST_NUMBER, path)
+            if cell % self.d != coordinate:
+                raise BadReport("the coordinates of a report are in order", path)
+
+
+@lru_cache(maxsize=256)
+def _keeps(variance: Fraction, shift: int, d: int, epsilon: Fraction, delta: Fraction) -> bool:
+    return discrete_gaussian_vector_delta_upper(variance, shift, d, epsilon) <= delta
+
+
+def ratio(text: str, name: str) -> Fraction:
+    """A positive fraction as it is published: n or n/d in lowest terms, each below 2**31."""
+    if not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text, re.ASCII):
+        raise BadMechanism(f"{name} is written as an integer or a fraction, such as 20 or 41/2")
+    value = Fraction(text)
+    if str(value) != text or max(value.numerator, value.denominator) > _LARGEST_PART:
+        raise BadMechanism(f"{name} is in lowest terms, of integers up to 2**31")
+    return value
+
+
+def decimal(text: str, name: str) -> Fraction:
+    """A non-negative decimal in its one spelling (SPEC 2.2)."""
+    if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
+        raise BadMechanism(f"{name} is written as a plain decimal number, such as 1.5")
+    return Fraction(text)

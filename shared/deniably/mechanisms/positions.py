@@ -1,0 +1,29 @@
+"""Answers that are positions on a grid, and their rounding to fewer places without bias."""
+
+from __future__ import annotations
+
+from deniably.coins import Coins
+from deniably.errors import BadAnswer, BadMechanism
+
+MOST_POSITIONS = (1 << 20) + 1
+
+
+def check_positions(k: int) -> None:
+    """Raise BadMechanism unless a grid may have ``k`` positions."""
+    if not 2 <= k <= MOST_POSITIONS:
+        raise BadMechanism(f"k is the number of positions, from 2 to {MOST_POSITIONS}")
+
+
+def check_position(answer: int, k: int) -> None:
+    """Raise BadAnswer unless ``answer`` is one of ``k`` positions."""
+    if not 0 <= answer < k:
+        raise BadAnswer(f"an answer is a position from 0 to {k - 1}")
+
+
+def knot(answer: int, k: int, knots: int, coins: Coins) -> int:
+    """``answer * (knots - 1) / (k - 1)``, rounded at random so that its mean is exact.
+
+    One draw is made even where there is nothing to round.
+    """
+    low, rest = divmod(answer * (knots - 1), k - 1)
+    return low + 1 - coins.choose((rest, k - 1 - rest))

@@ -1,0 +1,34 @@
+"""The shape that all reports share: a list of integers, checked before it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from deniably.errors import BadReport
+
+Report = tuple[int, ...]
+"""One perturbed value, as its mechanism writes it."""
+
+LARGEST_NUMBER = (1 << 53) - 1
+
+
+def check_subset(report: Sequence[int], size: int | None, domain: int, path: str) -> None:
+    """Raise BadReport unless the report is ``size`` distinct integers below ``domain``, ascending.
+
+    ``size`` None allows any number of them, none at all too.
+    """
+    if size is not None and len(report) != size:
+        raise BadReport(f"a report has exactly {size} of the {domain} choices", path)
+    if any(not 0 <= item < domain for item in report):
+        raise BadReport(f"a reported choice is a number from 0 to {domain - 1}", path)
+    if any(a >= b for a, b in pairwise(report)):
+        raise BadReport("the reported choices are distinct and in ascending order", path)
+
+
+def check_one(report: Sequence[int], low: int, high: int, path: str) -> None:
+    """Raise BadReport unless the report is one integer from ``low`` to ``high``."""
+    if len(report) != 1:
+        raise BadReport("a report is one number", path)
+    if not low <= report[0] <= high:
+        raise BadReport(f"a reported number is from {low} to {high}", path)

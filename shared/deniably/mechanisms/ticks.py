@@ -1,0 +1,242 @@
+"""Several ticks at once: padded set response, sampled ticks and unary encoding (SPEC 2.7-2.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import comb
+
+import msgspec
+
+from deniably.coins import LARGEST, Coins
+from deniably.errors import BadAnswer, BadMechanism, BadReport
+from deniably.loss import Loss
+from deniably.mechanisms.reports import Report, check_subset
+
+MOST_OPTIONS = 1024
+
+
+class SetResponse(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="set_response"
+):
+    """Report ``size`` of ``k`` options and ``most`` blanks; sets that meet the ticks weigh more.
+
+    An answer has at most ``most`` ticks and is padded with blanks (the numbers from ``k`` on) to
+    exactly ``most``: without that the sum of the weights would give the number of ticks away.
+    Sets that share an element with the padded ticks weigh ``own``, others ``other``.
+    Source: PrivSet, Wang et al. 2018 (INFOCOM, "PrivSet: set-valued data analyses with local
+    differential privacy"). Raises BadMechanism where the integers break SPEC 2.7.
+    """
+
+    k: int
+    most: int
+    size: int
+    own: int
+    other: int
+
+    def __post_init__(self) -> None:
+        _check_ticks(self.k, self.most)
+        if not 1 <= self.size <= self.k:
+            raise BadMechanism("size is the number of options in a report, from 1 to k")
+        if not 1 <= self.other < self.own:
+            raise BadMechanism("the weights are integers with 1 <= other < own")
+        if self.total > LARGEST:
+            raise BadMechanism("the weights of all reports sum to at most 2**53")
+
+    @property
+    def domain(self) -> int:
+        """Options and blanks together."""
+        return self.k + self.most
+
+    @property
+    def total(self) -> int:
+        """Z, the sum of the weights of all reports, the same for every answer."""
+        return sum(self._weights())
+
+    @property
+    def loss(self) -> Loss:
+        """own / other."""
+        return Loss(Fraction(self.own, self.other))
+
+    @property
+    def p(self) -> Fraction:
+        """P(the report supports a ticked option)."""
+        return Fraction(self.own * comb(self.domain - 1, self.size - 1), self.total)
+
+    @property
+    def q(self) -> Fraction:
+        """P(the report supports an option that is not ticked)."""
+        alone = comb(self.k - 1, self.size - 1)  # with this option and without any padded tick
+        together = comb(self.domain - 1, self.size - 1) - alone
+        return Fraction(self.own * together + self.other * alone, self.total)
+
+    @property
+    def cell_count(self) -> int:
+        """A tally has one cell an option and one a blank."""
+        return self.domain
+
+    def _weights(self) -> list[int]:
+        """For each number of padded ticks in a report: the weight of all such reports."""
+        most, size = self.most, self.size
+        return [
+            comb(most, shared) * comb(self.k, size - shared) * (self.own if shared else self.other)
+            for shared in range(min(most, size) + 1)
+        ]
+
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+        """The report for the ticked options (distinct indices below k, ascending).
+
+        The same draws are made for every answer. Raises BadAnswer, before any draw.
+        """
+        _check_answer(answer, self.k, self.most)
+        padded = [*answer, *range(self.k, self.domain - len(answer))]
+        rest = [option for option in range(self.domain) if option not in set(padded)]
+        weights = self._weights()
+        shared = coins.choose(weights)
+        inside = coins.pick(self.most, len(weights) - 1)[:shared]
+        outside = coins.pick(self.k, self.size)[: self.size - shared]
+        return tuple(sorted([padded[i] for i in inside] + [rest[i] for i in outside]))
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        check_subset(report, self.size, self.domain, path)
+
+
+class SampledTicks(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="sampled_ticks"
+):
+    """Report ``s`` of ``k`` options, picked at random, each with its tick randomised.
+
+    Every option asked about gets a Warner 1965 response with the weights ``own`` and ``other``;
+    which options those are is drawn without looking at the answer. Any number of ticks is
+    allowed. Raises BadMechanism where the integers break SPEC 2.8.
+    """
+
+    k: int
+    s: int
+    own: int
+    other: int
+
+    def __post_init__(self) -> None:
+        _check_ticks(self.k, self.k)
+        if not 1 <= self.s <= self.k:
+            raise BadMechanism("s is the number of options in a report, from 1 to k")
+        if not 1 <= self.other < self.own or self.own + self.other > LARGEST:
+            raise BadMechanism("the weights are integers with 1 <= other < own, sum <= 2**53")
+
+    @property
+    def loss(self) -> Loss:
+        """(own / other)**s: all s ticks can be others."""
+        return Loss(Fraction(self.own, self.other) ** self.s)
+
+    @property
+    def p(self) -> Fraction:
+        """P(a tick is reported | the option is asked about and ticked)."""
+        return Fraction(self.own, self.own + self.other)
+
+    @property
+    def q(self) -> Fraction:
+        """P(a tick is reported | the option is asked about and not ticked)."""
+        return 1 - self.p
+
+    @property
+    def cell_count(self) -> int:
+        """A tally has two cells an option: reported without and with a tick."""
+        return 2 * self.k
+
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+        """The report for the ticked options: ``2 * option + tick``, ascending.
+
+        Raises BadAnswer, before any draw.
+        """
+        _check_answer(answer, self.k, self.k)
+        ticked = set(answer)
+        return tuple(
+            2 * option + ((option in ticked) ^ coins.choose((self.own, self.other)))
+            for option in sorted(coins.pick(self.k, self.s))
+        )
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        check_subset(report, self.s, 2 * self.k, path)
+        if len({item // 2 for item in report}) < self.s:
+            raise BadReport("an option is reported with a tick or without one, not both", path)
+
+
+class Unary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="unary"):
+    """Report every option by a coin: ``own`` of ``total`` if it is ticked, else ``other``.
+
+    Optimised unary encoding (Wang et al. 2017, USENIX Security, 4.3) has own / total = 1/2, the
+    symmetric one (basic RAPPOR, Erlingsson et al. 2014) own + other = total. With at most
+    ``most`` ticks two answers can differ in ``2 * most`` options, so the odds are far above those
+    of one option. Raises BadMechanism where the integers break SPEC 2.9.
+    """
+
+    k: int
+    most: int
+    own: int
+    other: int
+    total: int
+
+    def __post_init__(self) -> None:
+        _check_ticks(self.k, self.most)
+        if not 1 <= self.other < self.own < self.total <= LARGEST:
+            raise BadMechanism("the weights are integers with 1 <= other < own < total <= 2**53")
+
+    @property
+    def loss(self) -> Loss:
+        """The worst pair: as many options as can be only in the one, the rest in the other."""
+        ticked = Fraction(self.own, self.other)
+        unticked = Fraction(self.total - self.other, self.total - self.own)
+        # With exactly one tick each, as single choice has, one option differs each way.
+        first = min(self.most, self.k)
+        second = min(self.most, self.k - first)
+        high, low = max(ticked, unticked), min(ticked, unticked)
+        return Loss(high**first * low**second)
+
+    @property
+    def p(self) -> Fraction:
+        """P(the report supports a ticked option)."""
+        return Fraction(self.own, self.total)
+
+    @property
+    def q(self) -> Fraction:
+        """P(the report supports an option that is not ticked)."""
+        return Fraction(self.other, self.total)
+
+    @property
+    def cell_count(self) -> int:
+        """A tally has one cell an option."""
+        return self.k
+
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+        """The reported options, ascending. Raises BadAnswer, before any draw."""
+        _check_answer(answer, self.k, self.most)
+        ticked = set(answer)
+        weights = [self.other, self.own]
+        return tuple(
+            option
+            for option in range(self.k)
+            if coins.choose((weights[option in ticked], self.total - weights[option in ticked]))
+            == 0
+        )
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        check_subset(report, None, self.k, path)
+
+
+def _check_ticks(k: int, most: int) -> None:
+    if not 2 <= k <= MOST_OPTIONS:
+        raise BadMechanism(f"k is the number of options, from 2 to {MOST_OPTIONS}")
+    if not 1 <= most <= k:
+        raise BadMechanism("most is the number of ticks allowed, from 1 to k")
+
+
+def _check_answer(answer: Sequence[int], k: int, most: int) -> None:
+    if len(answer) > most:
+        raise BadAnswer(f"an answer has at most {most} ticks")
+    try:
+        check_subset(answer, None, k, "$")
+    except BadReport:
+        raise BadAnswer(f"ticks are distinct indices from 0 to {k - 1}, ascending") from None

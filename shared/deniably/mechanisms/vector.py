@@ -1,0 +1,88 @@
+"""Several numbers of one person: all of them, or some picked at random (SPEC 2.14)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
+from operator import add
+
+import msgspec
+
+from deniably.coins import Coins
+from deniably.errors import BadAnswer, BadMechanism, BadReport
+from deniably.loss import Loss
+from deniably.mechanisms.channel import Channel
+from deniably.mechanisms.noise import BoundedLaplace, Laplace
+from deniably.mechanisms.reports import LARGEST_NUMBER, Report
+from deniably.mechanisms.window import Window
+
+Part = Window | Channel | Laplace | BoundedLaplace
+
+MOST_PARTS = 64
+
+
+class Vector(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="vector"
+):
+    """Report ``s`` of the numbers, picked at random, each by the mechanism of its part.
+
+    Which numbers are picked is drawn without looking at the answer. What a report can give away
+    is the sum over the ``s`` worst parts. With all numbers and discrete Laplace noise this is
+    the L1 mechanism of Dwork et al. 2006; with s = 1 it is coordinate sampling (Duchi, Jordan
+    and Wainwright 2018). Raises BadMechanism where the integers break SPEC 2.14.
+    """
+
+    s: int
+    parts: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.parts) <= MOST_PARTS:
+            raise BadMechanism(f"parts has from 2 to {MOST_PARTS} mechanisms")
+        if not 1 <= self.s <= len(self.parts):
+            raise BadMechanism("s is the number of parts in a report, from 1 to all of them")
+
+    @property
+    def loss(self) -> Loss:
+        """The sum of the s largest losses of the parts."""
+        return largest([part.loss for part in self.parts], self.s)
+
+    @property
+    def cell_count(self) -> int | None:
+        """Cell ``number * parts + part``; None where a part has no end of numbers."""
+        counts = [part.cell_count for part in self.parts]
+        known = [count for count in counts if count is not None]
+        return max(known) * len(self.parts) if len(known) == len(counts) else None
+
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+        """The report for one position a part: ``number * parts + part``, by part.
+
+        Raises BadAnswer, before any draw.
+        """
+        d = len(self.parts)
+        if len(answer) != d:
+            raise BadAnswer(f"an answer has {d} positions")
+        for part, position in zip(self.parts, answer, strict=True):
+            if not 0 <= position < part.k:
+                raise BadAnswer(f"an answer is a position from 0 to {part.k - 1}")
+        return tuple(
+            self.parts[index].randomise(answer[index], coins)[0] * d + index
+            for index in sorted(coins.pick(d, self.s))
+        )
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        d = len(self.parts)
+        if len(report) != self.s:
+            raise BadReport(f"a report has {self.s} of the {d} numbers", path)
+        if any(a % d >= b % d for a, b in pairwise(report)):
+            raise BadReport("the parts of a report are distinct and in order", path)
+        for cell in report:
+            if abs(cell) > LARGEST_NUMBER:
+                raise BadReport("a reported number is too large", path)
+            self.parts[cell % d].check([cell // d], path)
+
+
+def largest(losses: Sequence[Loss], count: int) -> Loss:
+    """The sum of the ``count`` largest losses."""
+    return reduce(add, sorted(losses, reverse=True)[:count])

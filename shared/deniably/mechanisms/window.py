@@ -1,0 +1,77 @@
+"""Ordered answers: the window mechanism (SPEC 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import msgspec
+
+from deniably.coins import LARGEST, Coins
+from deniably.errors import BadMechanism
+from deniably.loss import Loss
+from deniably.mechanisms.positions import check_position, check_positions, knot
+from deniably.mechanisms.reports import Report, check_one
+
+MOST_OUTPUTS = 4096
+
+
+class Window(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="window"
+):
+    """Report one of ``m`` outputs; the ``w`` of the window around the answer weigh more.
+
+    The answer is one of ``k`` positions. It is rounded at random (without bias) to one of the
+    ``m - w + 1`` places where a window of ``w`` neighbours can start; outputs inside the window
+    weigh ``own``, all others ``other``. With (m, w) = (2, 1) this is the mechanism of Duchi,
+    Jordan and Wainwright 2018 (JASA 113:182); with ``k = m - w + 1`` a square wave (Li et al.
+    2020, SIGMOD); for m to infinity the piecewise mechanism (Wang et al. 2019, ICDE).
+    Raises BadMechanism where the integers break SPEC 2.5.
+    """
+
+    k: int
+    m: int
+    w: int
+    own: int
+    other: int
+
+    def __post_init__(self) -> None:
+        check_positions(self.k)
+        if not 2 <= self.m <= MOST_OUTPUTS:
+            raise BadMechanism(f"m is the number of outputs, from 2 to {MOST_OUTPUTS}")
+        if not 1 <= self.w < self.m:
+            raise BadMechanism("w is the width of the window, from 1 to m - 1")
+        if not 1 <= self.other < self.own:
+            raise BadMechanism("the weights are integers with 1 <= other < own")
+        if self.total > LARGEST:
+            raise BadMechanism("w * own + (m - w) * other is at most 2**53")
+
+    @property
+    def total(self) -> int:
+        """Z, the sum of the weights of all outputs."""
+        return self.w * self.own + (self.m - self.w) * self.other
+
+    @property
+    def loss(self) -> Loss:
+        """own / other: the ends of the scale have windows that do not meet."""
+        return Loss(Fraction(self.own, self.other))
+
+    @property
+    def cell_count(self) -> int:
+        """A tally has one cell an output."""
+        return self.m
+
+    def randomise(self, answer: int, coins: Coins) -> Report:
+        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
+        check_position(answer, self.k)
+        m, w = self.m, self.w
+        start = knot(answer, self.k, m - w + 1, coins)
+        inside = coins.choose((w * self.own, (m - w) * self.other)) == 0
+        i, j = coins.below(w), coins.below(m - w)
+        if inside:
+            return (start + i,)
+        return (j if j < start else j + w,)
+
+    def check(self, report: Sequence[int], path: str = "$") -> None:
+        """Raise BadReport unless ``report`` is one that this mechanism can make."""
+        check_one(report, 0, self.m - 1, path)
