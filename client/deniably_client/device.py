@@ -23,9 +23,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from deniably.errors import BadSurvey, Refused
-from deniably.exponential import at_most_exp
 from deniably.report import Report, randomise_answers
-from deniably.survey import Survey, epsilon_text, read_survey
+from deniably.survey import Survey, read_survey
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
 
 EPSILON_LIMIT = "5"
@@ -124,14 +123,14 @@ class Device:
             )
         if survey.name != self._api.rsplit("/", 1)[1]:
             raise Refused("the server sent the definition of another survey")
-        if not at_most_exp(survey.total_odds, self._limit):
+        if not survey.total.within(self._limit):
             raise Refused(
-                f"the questions together allow epsilon {epsilon_text(survey.total_odds)}, more "
+                f"the questions together allow epsilon {survey.total.epsilon_text()}, more "
                 f"than this device's limit of {self.epsilon_limit}"
             )
         return survey
 
-    def answer(self, answers: Mapping[str, str]) -> Receipt:
+    def answer(self, answers: Mapping[str, object]) -> Receipt:
         """Randomise true answers (question name -> choice name) and submit the report.
 
         The coins are thrown once: where sending fails, ``resend`` sends the same report.
@@ -151,8 +150,8 @@ class Device:
             raise ValueError("there is no report yet: call answer() first")
         survey, report = self.survey, self._report
         self._request("POST", f"{self._api}/reports", report.canonical)
-        odds = {question.name: question.mechanism.odds for question in survey.questions}
-        return Receipt(survey.name, survey.digest, odds, survey.total_odds, report.receipt)
+        odds = {question.name: question.mechanism.loss.bound for question in survey.questions}
+        return Receipt(survey.name, survey.digest, odds, survey.total.bound, report.receipt)
 
     def _request(self, method: str, url: str, body: bytes | None = None) -> requests.Response:
         headers = {} if body is None else {"Content-Type": "application/json"}

@@ -7,7 +7,8 @@ import sys
 import click
 
 from deniably import explain
-from deniably.survey import Question, Survey
+from deniably.questions import Question
+from deniably.survey import Survey
 from deniably_client.device import EPSILON_LIMIT, Device
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Container, Mapping, Sequence
+from typing import Annotated, Any, cast
 
 import msgspec
 
 from deniably.canonical import parse
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadReport
-from deniably.survey import Survey
+from deniably.questions import NOT_APPLICABLE, Condition, Input, Question, SelectMultiple
+from deniably.survey import Survey, show_if
 
 LARGEST_BODY = 1 << 20
 """Bytes that a report may have at most."""
@@ -41,15 +42,19 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def check(self, survey: Survey) -> None:
         """Raise BadReport unless a device could have made this report for ``survey``."""
-        names = [question.name for question in survey.questions]
-        for name in self.values:
-            if name not in names:
+        by_name = {question.name: question for question in survey.questions}
+        for name, value in self.values.items():
+            if name not in by_name:
                 raise BadReport("the survey has no question of this name", "$.values")
-        for question in survey.questions:
-            if question.name not in self.values:
-                raise BadReport(f"the question {question.name} has no value", "$.values")
-            path = f"$.values.{question.name}"
-            question.mechanism.check(self.values[question.name], path)
+            by_name[name].mechanism.check(value, f"$.values.{name}")
+        if len(self.values) == survey.asked:
+            return
+        if survey.asked < len(by_name):
+            raise BadReport(
+                f"a report has values of {survey.asked} of the {len(by_name)} questions", "$.values"
+            )
+        missing = next(name for name in by_name if name not in self.values)
+        raise BadReport(f"the question {missing} has no value", "$.values")
 
 
 _DECODER = msgspec.json.Decoder(Report, strict=True)
@@ -79,28 +84,68 @@ class MalformedReport(BadReport):
     """The bytes are not JSON, or are JSON with a repeated key."""
 
 
-def randomise_answers(
-    survey: Survey, answers: Mapping[str, str], coins: Coins | None = None
-) -> Report:
-    """The report for a respondent's true ``answers`` (question name -> choice name).
+def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]:
+    """The questions that this device asks, in the survey's order: all, or ``ask`` at random.
 
-    Every question needs an answer: a missing report would itself be an exact one. Raises
-    BadAnswer, which names the question and the choices that exist but never the answer.
+    To be drawn once, before anything is answered.
+    """
+    if survey.asked == len(survey.questions):
+        return list(survey.questions)
+    drawn = (coins or Coins()).pick(len(survey.questions), survey.asked)
+    return [survey.questions[index] for index in sorted(drawn)]
+
+
+def is_shown(question: Question, answers: Mapping[str, object], hidden: Container[str]) -> bool:
+    """Whether a respondent with these answers sees a question. ``hidden`` are earlier questions
+    that were not shown, whose answer is "not applicable"."""
+    condition = show_if(question)
+    if condition is None:
+        return True
+    earlier = NOT_APPLICABLE if condition.question in hidden else answers.get(condition.question)
+    return earlier in condition.among
+
+
+def randomise_answers(
+    survey: Survey,
+    answers: Mapping[str, object],
+    coins: Coins | None = None,
+    questions: Sequence[Question] | None = None,
+) -> Report:
+    """The report for a respondent's true ``answers`` to ``questions`` (those of the survey).
+
+    ``answers`` are by the name of the question: the name of a choice, a list of names
+    (select_multiple), a number, or a mapping by part (vector, point, product). Every question
+    that is shown needs an answer: a missing report would itself be an exact one. What is given
+    for a hidden question is not looked at.
+
+    Raises BadAnswer, which names the question and the choices that exist but never the answer.
     """
     for name in answers:
         if all(name != question.name for question in survey.questions):
             raise BadAnswer("the survey has no such question; it was changed or misspelt", name)
-    indices: list[int] = []
-    for question in survey.questions:
-        names = [choice.name for choice in question.choices]
-        if question.name not in answers:
-            raise BadAnswer("needs an answer: one of " + ", ".join(names), question.name)
-        if answers[question.name] not in names:
-            raise BadAnswer("the answer is none of " + ", ".join(names), question.name)
-        indices.append(names.index(answers[question.name]))
     coins = coins or Coins()
+    questions = draw_questions(survey, coins) if questions is None else questions
+    inputs: list[Input] = []
+    hidden: set[str] = set()
+    for question in questions:
+        if is_shown(question, answers, hidden):
+            if question.name not in answers:
+                raise BadAnswer(f"needs an answer{_among(question)}", question.name)
+            inputs.append(question.encode(answers[question.name]))
+        else:
+            hidden.add(question.name)
+            inputs.append(_not_applicable(question))
     values = {
-        question.name: list(question.mechanism.randomise(index, coins))
-        for question, index in zip(survey.questions, indices, strict=True)
+        question.name: list(cast(Any, question.mechanism).randomise(given, coins))
+        for question, given in zip(questions, inputs, strict=True)
     }
     return Report(id=secrets.token_hex(16), survey=survey.digest, values=values)
+
+
+def _not_applicable(question: Question) -> Input:
+    several = isinstance(question, SelectMultiple)
+    return question.encode([NOT_APPLICABLE] if several else NOT_APPLICABLE)
+
+
+def _among(question: Question) -> str:
+    return ": one of " + ", ".join(question.names) if isinstance(question, Condition) else ""

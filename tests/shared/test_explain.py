@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from deniably.authoring import publish_text
 from deniably.explain import forward, natural_frequencies, reverse, times, total
-from deniably.mechanism import k_ary, warner
+from deniably.mechanisms.subset_selection import k_ary, warner
 
 SURVEY = publish_text(
     """

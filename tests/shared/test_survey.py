@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from deniably.authoring import publish_text
 from deniably.errors import BadSurvey
-from deniably.survey import epsilon_text, read_survey
+from deniably.loss import Loss
+from deniably.survey import read_survey
 
 DEFINITION = publish_text(
     """
@@ -42,7 +43,7 @@ def changed(change: Callable[[Any], object]) -> bytes:
         (lambda d: d["questions"].append(d["questions"][0]), "given twice"),
         (lambda d: d["questions"][0].update(type="text"), "type"),
         (lambda d: d["questions"][0]["choices"].reverse(), "yes and no"),
-        (lambda d: d["questions"][0]["choices"].pop(), "yes and no"),
+        (lambda d: d["questions"][0]["choices"].pop(), "length >= 2"),
         (lambda d: d["questions"][1]["choices"].pop(), "number of choices"),
         (lambda d: d["questions"][1]["choices"].append({"name": "x", "label": "X"}), "given twice"),
         (lambda d: d["questions"][0].pop("claim"), "claim"),
@@ -85,11 +86,11 @@ def test_the_digest_is_over_the_content_and_not_its_spelling() -> None:
 
 
 def test_the_total_is_the_product_of_the_odds() -> None:
-    assert DEFINITION.total_odds == Fraction(11674931554, 1 << 32) * Fraction(13, 7)
+    assert DEFINITION.total.odds == Fraction(11674931554, 1 << 32) * Fraction(13, 7)
 
 
 @given(st.fractions("1.01", 10**6, max_denominator=10**6))
 def test_a_printed_epsilon_is_never_too_small(odds: Fraction) -> None:
     exact = Decimal(odds.numerator).ln() - Decimal(odds.denominator).ln()
 
-    assert exact <= Decimal(epsilon_text(odds)) <= exact + Decimal("0.0101")
+    assert exact <= Decimal(Loss(odds).epsilon_text()) <= exact + Decimal("0.0101")

@@ -1,0 +1,324 @@
+"""The types of question, each with the mechanisms that may randomise it (SPEC 4.1).
+
+``question.encode(answer)`` turns what a respondent says into what the mechanism takes. Its errors
+never hold the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Annotated, Literal, cast
+
+import msgspec
+
+from deniably.errors import BadAnswer
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Vector,
+    Window,
+)
+from deniably.parts import (
+    Choice,
+    ChoicePart,
+    Claim,
+    FieldName,
+    Label,
+    NumberPart,
+    Range,
+    ShowIf,
+    Value,
+    unique,
+)
+
+YES_NO = ("yes", "no")
+NOT_APPLICABLE = "not_applicable"
+
+Aim = Literal["distribution", "mean"]
+Input = int | tuple[int, ...]
+"""What a mechanism takes: an index or a position, several ticks, several positions."""
+
+Choices = Annotated[list[Choice], msgspec.Meta(min_length=2, max_length=1024)]
+
+
+class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
+    """What every question has."""
+
+    name: FieldName
+    label: Label
+    claim: Claim
+    hint: Label | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def type(self) -> str:
+        """The type's name in the definition."""
+        return str(self.__struct_config__.tag)
+
+    def _keeps_its_claim(self, mechanism: Mechanism) -> None:
+        if not self.claim.covers(mechanism.loss):
+            raise ValueError("the mechanism's weights give larger odds than the claim allows")
+
+
+class _WithChoices(_Asked, frozen=True, kw_only=True):
+    choices: Choices
+
+    def _choices_fit(self, mechanism: Mechanism) -> None:
+        unique((choice.name for choice in self.choices), "the choice")
+        if isinstance(mechanism, Vector | Gaussian) or mechanism.k != len(self.choices):
+            raise ValueError("the mechanism's k is the number of choices")
+        self._keeps_its_claim(mechanism)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the choices, in order."""
+        return [choice.name for choice in self.choices]
+
+    def index(self, answer: object) -> int:
+        """The place of the choice of this name. Raises BadAnswer."""
+        if answer not in self.names:
+            raise BadAnswer("the answer is none of " + ", ".join(self.names), self.name)
+        return self.names.index(str(answer))
+
+
+class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
+    """A question with one answer out of several."""
+
+    mechanism: SubsetSelection | Channel | Unary
+
+    def __post_init__(self) -> None:
+        self._choices_fit(self.mechanism)
+        _one_answer(self.mechanism)
+
+    def encode(self, answer: object) -> Input:
+        """The index of the chosen choice's name. Raises BadAnswer."""
+        index = self.index(answer)
+        return (index,) if isinstance(self.mechanism, Unary) else index
+
+
+class YesNo(_SingleChoice, frozen=True, kw_only=True, tag="yes_no"):
+    """Yes or no."""
+
+    def __post_init__(self) -> None:
+        if tuple(self.names) != YES_NO:
+            raise ValueError("a yes_no question has the choices yes and no, in this order")
+        super().__post_init__()
+
+
+class SelectOne(_SingleChoice, frozen=True, kw_only=True, tag="select_one"):
+    """One answer out of several."""
+
+    show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _can_hide(self.show_if, self.names)
+
+
+class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
+    """Any of several answers, at most ``most`` of them."""
+
+    most: Annotated[int, msgspec.Meta(ge=1)]
+    mechanism: SetResponse | SampledTicks | Unary
+    show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        self._choices_fit(self.mechanism)
+        allowed = (
+            self.mechanism.k if isinstance(self.mechanism, SampledTicks) else self.mechanism.most
+        )
+        if self.most != allowed:
+            raise ValueError("the mechanism is for another number of ticks than most")
+        _can_hide(self.show_if, self.names)
+
+    def encode(self, answer: object) -> Input:
+        """The indices of the chosen choices' names, ascending. Raises BadAnswer."""
+        if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
+            raise BadAnswer("the answer is a list of the choices that apply", self.name)
+        ticks = sorted({self.index(item) for item in cast(Sequence[object], answer)})
+        if len(ticks) > self.most:
+            raise BadAnswer(f"at most {self.most} of the choices may be ticked", self.name)
+        return tuple(ticks)
+
+
+class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
+    """One answer out of several that have an order, such as a Likert scale.
+
+    ``scores`` are the numbers that the choices stand for; without them 1, 2, 3 ...
+    """
+
+    aim: Aim
+    mechanism: SubsetSelection | Window | Channel | BoundedLaplace | Unary
+    scores: list[int] | msgspec.UnsetType = msgspec.UNSET
+    show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        self._choices_fit(self.mechanism)
+        if not isinstance(self.mechanism, Channel) or self.aim == "distribution":
+            _one_answer(self.mechanism)
+        _can_hide(self.show_if, self.names)
+        if isinstance(self.scores, list):
+            if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) >= 1 << 31:
+                raise ValueError("scores has one integer for each choice, below 2**31")
+            gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
+            if min(gaps) < 1:
+                raise ValueError("scores are strictly ascending")
+            if self.aim == "mean" and len(gaps) > 1:
+                raise ValueError("where the aim is the mean, scores are equally spaced")
+
+    @property
+    def values(self) -> list[int]:
+        """The number that each choice stands for."""
+        if isinstance(self.scores, list):
+            return self.scores
+        return list(range(1, len(self.choices) + 1))
+
+    def encode(self, answer: object) -> Input:
+        """The index of the chosen choice's name. Raises BadAnswer."""
+        index = self.index(answer)
+        return (index,) if isinstance(self.mechanism, Unary) else index
+
+
+class Number(_Asked, frozen=True, kw_only=True, tag="number"):
+    """A number within public bounds. Numbers outside count as the bound."""
+
+    range: Range
+    aim: Aim
+    mechanism: Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection
+
+    def __post_init__(self) -> None:
+        _fits(self.range, self.mechanism.k, exactly=self.aim == "mean")
+        if isinstance(self.mechanism, Gaussian) and self.mechanism.d != 1:
+            raise ValueError("the mechanism is for one number: d is 1")
+        self._keeps_its_claim(self.mechanism)
+
+    def encode(self, answer: object) -> Input:
+        """The cell of the number's position on the grid. Raises BadAnswer."""
+        return _cell(self.range, answer, self.mechanism.k, self.name)
+
+
+class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
+    """Several numbers of one person, whose means are asked for."""
+
+    parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=64)]
+    mechanism: Vector | Gaussian
+
+    def __post_init__(self) -> None:
+        unique((part.name for part in self.parts), "the part")
+        if len(self.sizes) != len(self.parts):
+            raise ValueError("the mechanism is for another number of parts")
+        for part, k in zip(self.parts, self.sizes, strict=True):
+            _fits(part.range, k, exactly=True)
+        self._keeps_its_claim(self.mechanism)
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of positions of each part, by the mechanism."""
+        if isinstance(self.mechanism, Gaussian):
+            return [self.mechanism.k] * self.mechanism.d
+        return [part.k for part in self.mechanism.parts]
+
+    def encode(self, answer: object) -> Input:
+        """The positions of the numbers of all parts (part name -> number). Raises BadAnswer."""
+        given = _by_part(answer, [part.name for part in self.parts], self.name)
+        return tuple(
+            _cell(part.range, given[part.name], k, self.name)
+            for part, k in zip(self.parts, self.sizes, strict=True)
+        )
+
+
+class Point(_Asked, frozen=True, kw_only=True, tag="point"):
+    """Two numbers that belong together, reported as a cell of a ``grid`` x ``grid`` map."""
+
+    parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=2)]
+    grid: Annotated[int, msgspec.Meta(ge=2, le=32)]
+    mechanism: SubsetSelection
+
+    def __post_init__(self) -> None:
+        unique((part.name for part in self.parts), "the part")
+        for part in self.parts:
+            _fits(part.range, self.grid, exactly=False)
+        if self.mechanism.k != self.grid**2:
+            raise ValueError("the mechanism's k is the number of cells, grid * grid")
+        self._keeps_its_claim(self.mechanism)
+
+    def encode(self, answer: object) -> Input:
+        """The cell of the map (part name -> number). Raises BadAnswer."""
+        given = _by_part(answer, [part.name for part in self.parts], self.name)
+        first, second = (
+            _cell(part.range, given[part.name], self.grid, self.name) for part in self.parts
+        )
+        return first * self.grid + second
+
+
+class Product(_Asked, frozen=True, kw_only=True, tag="product"):
+    """Several small questions with one joint report, which also tells how they go together."""
+
+    parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=8)]
+    mechanism: SubsetSelection
+
+    def __post_init__(self) -> None:
+        unique((part.name for part in self.parts), "the part")
+        if self.mechanism.k != prod(self.shape):
+            raise ValueError("the mechanism's k is the product of the numbers of choices")
+        self._keeps_its_claim(self.mechanism)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of choices of each part."""
+        return tuple(len(part.choices) for part in self.parts)
+
+    def encode(self, answer: object) -> Input:
+        """The index of the combination (part name -> choice name). Raises BadAnswer."""
+        given = _by_part(answer, [part.name for part in self.parts], self.name)
+        index = 0
+        for part in self.parts:
+            names = [choice.name for choice in part.choices]
+            if given[part.name] not in names:
+                raise BadAnswer("the answer is none of " + ", ".join(names), self.name)
+            index = index * len(names) + names.index(cast(str, given[part.name]))
+        return index
+
+
+Question = YesNo | SelectOne | SelectMultiple | Scale | Number | VectorOfNumbers | Point | Product
+Conditional = SelectOne | SelectMultiple | Scale
+"""Questions that can be hidden."""
+Condition = YesNo | SelectOne | Scale
+"""Questions whose answer can decide that."""
+
+
+def _one_answer(mechanism: Mechanism) -> None:
+    if isinstance(mechanism, Channel) and len(mechanism.weights) != mechanism.k:
+        raise ValueError("the mechanism's weights have one row for each choice")
+    if isinstance(mechanism, Unary) and mechanism.most != 1:
+        raise ValueError("the mechanism is for another number of ticks than one")
+
+
+def _can_hide(show_if: ShowIf | msgspec.UnsetType, names: Sequence[str]) -> None:
+    if isinstance(show_if, ShowIf) and NOT_APPLICABLE not in names:
+        raise ValueError(f"a question with show_if has the choice {NOT_APPLICABLE}")
+
+
+def _fits(grid: Range, k: int, *, exactly: bool) -> None:
+    if k > grid.positions or (exactly and k != grid.positions):
+        raise ValueError("the mechanism's k is the number of positions of the range")
+
+
+def _cell(grid: Range, given: object, cells: int, name: str) -> int:
+    try:
+        return grid.cell(given, cells)
+    except BadAnswer as error:
+        raise BadAnswer(str(error), name) from None
+
+
+def _by_part(answer: object, names: Sequence[str], question: str) -> Mapping[str, object]:
+    if not isinstance(answer, Mapping) or set(cast(Mapping[str, object], answer)) != set(names):
+        raise BadAnswer("needs an answer for each of " + ", ".join(names), question)
+    return cast(Mapping[str, object], answer)
