@@ -74,6 +74,21 @@ def surveys_reports_tallies(database: Database) -> None:
     )
 
 
+@migrations()
+def answered(database: Database) -> None:
+    """How many reports each question has, for surveys that ask only some of their questions."""
+    database.executescript(
+        """
+        CREATE TABLE answered (
+            survey TEXT NOT NULL REFERENCES surveys (name),
+            question TEXT NOT NULL,
+            reports INTEGER NOT NULL CHECK (reports >= 0),
+            PRIMARY KEY (survey, question)
+        ) STRICT, WITHOUT ROWID;
+        """
+    )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this schema; safe where several processes start at once.
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Literal, cast
 
 import msgspec
-import numpy as np
 
 from deniably.report import Report
 from deniably.survey import Survey, read_survey
-from deniably.tally import Tally
+from deniably.tally import Tally, from_cells
 from deniably_server.connection import connect
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.schema import migrate
@@ -22,6 +21,7 @@ from deniably_server.writer import Entry, Outcome, Writer
 State = Literal["open", "closed"]
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(list[list[int] | None]).decode
 
 
 class Store:
@@ -64,14 +64,6 @@ class Store:
                 )
             database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
             database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
-            database.executemany(
-                "INSERT INTO tallies VALUES (?, ?, ?, 0)",
-                (
-                    (survey.name, question.name, choice)
-                    for question in survey.questions
-                    for choice in range(question.mechanism.k)
-                ),
-            )
         return True
 
     def survey(self, name: str) -> Survey:
@@ -106,51 +98,63 @@ class Store:
 
         Raises NotStored where the transaction failed; nothing of the report is kept then.
         """
-        values = [report.values[question.name] for question in survey.questions]
+        values = [report.values.get(question.name) for question in survey.questions]
         return self._get_writer().add(
             Entry(
                 key=bytes.fromhex(report.id),
                 survey=survey.name,
                 report=_encode(values).decode(),
-                supports=[
-                    (name, choice) for name, value in report.values.items() for choice in value
-                ],
+                cells=[(name, cell) for name, value in report.values.items() for cell in value],
+                answered=list(report.values) if survey.asked < len(survey.questions) else [],
             )
         )
 
     def tally(self, name: str) -> dict[str, Tally]:
         """The tally of every question, kept current by each commit. Raises NotFound.
 
-        Costs the number of choices, not of reports.
+        Costs the number of cells that are not empty, not of reports.
         """
-        with self._reading() as database:
-            # One statement sees one state of the file, so n belongs to the counts.
+        with self._reading() as database, _one_state(database):
             rows = database.execute(
-                "SELECT question, choice, count, reports FROM tallies JOIN totals USING (survey)"
-                " WHERE survey = ?",
-                [name],
+                "SELECT question, choice, count FROM tallies WHERE survey = ?", [name]
             ).fetchall()
-        n = rows[0][3] if rows else 0
-        return self._tallies(name, n, [row[:3] for row in rows])
+            totals = dict(
+                database.execute(
+                    "SELECT NULL, reports FROM totals WHERE survey = ?"
+                    " UNION ALL SELECT question, reports FROM answered WHERE survey = ?",
+                    [name, name],
+                )
+            )
+        return self._tallies(name, totals, rows)
 
     def recount(self, name: str) -> dict[str, Tally]:
         """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
-        with self._reading() as database:
-            database.execute("BEGIN")  # both statements see one state of the file
-            try:
-                (n,) = database.execute(
-                    "SELECT count(*) FROM reports WHERE survey = ?", [name]
-                ).fetchone()
-                rows = database.execute(
-                    "SELECT question.key, choice.value, count(*) FROM reports,"
-                    " json_each(report) AS question, json_each(question.value) AS choice"
-                    " WHERE survey = ? GROUP BY 1, 2",
-                    [name],
-                ).fetchall()
-            finally:
-                database.rollback()
+        with self._reading() as database, _one_state(database):
+            counted = database.execute(
+                "SELECT question.key, count(*) FROM reports, json_each(report) AS question"
+                " WHERE survey = ? AND question.type = 'array' GROUP BY 1",
+                [name],
+            ).fetchall()
+            rows = database.execute(
+                "SELECT question.key, cell.value, count(*) FROM reports,"
+                " json_each(report) AS question, json_each(question.value) AS cell"
+                " WHERE survey = ? AND question.type = 'array' GROUP BY 1, 2",
+                [name],
+            ).fetchall()
         names = [question.name for question in self.survey(name).questions]
-        return self._tallies(name, n, [(names[index], *rest) for index, *rest in rows])
+        totals: dict[str | None, int] = {names[index]: count for index, count in counted}
+        return self._tallies(name, totals, [(names[index], *rest) for index, *rest in rows])
+
+    def values(self, name: str) -> list[list[list[int] | None]]:
+        """Every stored report: for each question its value, None where it was not asked.
+
+        In the order of random ids. For what tallies cannot tell: how answers go together, and
+        maximum likelihood. Raises NotFound.
+        """
+        self.survey(name)
+        with self._reading() as database:
+            rows = database.execute("SELECT report FROM reports WHERE survey = ?", [name])
+            return [_decode(row[0]) for row in rows]
 
     # --- settings ---------------------------------------------------------------------------
 
@@ -213,14 +217,33 @@ class Store:
             raise _no_such_survey()
         return cast(tuple[str, ...], row)
 
-    def _tallies(self, name: str, n: int, rows: list[tuple[str, int, int]]) -> dict[str, Tally]:
-        tallies = {
-            question.name: Tally(n, np.zeros(question.mechanism.k, dtype=np.int64))
-            for question in self.survey(name).questions
+    def _tallies(
+        self, name: str, totals: Mapping[str | None, int], rows: list[tuple[str, int, int]]
+    ) -> dict[str, Tally]:
+        """From the numbers of reports (of a question, or None for all alike) and of each cell."""
+        survey = self.survey(name)
+        everybody = totals.get(None, 0) if survey.asked == len(survey.questions) else 0
+        cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
+        for question_name, cell, count in rows:
+            cells[question_name][cell] = count
+        return {
+            question.name: from_cells(
+                totals.get(question.name, everybody),
+                cells[question.name],
+                question.mechanism.cell_count,
+            )
+            for question in survey.questions
         }
-        for question, choice, count in rows:
-            tallies[question].counts[choice] = count
-        return tallies
+
+
+@contextmanager
+def _one_state(database: sqlite3.Connection) -> Generator[None]:
+    """All statements inside see one state of the file."""
+    database.execute("BEGIN")
+    try:
+        yield
+    finally:
+        database.rollback()
 
 
 def _no_such_survey() -> NotFound:

@@ -31,20 +31,27 @@ class Outcome(Enum):
 
 
 class Entry:
-    """A report on its way to the disk: its row, the choices it supports, and who waits for it.
+    """A report on its way to the disk: its row, the cells it counts in, and who waits for it.
 
-    ``key`` is the report's id; ``supports`` holds (question, choice) pairs.
+    ``key`` is the report's id; ``cells`` holds (question, cell) pairs; ``answered`` the questions
+    that it has, where a survey asks only some.
     """
 
-    __slots__ = ("done", "failure", "key", "outcome", "report", "supports", "survey")
+    __slots__ = ("answered", "cells", "done", "failure", "key", "outcome", "report", "survey")
 
     def __init__(
-        self, key: bytes, survey: str, report: str, supports: Sequence[tuple[str, int]]
+        self,
+        key: bytes,
+        survey: str,
+        report: str,
+        cells: Sequence[tuple[str, int]],
+        answered: Sequence[str] = (),
     ) -> None:
         self.key = key
         self.survey = survey
         self.report = report
-        self.supports = supports
+        self.cells = cells
+        self.answered = answered
         self.outcome: Outcome | None = None
         self.failure: Exception | None = None
         # A bare lock, taken here and released by the writer, is the cheapest way to wait.
@@ -181,8 +188,9 @@ def _insert(database: sqlite3.Connection, fresh: list[Entry]) -> None:
         return
     totals = Counter(entry.survey for entry in fresh)
     counts = Counter(
-        (entry.survey, question, choice) for entry in fresh for question, choice in entry.supports
+        (entry.survey, question, cell) for entry in fresh for question, cell in entry.cells
     )
+    answered = Counter((entry.survey, question) for entry in fresh for question in entry.answered)
     database.executemany(
         "INSERT INTO reports (id, survey, report) VALUES (?, ?, ?)",
         [(entry.key, entry.survey, entry.report) for entry in fresh],
@@ -192,6 +200,13 @@ def _insert(database: sqlite3.Connection, fresh: list[Entry]) -> None:
         [(count, survey) for survey, count in totals.items()],
     )
     database.executemany(
-        "UPDATE tallies SET count = count + ? WHERE survey = ? AND question = ? AND choice = ?",
-        [(count, *key) for key, count in counts.items()],
+        "INSERT INTO tallies (survey, question, choice, count) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+        [(*key, count) for key, count in counts.items()],
     )
+    if answered:
+        database.executemany(
+            "INSERT INTO answered (survey, question, reports) VALUES (?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET reports = reports + excluded.reports",
+            [(*key, count) for key, count in answered.items()],
+        )

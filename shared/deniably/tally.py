@@ -1,8 +1,8 @@
-"""Sufficient statistics of many reports: how many there are and how many support each choice."""
+"""Sufficient statistics of many reports: how many there are, and how many count in each cell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,32 +13,61 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """``n`` reports to one question; ``counts[v]`` of them (shape (k,)) support choice v.
+    """``n`` reports to one question; ``counts[v]`` of them count in cell ``start + v``.
 
+    Which cells a report counts in is said by its mechanism: the choices that it supports, its
+    output, its number. Where there is no end to the cells ``endless`` is set, and ``counts``
+    reaches from the first to the last one that is not empty; otherwise it has all cells from 0 on.
     ``tally + tally`` merges; the order of the reports never matters.
     """
 
     n: int
     counts: Counts
+    start: int = 0
+    endless: bool = False
 
     def __add__(self, other: Tally) -> Tally:
-        if self.counts.shape != other.counts.shape:
+        if self.endless and other.endless:
+            return from_cells(self.n + other.n, _merged(self.cells(), other.cells()), None)
+        if self.endless or other.endless or self.counts.shape != other.counts.shape:
             raise ValueError("tallies of different questions cannot be merged")
         return Tally(self.n + other.n, self.counts + other.counts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):
             return NotImplemented
-        return self.n == other.n and np.array_equal(self.counts, other.counts)
+        same = self.n == other.n and self.start == other.start
+        return same and np.array_equal(self.counts, other.counts)
 
     __hash__ = None  # type: ignore[assignment]
 
+    def cells(self) -> dict[int, int]:
+        """The counts of the cells that are not empty."""
+        filled = np.flatnonzero(self.counts)
+        return {self.start + int(v): int(self.counts[v]) for v in filled}
 
-def tally(reports: Iterable[Sequence[int]], k: int) -> Tally:
-    """The tally of reports (lists of supported choices, each below k)."""
+
+def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tally:
+    """The tally of n reports from its cells; ``cell_count`` None where they have no end."""
+    start = min(cells, default=0) if cell_count is None else 0
+    size = max(cells, default=-1) + 1 - start if cell_count is None else cell_count
+    counts = np.zeros(size, dtype=np.int64)
+    for cell, count in cells.items():
+        counts[cell - start] = count
+    return Tally(n, counts, start, endless=cell_count is None)
+
+
+def tally(reports: Iterable[Sequence[int]], cell_count: int | None) -> Tally:
+    """The tally of reports, each a list of the cells that it counts in.
+
+    ``cell_count`` is the mechanism's (for subset selection k); None where there is no end.
+    """
     rows = list(reports)
-    flat = np.fromiter((choice for row in rows for choice in row), dtype=np.int64)
-    return Tally(len(rows), np.bincount(flat, minlength=k).astype(np.int64))
+    flat = np.fromiter((cell for row in rows for cell in row), dtype=np.int64)
+    if cell_count is None:
+        start = int(flat.min()) if flat.size else 0
+        return Tally(len(rows), np.bincount(flat - start).astype(np.int64), start, endless=True)
+    return Tally(len(rows), np.bincount(flat, minlength=cell_count).astype(np.int64))
 
 
 def tally_packed(packed: npt.NDArray[np.uint8], k: int) -> Tally:
@@ -48,3 +77,7 @@ def tally_packed(packed: npt.NDArray[np.uint8], k: int) -> Tally:
         np.bincount(packed[:, column], minlength=256) @ bits for column in range(packed.shape[1])
     ]
     return Tally(len(packed), np.concatenate(counts)[:k].astype(np.int64))
+
+
+def _merged(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
+    return {cell: one.get(cell, 0) + other.get(cell, 0) for cell in {*one, *other}}

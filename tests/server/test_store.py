@@ -333,6 +333,7 @@ def test_no_table_has_room_for_a_time_an_address_or_an_order(store: Store, datab
         "totals": [("survey", "TEXT"), ("reports", "INTEGER")],
         "tallies": [("survey", "TEXT"), ("question", "TEXT"), ("choice", "INTEGER"),
                     ("count", "INTEGER")],
+        "answered": [("survey", "TEXT"), ("question", "TEXT"), ("reports", "INTEGER")],
         "settings": [("key", "TEXT"), ("value", "TEXT")],
     }  # fmt: skip
     for sql in tables.values():
