@@ -8,25 +8,32 @@ are a random sample of.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
-from deniably.mechanism import SubsetSelection
+from deniably.binomial import Floats
+from deniably.intervals import Interval, population_interval, respondents_interval
+from deniably.inversion import linear, scores
+from deniably.likelihood import maximum_likelihood
+from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.tally import Tally
 
-Floats = npt.NDArray[np.float64]
+Pure = SubsetSelection | SetResponse | SampledTicks | Unary
+"""Mechanisms whose reports support choices, each with p if it is the answer and q if not."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """De-biased frequencies of one question; every array has shape (k,), shares in units of 1.
 
-    ``raw`` is unbiased and may leave [0, 1]: use it for inference. ``consistent`` is the nearest
-    point of the simplex: use it for display. ``low .. high`` covers each share with
-    ``confidence``; ``joint_low .. joint_high`` covers all shares at once with it.
+    ``raw`` is unbiased and may leave [0, 1]: use it for inference. ``consistent`` is for display:
+    the nearest point of the simplex where a person has one answer, within [0, 1] where several.
+    ``low .. high`` covers each share of the population with ``confidence``; ``joint_low ..
+    joint_high`` covers all of them at once with it; ``respondents_low .. respondents_high`` each
+    share among these respondents, taken as all that are meant.
     ``design_effect`` is the variance against asking n people directly (None where all
     respondents seem to agree and a direct survey would have none), ``effective_n`` is n divided
     by it. ``suspicious`` marks choices whose count no shares can explain (its interval missed
@@ -41,62 +48,111 @@ class Estimate:
     high: Floats
     joint_low: Floats
     joint_high: Floats
+    respondents_low: Floats
+    respondents_high: Floats
     consistent: Floats
     design_effect: float | None
     effective_n: float | None
     suspicious: npt.NDArray[np.bool_]
 
 
-def estimate(tally: Tally, mechanism: SubsetSelection, confidence: float = 0.95) -> Estimate:
+def estimate(
+    tally: Tally, mechanism: Pure, confidence: float = 0.95, *, single: bool | None = None
+) -> Estimate:
     """The estimate for one question from its tally.
 
-    Source: estimator and variance, Wang, Blocki, Li and Jha 2017 (USENIX Security, eqs. 4-7) with
-    the exact binomial variance; interval, Wilson 1927 for lambda, mapped to f and intersected
-    with [0, 1]; joint intervals, Bonferroni, tightened by the shares' sum of 1.
+    ``single`` says that every person has exactly one of the choices, by default true for subset
+    selection only. Source: estimator and variance, Wang, Blocki, Li and Jha 2017 (USENIX
+    Security, eqs. 4-7) with the exact binomial variance; intervals as in ``intervals``; joint
+    intervals, Bonferroni, tightened by the shares' sum of 1 where that holds. Options that are
+    asked of some people only have those in their denominators.
 
     Raises ValueError where there is no report, the tally is of another k or confidence is not
     strictly between 0 and 1.
     """
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
-    if tally.counts.shape != (mechanism.k,):
+    if tally.counts.shape != (mechanism.cell_count,):
         raise ValueError("the tally has another number of choices than the mechanism")
-    if not 0 < confidence < 1:
-        raise ValueError("confidence is between 0 and 1, such as 0.95")
-    slope = float(mechanism.p - mechanism.q)
-    share = tally.counts / tally.n
-    raw = (share - float(mechanism.q)) / slope
-    consistent = project(raw)
-    low, high, suspicious = _interval(tally, mechanism, 1 - confidence)
-    joint_low, joint_high, _ = _interval(tally, mechanism, (1 - confidence) / mechanism.k)
-    joint_low, joint_high = _tighten(joint_low, joint_high)
-    effect = _design_effect(mechanism, consistent)
+    _check(confidence)
+    single = isinstance(mechanism, SubsetSelection) if single is None else single
+    counts, asked = supports(tally, mechanism)
+    p, q = float(mechanism.p), float(mechanism.q)
+    share = counts / asked
+    raw = (share - q) / (p - q)
+    consistent = project(raw) if single else np.clip(raw, 0, 1)
+    alpha = 1 - confidence
+    every = _each(population_interval, counts, asked, p, q, alpha)
+    joint = _each(population_interval, counts, asked, p, q, alpha / mechanism.k)
+    here = _each(respondents_interval, counts, asked, p, q, alpha)
+    low, high = (joint.low, joint.high)
+    support = q + (p - q) * consistent
+    noisy = support * (1 - support) / (asked * (p - q) ** 2)
+    effect = _design_effect(noisy, consistent, tally.n)
     return Estimate(
         n=tally.n,
         confidence=confidence,
         raw=raw,
-        standard_error=np.sqrt(share * (1 - share) / tally.n) / slope,
-        low=low,
-        high=high,
-        joint_low=joint_low,
-        joint_high=joint_high,
+        standard_error=np.sqrt(share * (1 - share) / asked) / (p - q),
+        low=every.low,
+        high=every.high,
+        joint_low=tightened(low, high)[0] if single else low,
+        joint_high=tightened(low, high)[1] if single else high,
+        respondents_low=here.low,
+        respondents_high=here.high,
         consistent=consistent,
         design_effect=effect,
         effective_n=None if effect is None else tally.n / effect,
-        suspicious=suspicious,
+        suspicious=every.missed,
     )
 
 
-def wilson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
-    """Wilson's 1927 score interval (JASA 22:209, eq. 5) for binomial shares; level 1 - alpha."""
-    z = NormalDist().inv_cdf(1 - alpha / 2)
-    share = np.asarray(successes, dtype=np.float64) / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At the ends the interval reaches 0 and 1; only rounding keeps the formula from it.
-    low = np.where(share == 0, 0.0, centre - half)
-    high = np.where(share == 1, 1.0, centre + half)
-    return low, high
+def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
+    """The same for single choice through any finite channel Q of shape (k, outputs).
+
+    ``raw`` by channel inversion, ``consistent`` by maximum likelihood on whole reports. Raises
+    ValueError as ``estimate`` does, and where the reports do not tell the choices apart.
+    """
+    q = np.asarray(channel, dtype=np.float64)
+    if tally.n < 1:
+        raise ValueError("an estimate needs at least one report")
+    if tally.counts.shape != q.shape[1:]:
+        raise ValueError("the tally has another number of outputs than the channel")
+    _check(confidence)
+    weights = [scores(q, row) for row in np.eye(len(q))]
+    every = [linear(tally.counts, v, q, confidence) for v in weights]
+    joint = [linear(tally.counts, v, q, 1 - (1 - confidence) / len(q)) for v in weights]
+    consistent = maximum_likelihood(tally.counts, q).shares
+    low, high = tightened(
+        np.array([mean.population.low for mean in joint]),
+        np.array([mean.population.high for mean in joint]),
+    )
+    noisy = np.array([consistent @ (q @ v**2) - (consistent @ q @ v) ** 2 for v in weights])
+    effect = _design_effect(noisy / tally.n, consistent, tally.n)
+    return Estimate(
+        n=tally.n,
+        confidence=confidence,
+        raw=np.array([mean.estimate for mean in every]),
+        standard_error=np.array([mean.population.standard_error for mean in every]),
+        low=np.array([mean.population.low for mean in every]),
+        high=np.array([mean.population.high for mean in every]),
+        joint_low=low,
+        joint_high=high,
+        respondents_low=np.array([mean.respondents.low for mean in every]),
+        respondents_high=np.array([mean.respondents.high for mean in every]),
+        consistent=consistent,
+        design_effect=effect,
+        effective_n=None if effect is None else tally.n / effect,
+        suspicious=np.array([mean.population.missed for mean in every]),
+    )
+
+
+def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each choice: how many reports support it, and how many could have; shapes (k,)."""
+    if isinstance(mechanism, SampledTicks):
+        pairs = tally.counts.reshape(-1, 2)
+        return pairs[:, 1], np.maximum(pairs.sum(axis=1), 1)
+    return tally.counts[: mechanism.k], np.full(mechanism.k, tally.n)
 
 
 def project(raw: npt.ArrayLike) -> Floats:
@@ -114,7 +170,7 @@ def project(raw: npt.ArrayLike) -> Floats:
     return shares
 
 
-def variance(mechanism: SubsetSelection, share: npt.ArrayLike, n: int = 1) -> Floats:
+def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
     """The exact variance of one raw estimate where the true share is ``share``."""
     p, q = float(mechanism.p), float(mechanism.q)
     support = q + (p - q) * np.asarray(share, dtype=np.float64)
@@ -122,17 +178,7 @@ def variance(mechanism: SubsetSelection, share: npt.ArrayLike, n: int = 1) -> Fl
     return result
 
 
-def _interval(
-    tally: Tally, mechanism: SubsetSelection, alpha: float
-) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    p, q = float(mechanism.p), float(mechanism.q)
-    support_low, support_high = wilson(tally.counts, tally.n, alpha)
-    low, high = (support_low - q) / (p - q), (support_high - q) / (p - q)
-    missed = (high < 0) | (low > 1)
-    return np.clip(low, 0, 1), np.clip(high, 0, 1), missed
-
-
-def _tighten(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The box around {low <= f <= high, sum f = 1}; the box itself where that is empty."""
     if not low.sum() <= 1 <= high.sum():
         return low, high
@@ -142,8 +188,30 @@ def _tighten(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _design_effect(mechanism: SubsetSelection, shares: Floats) -> float | None:
-    direct = float((shares * (1 - shares)).sum())
-    if direct < 1e-12:
-        return None
-    return float(variance(mechanism, shares).sum()) / direct
+def _design_effect(noisy: Floats, shares: Floats, n: int) -> float | None:
+    direct = float((shares * (1 - shares)).sum()) / n
+    return float(noisy.sum()) / direct if direct * n >= 1e-12 else None
+
+
+def _each(
+    interval: Callable[..., Interval],
+    counts: npt.NDArray[np.int64],
+    asked: npt.NDArray[np.int64],
+    p: float,
+    q: float,
+    alpha: float,
+) -> Interval:
+    """The interval of every choice, with its own number of reports where these differ."""
+    if (asked == asked[0]).all():
+        return interval(counts, int(asked[0]), p, q, alpha)
+    found = [interval(c, int(n), p, q, alpha) for c, n in zip(counts, asked, strict=True)]
+    return Interval(
+        np.array([one.low for one in found]),
+        np.array([one.high for one in found]),
+        np.array([one.missed for one in found]),
+    )
+
+
+def _check(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError("confidence is between 0 and 1, such as 0.95")

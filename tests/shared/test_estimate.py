@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from deniably.estimate import Estimate, estimate, project, variance, wilson
-from deniably.mechanism import SubsetSelection, subset_selection, warner, weights_for_epsilon
+from deniably.binomial import wilson
+from deniably.estimate import Estimate, estimate, project, variance
+from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection, warner, weights_for_epsilon
 from deniably.tally import Tally, tally, tally_packed
 
 EPSILONS = ["0.5", "1", "2", "4"]

@@ -1,0 +1,387 @@
+"""What a question's tally says: shares, means, distributions, each for its type of question.
+
+Numbers are in the question's own unit. Margins for the population hold if the respondents are a
+random sample of it, those for these respondents if they are all that is meant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably import distribution
+from deniably.binomial import Floats
+from deniably.channels import (
+    matrix,
+    noise_law,
+    noise_variance,
+    position_scores,
+    some_positions,
+)
+from deniably.difference import pair_support
+from deniably.distribution import Quantile
+from deniably.estimate import Estimate, estimate, estimate_through, project, tightened
+from deniably.inversion import Margin, Mean, linear, scores
+from deniably.likelihood import Fit
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Vector,
+    Window,
+)
+from deniably.parts import Range
+from deniably.questions import (
+    Number,
+    Point,
+    Product,
+    Scale,
+    SelectMultiple,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
+)
+from deniably.tally import Tally, from_cells
+
+CONFIDENCE = 0.95
+UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
+"""Choices that are no place on a scale."""
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+_Single = Window | Channel | BoundedLaplace | Laplace | Gaussian
+
+
+# --- shares -----------------------------------------------------------------------------------
+
+
+def shares(
+    question: YesNo | SelectOne | SelectMultiple | Scale,
+    tally: Tally,
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """The shares of a question's choices.
+
+    Raises ValueError where the mechanism cannot tell them (a window over many choices has fewer
+    places than choices), and as ``estimate`` does.
+    """
+    mechanism = question.mechanism
+    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        single = not isinstance(question, SelectMultiple)
+        return estimate(tally, mechanism, confidence, single=single)
+    return estimate_through(tally, matrix(mechanism), confidence)
+
+
+def marginals(question: Product, tally: Tally, confidence: float = CONFIDENCE) -> list[Estimate]:
+    """The shares of every part's choices, from the joint reports."""
+    cells = np.arange(question.mechanism.k).reshape(question.shape)
+    found: list[Estimate] = []
+    for axis, size in enumerate(question.shape):
+        groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
+        found.append(_grouped(tally, question.mechanism, groups, confidence))
+    return found
+
+
+def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENCE) -> Estimate:
+    """The shares of all combinations, or of all areas of the map, in the order of the cells."""
+    return estimate(tally, question.mechanism, confidence)
+
+
+# --- means ------------------------------------------------------------------------------------
+
+
+def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE) -> Mean | None:
+    """The mean in the unit of the question; of a scale the mean score of those who have one.
+
+    Numbers that are reported by buckets count as the middle of theirs. None where nobody seems to have a score. Raises ValueError as ``inversion.linear`` does.
+    """
+    mechanism = question.mechanism
+    if isinstance(mechanism, Unary):
+        return None  # of a single choice; its shares are estimated one by one
+    if isinstance(question, Scale):
+        values = np.array(question.values, dtype=np.float64)
+        if isinstance(mechanism, SubsetSelection) or question.aim == "distribution":
+            scored = np.array([name not in UNSCORED for name in question.names])
+            return _mean_score(question, tally, values, scored, confidence)
+        found = _mean_position(mechanism, tally, confidence)
+        return _scaled(found, float(values[1] - values[0]), float(values[0]))
+    if isinstance(mechanism, SubsetSelection):
+        middles = np.array([float(value) for value in bucket_middles(question)])
+        return weighted(tally, mechanism, middles, confidence)
+    if mechanism.k == question.range.positions:
+        return _in_unit(_mean_position(mechanism, tally, confidence), question.range)
+    middles = np.array([float(value) for value in bucket_middles(question)])
+    channel = _whole(mechanism, tally)
+    return linear(tally.counts, scores(channel, middles), channel, confidence)
+
+
+def means(
+    question: VectorOfNumbers, tally: Tally, confidence: float = CONFIDENCE
+) -> list[Mean | None]:
+    """The mean of every part, each from the reports that have it; None where there is none."""
+    mechanism, d = question.mechanism, len(question.parts)
+    cells = tally.cells()
+    found: list[Mean | None] = []
+    for index, part in enumerate(question.parts):
+        own = {cell // d: count for cell, count in cells.items() if cell % d == index}
+        single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
+        n = sum(own.values())
+        one = from_cells(n, own, single.cell_count)
+        found.append(_in_unit(_mean_position(single, one, confidence), part.range) if n else None)
+    return found
+
+
+def weighted(
+    tally: Tally, mechanism: SubsetSelection, values: npt.ArrayLike, confidence: float = CONFIDENCE
+) -> Mean:
+    """The mean of ``values`` (shape (k,), one for each choice) through subset selection.
+
+    A report scores the sum of its choices' values, so its variance needs how often two choices
+    are reported together, which the channel says exactly. Normal intervals, within the range of
+    the values. Raises ValueError where there is no report.
+    """
+    if tally.n < 1:
+        raise ValueError("an estimate needs at least one report")
+    value = np.asarray(values, dtype=np.float64)
+    p, q = float(mechanism.p), float(mechanism.q)
+    raw = (tally.counts / tally.n - q) / (p - q)
+    answered = project(raw)
+    noise = _noise_of_sum(mechanism, value)  # of one report, by the true choice
+    spread = float(answered @ value**2 - (answered @ value) ** 2)
+    within = float(answered @ noise)
+    estimate = float(raw @ value)
+    ends = float(value.min()), float(value.max())
+    return Mean(
+        n=tally.n,
+        confidence=confidence,
+        estimate=estimate,
+        population=_normal(estimate, (within + spread) / tally.n, confidence, ends),
+        respondents=_normal(estimate, within / tally.n, confidence, ends),
+    )
+
+
+# --- distributions ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """The distribution of a number over d buckets.
+
+    ``shares`` (shape (d,)) is consistent, for display. ``at_most`` has, for every bucket but the
+    last, the unbiased share of numbers up to its end with margins, and ``quantiles`` the buckets
+    where shares are first reached; both are empty where the reports do not determine them.
+    """
+
+    n: int
+    shares: Floats
+    at_most: list[Mean]
+    quantiles: list[Quantile]
+
+
+def number_distribution(
+    question: Number, tally: Tally, confidence: float = CONFIDENCE
+) -> Distribution:
+    """How a number is distributed. Raises ValueError where there is no report."""
+    mechanism = question.mechanism
+    if tally.n < 1:
+        raise ValueError("an estimate needs at least one report")
+    if isinstance(mechanism, SubsetSelection):
+        found = estimate(tally, mechanism, confidence)
+        at_most = [
+            weighted(tally, mechanism, np.arange(mechanism.k) <= t, confidence)
+            for t in range(mechanism.k - 1)
+        ]
+        quantiles = _quantiles(found.consistent, at_most)
+        return Distribution(tally.n, found.consistent, at_most, quantiles)
+    counts, channel = tally.counts, _whole(mechanism, tally)
+    shares = _fit(counts, channel).shares
+    try:
+        at_most = distribution.cumulative(counts, channel, confidence)
+    except ValueError:  # fewer places than buckets: a shape, but no unbiased shares
+        return Distribution(tally.n, shares, [], [])
+    return Distribution(tally.n, shares, at_most, _quantiles(shares, at_most))
+
+
+def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
+    """The first and the last number of every bucket."""
+    n, k = question.range.positions, question.mechanism.k
+    first = [-(-bucket * n // k) for bucket in range(k + 1)]
+    return [
+        (question.range.value(first[bucket]), question.range.value(first[bucket + 1] - 1))
+        for bucket in range(k)
+    ]
+
+
+def bucket_middles(question: Number) -> list[Fraction]:
+    """The middle of every bucket."""
+    return [(low + high) / 2 for low, high in bucket_ends(question)]
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _mean_score(
+    question: Scale,
+    tally: Tally,
+    values: Floats,
+    scored: npt.NDArray[np.bool_],
+    confidence: float,
+) -> Mean | None:
+    """The mean score of those who have one: a ratio, its variance by linearisation."""
+    mechanism = question.mechanism
+
+    def total(weights: Floats) -> Mean:
+        if isinstance(mechanism, SubsetSelection):
+            return weighted(tally, mechanism, weights, confidence)
+        assert not isinstance(mechanism, Unary)
+        channel = matrix(mechanism)
+        return linear(tally.counts, scores(channel, weights), channel, confidence)
+
+    if scored.all():
+        return total(values)
+    having = total(scored.astype(np.float64)).estimate
+    if having <= 0:
+        return None
+    ratio = total(np.where(scored, values, 0.0)).estimate / having
+    error = total(np.where(scored, (values - ratio) / having, 0.0))
+    ends = float(values[scored].min()), float(values[scored].max())
+    return Mean(
+        n=tally.n,
+        confidence=confidence,
+        estimate=ratio,
+        population=_normal(ratio, error.population.standard_error**2, confidence, ends),
+        respondents=_normal(ratio, error.respondents.standard_error**2, confidence, ends),
+    )
+
+
+def _mean_position(mechanism: _Single, tally: Tally, confidence: float) -> Mean:
+    """The mean position on the grid, 0 to k - 1."""
+    if isinstance(mechanism, Laplace | Gaussian):
+        if tally.n < 1:
+            raise ValueError("an estimate needs at least one report")
+        numbers = np.arange(len(tally.counts), dtype=np.float64) + tally.start
+        estimate = float(tally.counts @ numbers) / tally.n
+        spread = float(tally.counts @ (numbers - estimate) ** 2) / tally.n
+        noise = noise_variance(mechanism)
+        ends = 0.0, float(mechanism.k - 1)
+        return Mean(
+            n=tally.n,
+            confidence=confidence,
+            estimate=estimate,
+            population=_normal(estimate, max(spread, noise) / tally.n, confidence, ends),
+            respondents=_normal(estimate, noise / tally.n, confidence, ends),
+        )
+    _, channel = some_positions(mechanism)
+    return linear(tally.counts, position_scores(mechanism), channel, confidence)
+
+
+def _normal(
+    estimate: float, variance: float, confidence: float, ends: tuple[float, float]
+) -> Margin:
+    error = variance**0.5
+    half = NormalDist().inv_cdf((1 + confidence) / 2) * error
+    low, high = estimate - half, estimate + half
+    missed = high < ends[0] or low > ends[1]
+    low, high = (min(max(end, ends[0]), ends[1]) for end in (low, high))
+    return Margin(error, low, high, missed)
+
+
+def _scaled(mean: Mean, factor: float, start: float) -> Mean:
+    def margin(one: Margin) -> Margin:
+        low, high = start + factor * one.low, start + factor * one.high
+        return Margin(factor * one.standard_error, low, high, one.missed)
+
+    return Mean(
+        mean.n,
+        mean.confidence,
+        start + factor * mean.estimate,
+        margin(mean.population),
+        margin(mean.respondents),
+    )
+
+
+def _in_unit(mean: Mean, grid: Range) -> Mean:
+    return _scaled(mean, float(grid.value(1) - grid.value(0)), float(grid.value(0)))
+
+
+def _noise_of_sum(mechanism: SubsetSelection, value: Floats) -> Floats:
+    """The variance of the sum of the reported choices' values over p - q, by the true choice."""
+    p, q = float(mechanism.p), float(mechanism.q)
+    own, others = pair_support(mechanism.k, mechanism.omega, p)
+    scaled = value / (p - q)
+    total, squares = scaled.sum(), (scaled**2).sum()
+    mean = q * total + (p - q) * scaled
+    rest, rest_squares = total - scaled, squares - scaled**2
+    second = (
+        p * scaled**2
+        + q * rest_squares
+        + 2 * own * scaled * rest
+        + others * (rest**2 - rest_squares)
+    )
+    variance: Floats = np.maximum(second - mean**2, 0.0)
+    return variance
+
+
+def _grouped(
+    tally: Tally,
+    mechanism: SubsetSelection,
+    groups: list[npt.NDArray[np.int64]],
+    confidence: float,
+) -> Estimate:
+    """Shares of groups of cells; each cell is in one group."""
+    inside = np.zeros((len(groups), mechanism.k))
+    for row, cells in zip(inside, groups, strict=True):
+        row[cells] = 1.0
+    every = [weighted(tally, mechanism, row, confidence) for row in inside]
+    level = 1 - (1 - confidence) / len(groups)
+    joint = [weighted(tally, mechanism, row, level) for row in inside]
+    raw = np.array([one.estimate for one in every])
+    consistent = project(raw)
+    error = np.array([one.population.standard_error for one in every])
+    direct = float((consistent * (1 - consistent)).sum()) / tally.n
+    effect = float((error**2).sum()) / direct if direct * tally.n >= 1e-12 else None
+    low, high = tightened(
+        np.array([one.population.low for one in joint]),
+        np.array([one.population.high for one in joint]),
+    )
+    return Estimate(
+        n=tally.n,
+        confidence=confidence,
+        raw=raw,
+        standard_error=error,
+        low=np.array([one.population.low for one in every]),
+        high=np.array([one.population.high for one in every]),
+        joint_low=low,
+        joint_high=high,
+        respondents_low=np.array([one.respondents.low for one in every]),
+        respondents_high=np.array([one.respondents.high for one in every]),
+        consistent=consistent,
+        design_effect=effect,
+        effective_n=None if effect is None else tally.n / effect,
+        suspicious=np.array([one.population.missed for one in every]),
+    )
+
+
+def _whole(mechanism: _Single, tally: Tally) -> Floats:
+    """The channel onto the cells of the tally."""
+    if isinstance(mechanism, Laplace | Gaussian):
+        numbers = np.arange(len(tally.counts)) + tally.start
+        return noise_law(mechanism, numbers - np.arange(mechanism.k)[:, None])
+    return matrix(mechanism)
+
+
+def _fit(counts: npt.NDArray[np.int64], channel: Floats) -> Fit:
+    return distribution.density(counts, np.maximum(channel, 1e-300))
+
+
+def _quantiles(shares: Floats, at_most: list[Mean]) -> list[Quantile]:
+    return distribution.quantiles_from(shares, at_most, QUANTILES)

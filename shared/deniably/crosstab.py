@@ -1,0 +1,144 @@
+"""Two questions of the same respondents, randomised independently: what goes with what.
+
+Only reports of one and the same respondent can be crossed. The correlation of two reports is
+weaker than that of the answers, by (p1 - q1)(p2 - q2), so reports are never tabulated as they are:
+the joint channel is the product of the two, and so is its inverse.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.binomial import Floats
+from deniably.inversion import linear
+from deniably.likelihood import Fit, maximum_likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class PairTally:
+    """``n`` respondents: ``first`` (k1,) and ``second`` (k2,) count the supports of each choice,
+    ``both`` (k1, k2) the respondents whose two reports support choice a and choice b."""
+
+    n: int
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
+    both: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Crosstab:
+    """Joint shares f_ab of the population, arrays of shape (k1, k2).
+
+    ``raw`` is unbiased and may leave [0, 1]; ``low .. high`` covers each cell with ``confidence``.
+    """
+
+    n: int
+    confidence: float
+    raw: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+
+
+def count_pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> PairTally:
+    """The tally of supports as 0/1 matrices, shapes (n, k1) and (n, k2), a row a respondent."""
+    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    if len(a) != len(b):
+        raise ValueError("a cross-table needs both reports of every respondent")
+    return PairTally(len(a), a.sum(axis=0), b.sum(axis=0), a.T @ b)
+
+
+def crosstab(
+    tally: PairTally,
+    first: tuple[float, float],
+    second: tuple[float, float],
+    confidence: float = 0.95,
+) -> Crosstab:
+    """The joint shares, from supports under (p1, q1) and (p2, q2).
+
+    f_ab = (N_ab/n - q2 N_a/n - q1 N_b/n + q1 q2) / ((p1-q1)(p2-q2)), the Kronecker product of the
+    two inverses. Each cell is the mean of a score with four values (is a supported? is b?) through
+    a channel of four answers, so its margins are those of ``inversion.linear``.
+    """
+    n, (p1, q1), (p2, q2) = tally.n, first, second
+    channel = np.kron([[p1, 1 - p1], [q1, 1 - q1]], [[p2, 1 - p2], [q2, 1 - q2]])
+    score = np.kron([1 - q1, -q1], [1 - q2, -q2]) / ((p1 - q1) * (p2 - q2))
+    a, b = tally.first[:, None], tally.second[None, :]
+    kinds = np.stack([tally.both, a - tally.both, b - tally.both, n - a - b + tally.both], axis=-1)
+    means = [linear(kind, score, channel, confidence) for kind in kinds.reshape(-1, 4)]
+    cells = np.array(
+        [(m.estimate, m.population.standard_error, m.population.low, m.population.high)
+         for m in means]
+    ).T.reshape(4, *tally.both.shape)  # fmt: skip
+    return Crosstab(n, confidence, *cells)
+
+
+def cell_variance(
+    joint: npt.ArrayLike, first: tuple[float, float], second: tuple[float, float], n: int = 1
+) -> Floats:
+    """The exact variance of each raw cell where ``joint`` (k1, k2) are the true shares.
+
+    With g = q(1-q)/(p-q)^2 and h = p(1-p)/(p-q)^2 + 1, the mean squares of one question's score
+    for another and for the own answer: f_ab h1 h2 + (f_a - f_ab) h1 g2 + (f_b - f_ab) g1 h2
+    + (1 - f_a - f_b + f_ab) g1 g2 - f_ab^2, over n.
+    """
+    f = np.asarray(joint, dtype=np.float64)
+    (h1, g1), (h2, g2) = (
+        (p * (1 - p) / (p - q) ** 2 + 1, q * (1 - q) / (p - q) ** 2) for p, q in (first, second)
+    )
+    a, b = f.sum(axis=1, keepdims=True), f.sum(axis=0, keepdims=True)
+    square = f * h1 * h2 + (a - f) * h1 * g2 + (b - f) * g1 * h2 + (1 - a - b + f) * g1 * g2
+    result: Floats = (square - f**2) / n
+    return result
+
+
+def joint_likelihood(
+    counts: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
+) -> tuple[Floats, Fit]:
+    """The likeliest joint distribution, shape (inputs1, inputs2), and its fit.
+
+    ``counts[y1, y2]`` are the pairs of reports, ``first`` and ``second`` the two channels.
+    """
+    q1, q2 = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    fit = maximum_likelihood(np.ravel(counts), np.kron(q1, q2))
+    return fit.shares.reshape(len(q1), len(q2)), fit
+
+
+def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[float, int, float]:
+    """Are the two answers independent? (statistic, degrees of freedom, p-value).
+
+    Answers are independent exactly if their reports are (the channels can be inverted), so the
+    test is on the reports, as 0/1 supports of shapes (n, k1) and (n, k2), and needs no channel:
+    n tr(S1^+ C S2^+ C') is about chi-squared, with S the covariances within a question and C those
+    between. For one choice a report it is Pearson's statistic of the table of reports.
+    """
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if len(a) != len(b):
+        raise ValueError("a cross-table needs both reports of every respondent")
+    (left, rank1), (right, rank2) = _whitened(a), _whitened(b)
+    statistic = float(((left.T @ right) ** 2).sum() * len(a))
+    return statistic, rank1 * rank2, _chi_squared_tail(statistic, rank1 * rank2)
+
+
+def _whitened(supports: Floats) -> tuple[Floats, int]:
+    """An orthonormal basis (n, rank) of the centred columns."""
+    basis, size, _ = np.linalg.svd(supports - supports.mean(axis=0), full_matrices=False)
+    rank = int((size > 1e-9 * max(len(supports), 1) ** 0.5).sum())
+    kept: Floats = basis[:, :rank]
+    return kept, rank
+
+
+def _chi_squared_tail(x: float, degrees: int) -> float:
+    """P(chi-squared > x): a finite sum, from erfc for odd degrees and from exp for even ones."""
+    if x <= 0 or degrees == 0:
+        return 1.0
+    odd = degrees % 2
+    tail = math.erfc(math.sqrt(x / 2)) if odd else 0.0
+    for j in range(odd, degrees, 2):
+        half = j / 2
+        tail += math.exp(half * math.log(x / 2) - x / 2 - math.lgamma(half + 1))
+    return min(tail, 1.0)

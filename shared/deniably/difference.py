@@ -1,0 +1,200 @@
+"""Is it a difference, or noise? Tests that keep their level through the randomisation.
+
+Each statistic uses the variance that holds if there is NO difference (a score test), not the one
+at the estimate (Wald's), which is too small where counts are near what pure noise would give. With
+p = P(support | own answer) and q = P(support | other answer), q < p, as in ``estimate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.binomial import Floats, upper_tail
+from deniably.inversion import allowed
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An unbiased ``estimate`` of it, and how often chance alone makes one as large (two-sided)."""
+
+    estimate: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One choice in one group: ``count`` of ``n`` reports support it, under p and q.
+
+    Raises ValueError unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
+    """
+
+    count: int
+    n: int
+    p: float
+    q: float
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.count <= self.n and self.n >= 1):
+            raise ValueError("a count is at most the number of reports, and there is at least one")
+        if not 0 <= self.q < self.p <= 1:
+            raise ValueError("p and q are probabilities, and p is the larger")
+
+    @property
+    def share(self) -> float:
+        """The unbiased estimate."""
+        return (self.count / self.n - self.q) / (self.p - self.q)
+
+    def support(self, share: float) -> float:
+        """P(support) where the true share is ``share``."""
+        return self.q + (self.p - self.q) * share
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One group's tally for a mean: ``counts`` and scores ``v`` (outputs,), ``channel`` of both."""
+
+    counts: npt.ArrayLike
+    v: npt.ArrayLike
+    channel: npt.ArrayLike
+
+
+def against(found: Answers, share: float) -> Difference:
+    """Is the share of the population ``share``? Exact: twice the smaller binomial tail.
+
+    Never above its level. Raises ValueError unless ``share`` is within [0, 1].
+    """
+    if not 0 <= share <= 1:
+        raise ValueError("a share is between 0 and 1")
+    support = found.support(share)
+    above = float(upper_tail(found.count, found.n, support))
+    below = float(upper_tail(found.n - found.count, found.n, 1 - support))
+    return Difference(found.share - share, min(1.0, 2 * min(above, below)))
+
+
+def between_choices(
+    first: int, second: int, n: int, p: float, q: float, *, pair_own: float, pair_other: float
+) -> Difference:
+    """Do two choices of one question have the same share? From their counts in the same n reports.
+
+    ``pair_own`` is P(a report supports both | the answer is one of them), ``pair_other`` that
+    given any other answer (for subset selection see ``pair_support``). If the shares are equal,
+    first - second has mean 0 and variance n P(exactly one is supported), which follows from the
+    sum of the shares; that is estimated from first + second. Half a report is taken off the
+    difference (Yates), and level 0.05 is then at most 0.05,
+    by enumeration for n = 50, k 3 to 5 and epsilon 0.5 to 4.
+    """
+    both = min(max(((first + second) / n - 2 * q) / (p - q), 0.0), 1.0)
+    pair = pair_other + (pair_own - pair_other) * both
+    single = 2 * q + (p - q) * both - 2 * pair
+    difference = (first - second) / (n * (p - q))
+    return Difference(difference, _two_sided(first - second, n * single, 0.5))
+
+
+def between_choices_exactly(
+    only_first: int, only_second: int, n: int, p: float, q: float
+) -> Difference:
+    """The same from whole reports: how many of the n support just the one, and just the other.
+
+    If the shares are equal each of these is heads or tails, whatever else is true (McNemar 1947):
+    never above its level. With two choices every report supports just one.
+    """
+    alone = only_first + only_second
+    p_value = against(Answers(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
+    return Difference((only_first - only_second) / (n * (p - q)), p_value)
+
+
+def pair_support(k: int, omega: int, p: float) -> tuple[float, float]:
+    """The two probabilities for subset selection: omega of k choices, the own one with p."""
+    own = p * (omega - 1) / (k - 1)
+    if k == 2:
+        return own, 0.0
+    rest = (k - 1) * (k - 2)
+    return own, (p * (omega - 1) * (omega - 2) + (1 - p) * omega * (omega - 1)) / rest
+
+
+def between_groups(first: Answers, second: Answers) -> Difference:
+    """Is a share the same in two independent groups (two waves, two regions)?
+
+    The common share is its likeliest value in [0, 1]; the variance is taken there (Mee 1984).
+    Half the least step of a report is taken off the difference (Yates); level 0.05 is then at most
+    0.05, by enumeration of both counts for n 20 to 100 and epsilon 0.5 to 4.
+    """
+    common = _common_share(first, second)
+    variance = 0.0
+    for group in (first, second):
+        support = group.support(common)
+        variance += support * (1 - support) / (group.n * (group.p - group.q) ** 2)
+    difference = first.share - second.share
+    step = min(1 / (group.n * (group.p - group.q)) for group in (first, second))
+    return Difference(difference, _two_sided(difference, variance, step / 2))
+
+
+def between_means(first: Scores, second: Scores) -> Difference:
+    """Is a mean the same in two independent groups? Both with the same target channel @ v.
+
+    The variance of each group is the estimated one, drawn into what its channel allows at the
+    common mean, as in ``inversion.linear``. Level 0.05 is then at most 0.06, by enumeration of both
+    tallies of three outputs for n 8 to 16 and epsilon 0.5 to 4.
+    """
+    groups = [_Moments(first), _Moments(second)]
+    common = sum(g.n * g.mean for g in groups) / sum(g.n for g in groups)
+    common = float(np.clip(common, groups[0].target.min(), groups[0].target.max()))
+    difference = groups[0].mean - groups[1].mean
+    return Difference(difference, _two_sided(difference, sum(g.variance(common) for g in groups)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values of many tests, in their order: reject those below alpha.
+
+    The chance of any false alarm is then at most alpha, however the tests depend on each other.
+    Source: Holm 1979 (Scand. J. Stat. 6:65).
+    """
+    order = np.argsort(p_values)
+    steps = np.arange(len(order), 0, -1) * np.asarray(p_values, dtype=np.float64)[order]
+    adjusted = np.empty(len(order))
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted.tolist()
+
+
+class _Moments:
+    def __init__(self, group: Scores) -> None:
+        counts, v = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
+        channel = np.asarray(group.channel, np.float64)
+        self.n = float(counts.sum())
+        if self.n < 1:
+            raise ValueError("a mean needs at least one report")
+        self.mean = float(counts @ v / self.n)
+        self.square = float(counts @ v**2 / self.n)
+        self.target: Floats = channel @ v
+        self._square_at = allowed(self.target, channel @ v**2, self.square)
+
+    def variance(self, mean: float) -> float:
+        return (float(self._square_at(mean)) - mean**2) / max(self.n - 1, 1)
+
+
+def _common_share(first: Answers, second: Answers) -> float:
+    """The likeliest share that both groups have, by bisection of the falling score."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        score = 0.0
+        for group in (first, second):
+            support = group.support(middle)
+            pull = group.count - group.n * support
+            score += (group.p - group.q) * pull / max(support * (1 - support), 1e-300)
+        low, high = (middle, high) if score > 0 else (low, middle)
+    return (low + high) / 2
+
+
+def _two_sided(difference: float, variance: float, correction: float = 0.0) -> float:
+    beyond = abs(difference) - correction
+    if beyond <= 0:
+        return 1.0
+    if variance <= 0:
+        return 0.0
+    return 2 * NormalDist().cdf(-beyond / variance**0.5)

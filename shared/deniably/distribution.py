@@ -1,0 +1,99 @@
+"""An ordered question's distribution: how many at most here, and where the middle lies.
+
+Answers fall into buckets 0 .. d - 1 in their order. The picture comes from a consistent fit of
+whole reports; every claim (F, quantiles) from unbiased estimates with intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.inversion import Mean, linear, scores
+from deniably.likelihood import Fit, expectation_maximisation
+
+SMALL = 2000
+"""Up to so many reports smoothing helps where the truth is smooth; beyond, it only distorts."""
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The bucket in which a ``share`` of answers is first reached: within ``low .. high``."""
+
+    share: float
+    bucket: int
+    low: int
+    high: int
+
+
+def density(counts: npt.ArrayLike, channel: npt.ArrayLike, *, smooth: bool = False) -> Fit:
+    """A consistent distribution over the buckets, for display.
+
+    EM on whole reports, stopped early (Li et al. 2020); with its smoothing only if the caller
+    knows the truth to be ``smooth`` and there are at most ``SMALL`` reports. In simulations of
+    32 buckets, epsilon 0.5 to 2, that cut the W1 error of a single hump by a quarter to a third at
+    n = 500 and not at all from 2000, and doubled it or worse for two humps or peaks from there.
+    """
+    likelihood = np.asarray(channel, dtype=np.float64)
+    smooth = smooth and int(np.sum(counts)) <= SMALL
+    odds = float((likelihood.max(axis=0) / likelihood.min(axis=0)).max())
+    change = 1e-3 if smooth else 1e-3 * odds
+    return expectation_maximisation(counts, likelihood, smooth=smooth, change=change)
+
+
+def cumulative(
+    counts: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
+) -> list[Mean]:
+    """F(t) = P(answer <= t) for t = 0 .. d - 2, unbiased, each with its own (pointwise) margins.
+
+    Estimates may leave [0, 1] and fall; margins hold as stated by ``linear``, one t at a time.
+    Raises ValueError where the reports do not determine F, and as ``linear`` does.
+    """
+    at_most = np.tri(len(np.asarray(channel)))[:-1]
+    return [linear(counts, scores(channel, row), channel, confidence) for row in at_most]
+
+
+def quantiles(
+    counts: npt.ArrayLike,
+    channel: npt.ArrayLike,
+    shares: npt.ArrayLike = (0.25, 0.5, 0.75),
+    confidence: float = 0.95,
+) -> list[Quantile]:
+    """The quantiles of the population at ``shares`` strictly between 0 and 1, with intervals.
+
+    Bucket t is the quantile if F(t-1) < share <= F(t). It is kept unless the upper margin of F(t)
+    is below the share or the lower margin of F(t-1) above it: two one-sided tests of
+    (1 - confidence) / 2 each, so the interval of all kept buckets covers as the margins do.
+    Raises ValueError as ``cumulative`` does.
+    """
+    found = cumulative(counts, channel, confidence)
+    return quantiles_from(density(counts, channel).shares, found, shares)
+
+
+def quantiles_from(
+    fitted: npt.ArrayLike, at_most: list[Mean], shares: npt.ArrayLike
+) -> list[Quantile]:
+    """The same from a consistent distribution (shape (d,)) and the margins of F(0) .. F(d - 2)."""
+    low = np.array([0.0, *(at.population.low for at in at_most)])
+    high = np.array([*(at.population.high for at in at_most), 1.0])
+    reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
+    result: list[Quantile] = []
+    for share in np.ravel(shares).tolist():
+        if not 0 < share < 1:
+            raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")
+        kept = np.flatnonzero((high >= share) & (low <= share))
+        first, last = int(kept[0]), int(kept[-1])
+        bucket = min(max(int((reached < share).sum()), first), last)
+        result.append(Quantile(share, bucket, first, last))
+    return result
+
+
+def wasserstein(first: npt.ArrayLike, second: npt.ArrayLike, width: float = 1.0) -> float:
+    """W1, the least mean distance to move one distribution into the other; buckets ``width`` apart.
+
+    In one dimension the area between the two distribution functions (Vallender 1974).
+    """
+    moved = np.cumsum(np.asarray(first, np.float64) - np.asarray(second, np.float64))
+    return width * float(np.abs(moved[:-1]).sum())

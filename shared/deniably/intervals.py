@@ -1,0 +1,100 @@
+"""Intervals for shares: how far the truth can be from what a tally shows.
+
+With p = P(support | own answer), q = P(support | other answer) and q < p. A share is either that
+of a POPULATION of which the respondents are a random sample, or that of THESE RESPONDENTS, whose
+answers are what they are: only the randomisation is uncertain, and the interval is narrower.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.binomial import Floats, clopper_pearson, sum_law, wilson
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """``low <= high`` within [0, 1], arrays of the shape of the counts.
+
+    ``missed`` marks where no share in [0, 1] is compatible with the count; low = high = the nearer
+    end there. The model makes it happen about alpha / 2 of the time where the share is 0 or 1, else
+    less: among many choices, a sign of a bug or of crafted reports.
+    """
+
+    low: Floats
+    high: Floats
+    missed: npt.NDArray[np.bool_]
+
+
+def population_interval(
+    count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
+) -> Interval:
+    """Level 1 - alpha for shares of the population, where ``count`` of n reports support a choice.
+
+    The count is exactly Binomial(n, q + (p - q) f), so any binomial interval maps to f. Wilson's
+    covers at least 0.935 at a nominal 0.95 (enumerated for epsilon 0.5 to 4, k 2 to 10, n 50 to
+    2000); ``exact=True`` takes Clopper and Pearson's, never below 1 - alpha.
+    Raises ValueError unless q < p, n >= 1 and 0 < alpha < 1.
+    """
+    _check(n, p, q, alpha)
+    low, high = (clopper_pearson if exact else wilson)(count, n, alpha)
+    return _within((low - q) / (p - q), (high - q) / (p - q))
+
+
+def respondents_interval(
+    count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
+) -> Interval:
+    """Level 1 - alpha for the shares of these n respondents, ``count`` of whose reports support.
+
+    The score interval: all f with (count/n - q - (p-q) f)^2 <= z^2 (f p(1-p) + (1-f) q(1-q)) / n,
+    a quadratic in f. It covers at least 0.936 at a nominal 0.95 for n >= 200 (enumerated as for
+    ``population_interval``, which is up to 3.8 times as wide), and at least 0.90 for n = 50, where
+    at epsilon 4 the noise moves a count by about one. ``exact=True`` inverts both tails of the sum
+    of two binomials instead, never below 1 - alpha; it takes O(n log^2 n) a choice.
+    Raises ValueError as ``population_interval`` does.
+    """
+    _check(n, p, q, alpha)
+    if exact:
+        ends = [_exact(c, n, p, q, alpha) for c in np.ravel(count).tolist()]
+        low, high = np.reshape(ends, (*np.shape(count), 2)).T
+        return _within(low.T, high.T)
+    scale = NormalDist().inv_cdf(1 - alpha / 2) ** 2 / n
+    centre = (np.asarray(count, dtype=np.float64) / n - q) / (p - q)
+    noise = q * (1 - q) / (p - q) ** 2
+    tilt = p * (1 - p) / (p - q) ** 2 - noise
+    # (f - centre)^2 = scale (noise + tilt f). Nothing solves it only where the count lies so far
+    # out that the variance there would be negative: the interval is then one point, and misses.
+    middle = centre + scale * tilt / 2
+    half = np.sqrt(np.maximum(middle**2 - centre**2 + scale * noise, 0.0))
+    return _within(middle - half, middle + half)
+
+
+def _within(low: Floats, high: Floats) -> Interval:
+    return Interval(np.clip(low, 0, 1), np.clip(high, 0, 1), (high < 0) | (low > 1))
+
+
+def _exact(count: int, n: int, p: float, q: float, alpha: float) -> tuple[float, float]:
+    """Those shares y / n for which neither tail of the count is less likely than alpha / 2."""
+
+    def law(own: int) -> Floats:
+        return sum_law((own, p), (n - own, q))
+
+    # As q < p, the upper tail rises with y and the lower one falls.
+    everyone = range(n + 1)
+    low = bisect_left(everyone, alpha / 2, key=lambda own: law(own)[count:].sum())
+    high = bisect_right(everyone, -alpha / 2, key=lambda own: -law(own)[: count + 1].sum()) - 1
+    return low / n, high / n
+
+
+def _check(n: int, p: float, q: float, alpha: float) -> None:
+    if n < 1:
+        raise ValueError("an interval needs at least one report")
+    if not 0 < alpha < 1:
+        raise ValueError("alpha, the risk of missing the truth, is between 0 and 1")
+    if not 0 <= q < p <= 1:
+        raise ValueError("p and q are probabilities, and p is the larger")

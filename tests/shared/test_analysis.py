@@ -1,0 +1,347 @@
+"""What an analyst reads off a tally, for every type of question, held against the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniably import analysis
+from deniably.audit import distribution
+from deniably.channels import matrix, noise_law
+from deniably.inversion import Mean
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    SubsetSelection,
+    Window,
+)
+from deniably.questions import Question
+from deniably.survey import as_survey
+from deniably.tally import Tally, from_cells, tally
+
+OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
+RANGE = {"minimum": "0", "maximum": "10", "step": "1"}
+WINDOW = {"name": "window", "m": 3, "w": 1, "own": OWN, "other": OTHER}
+
+
+def ask(**question: Any) -> Any:
+    """A published question, alone in its survey."""
+    definition = {
+        "spec": 1,
+        "name": "s",
+        "title": "T",
+        "language": "en",
+        "results": {"minimum": 1, "while_open": True},
+        "questions": [{"name": "q", "label": "Q", "claim": {"epsilon": "2"}} | question],
+    }
+    return as_survey(definition).questions[0]
+
+
+def choices(*names: str) -> list[dict[str, str]]:
+    return [{"name": name, "label": name.title()} for name in names]
+
+
+def subset(k: int, omega: int = 1) -> dict[str, object]:
+    return {"name": "subset_selection", "k": k, "omega": omega, "own": OWN, "other": OTHER}
+
+
+NUMBER = ask(type="number", range=RANGE, aim="mean", mechanism=WINDOW | {"k": 11})
+HISTOGRAM = ask(
+    type="number",
+    range=RANGE,
+    aim="distribution",
+    mechanism={"name": "window", "k": 11, "m": 13, "w": 3, "own": OWN, "other": OTHER},
+)
+AGREE = ask(
+    type="scale",
+    aim="distribution",
+    choices=choices("never", "rarely", "often", "always", "dont_know"),
+    mechanism=subset(5, 2),
+)
+LIKERT = ask(
+    type="scale",
+    aim="mean",
+    choices=choices("a", "b", "c", "d", "e"),
+    scores=[-2, -1, 0, 1, 2],
+    mechanism=WINDOW | {"k": 5},
+)
+PRODUCT = ask(
+    type="product",
+    parts=[
+        {"name": "sex", "label": "S", "choices": choices("f", "m")},
+        {"name": "use", "label": "U", "choices": choices("no", "some", "much")},
+    ],
+    mechanism=subset(6, 2),
+)
+
+# --- on the enumerated channel --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("omega", [1, 2, 3])
+def test_a_weighted_mean_is_unbiased_and_knows_its_variance(omega: int) -> None:
+    """Score and variance of one report, against every report of the running code."""
+    m = SubsetSelection(5, omega, 3, 1)
+    value = np.array([4.0, -1.0, 0.5, 2.0, 7.0])
+    noise = analysis._noise_of_sum(m, value)
+    p, q = float(m.p), float(m.q)
+    for answer in range(5):
+        law = distribution(lambda coins, a=answer: m.randomise(a, coins))
+        score = {
+            report: sum(value[list(report)]) / (p - q) - q * value.sum() / (p - q) for report in law
+        }
+        mean = sum(float(pr) * score[report] for report, pr in law.items())
+        second = sum(float(pr) * score[report] ** 2 for report, pr in law.items())
+        assert mean == pytest.approx(value[answer])
+        assert second - mean**2 == pytest.approx(noise[answer])
+
+
+# --- expected counts give back the truth ------------------------------------------------------
+
+
+def expected(question: Question, truth: np.ndarray[Any, Any], n: int = 10**9) -> Tally:
+    """The tally that n respondents with shares ``truth`` would have without chance."""
+    m = question.mechanism
+    if isinstance(m, SubsetSelection):
+        share = float(m.q) + float(m.p - m.q) * truth
+    else:
+        assert isinstance(m, Window | Channel | BoundedLaplace)
+        share = truth @ matrix(m)
+    return Tally(n, np.rint(share * n).astype(np.int64))
+
+
+def test_the_mean_of_a_number_is_in_its_unit() -> None:
+    truth = np.zeros(11)
+    truth[[2, 7]] = 0.25, 0.75
+
+    found = analysis.mean(NUMBER, expected(NUMBER, truth))
+
+    assert found is not None
+    assert found.estimate == pytest.approx(5.75, abs=1e-4)
+    assert found.population.low < 5.75 < found.population.high
+
+
+def test_the_mean_of_a_scale_is_in_its_scores() -> None:
+    found = analysis.mean(LIKERT, expected(LIKERT, np.array([0, 0, 0.5, 0, 0.5])))
+
+    assert found is not None
+    assert found.estimate == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_mean_score_leaves_those_without_a_score_out() -> None:
+    """Of those who know, half say 1 (never) and half 4 (always)."""
+    truth = np.array([0.3, 0, 0, 0.3, 0.4])
+
+    found = analysis.mean(AGREE, expected(AGREE, truth))
+
+    assert found is not None
+    assert found.estimate == pytest.approx(2.5, abs=1e-6)
+
+
+def test_a_product_gives_every_marginal_and_the_joint_table() -> None:
+    truth = np.array([0.1, 0.2, 0.1, 0.3, 0.05, 0.25])
+    seen = expected(PRODUCT, truth)
+
+    sex, use = analysis.marginals(PRODUCT, seen)
+
+    np.testing.assert_allclose(sex.raw, [0.4, 0.6], atol=1e-6)
+    np.testing.assert_allclose(use.raw, [0.4, 0.25, 0.35], atol=1e-6)
+    np.testing.assert_allclose(analysis.joint(PRODUCT, seen).raw, truth, atol=1e-6)
+
+
+def test_a_distribution_gives_back_shape_shares_and_quantiles() -> None:
+    truth = np.array([0, 1, 2, 4, 6, 8, 6, 4, 2, 1, 0]) / 34
+
+    found = analysis.number_distribution(HISTOGRAM, expected(HISTOGRAM, truth))
+
+    np.testing.assert_allclose(found.shares, truth, atol=0.02)
+    np.testing.assert_allclose([m.estimate for m in found.at_most], truth.cumsum()[:-1], atol=1e-5)
+    assert [(q.share, q.bucket) for q in found.quantiles if q.share == 0.5] == [(0.5, 5)]
+
+
+def test_the_mean_of_a_number_in_buckets_is_that_of_their_middles() -> None:
+    """Buckets of an uneven grid are not equally wide: 0 to 500 and 600 to 1000 here."""
+    question = ask(
+        type="number",
+        range={"minimum": "0", "maximum": "8000", "step": "100"},
+        aim="distribution",
+        mechanism={"name": "window", "k": 16, "m": 18, "w": 3, "own": OWN, "other": OTHER},
+    )
+    truth = np.eye(16)[1]
+
+    found = analysis.mean(question, expected(question, truth))
+
+    assert found is not None
+    assert found.estimate == pytest.approx(800, abs=1e-3)
+
+
+def test_the_buckets_of_a_number_cover_its_grid_without_a_gap() -> None:
+    question = ask(
+        type="number",
+        range={"minimum": "-1", "maximum": "2.5", "step": "0.5"},
+        aim="distribution",
+        mechanism={"name": "window", "k": 3, "m": 3, "w": 1, "own": OWN, "other": OTHER},
+    )
+    ends = analysis.bucket_ends(question)
+
+    assert ends == [
+        (Fraction(-1), Fraction(0)),
+        (Fraction(1, 2), Fraction(3, 2)),
+        (Fraction(2), Fraction(5, 2)),
+    ]
+    for bucket, (low, high) in enumerate(ends):
+        assert question.encode(float(low)) == question.encode(float(high)) == bucket
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        {"name": "laplace", "scale": "5"},
+        {"name": "gaussian", "d": 1, "sigma2": "600", "epsilon": "2", "delta": "0.00001"},
+    ],
+)
+def test_noisy_numbers_average_to_their_mean(mechanism: dict[str, object]) -> None:
+    claim = {"epsilon": "2"} | ({"delta": "0.00001"} if "delta" in mechanism else {})
+    question = ask(
+        type="number", range=RANGE, aim="mean", claim=claim, mechanism={"k": 11} | mechanism
+    )
+    noise = np.arange(-400, 401)
+    law = noise_law(question.mechanism, noise)
+    n = 10**8
+    seen = from_cells(n, {int(4 + y): round(n * w) for y, w in zip(noise, law, strict=True)}, None)
+
+    found = analysis.mean(question, seen)
+
+    assert found is not None
+    assert found.estimate == pytest.approx(4, abs=1e-4)
+    assert found.population.standard_error == pytest.approx(
+        found.respondents.standard_error, rel=1e-3
+    )
+
+
+def test_every_number_of_a_vector_has_its_own_reports() -> None:
+    """One of two numbers is sent: 0 to 1 and 0 to 10, all people at the top of both."""
+    part = {"name": "window", "m": 2, "w": 1, "own": OWN, "other": OTHER}
+    question = ask(
+        type="vector",
+        parts=[
+            {"name": "a", "label": "A", "range": RANGE | {"maximum": "1"}},
+            {"name": "b", "label": "B", "range": RANGE},
+        ],
+        mechanism={"name": "vector", "s": 1, "parts": [part | {"k": 2}, part | {"k": 11}]},
+    )
+    high = OWN / (OWN + OTHER)
+    n = 10**8
+    cells = {
+        2: round(n * high),
+        0: n - round(n * high),
+        3: 3 * round(n * high),
+        1: 3 * (n - round(n * high)),
+    }
+
+    a, b = analysis.means(question, from_cells(4 * n, cells, question.mechanism.cell_count))
+
+    assert a is not None
+    assert b is not None
+    assert (a.n, b.n) == (n, 3 * n)
+    assert (a.estimate, b.estimate) == (pytest.approx(1, abs=1e-6), pytest.approx(10, abs=1e-5))
+
+
+# --- margins cover as they state --------------------------------------------------------------
+
+RUNS, N = 1000, 400
+# 95 % coverage: of 1,000 runs fewer than 914 or more than 983 happen with a chance below 1e-6.
+FEWEST = 914
+
+
+def coverage(run: Callable[[np.random.Generator], tuple[Mean, float, float]]) -> tuple[int, int]:
+    """How many runs cover the truth of the population, and that of these respondents."""
+    rng = np.random.default_rng(20_260_101)
+    population = respondents = 0
+    for _ in range(RUNS):
+        found, everybody, these = run(rng)
+        population += found.population.low <= everybody <= found.population.high
+        respondents += found.respondents.low <= these <= found.respondents.high
+    return population, respondents
+
+
+@pytest.mark.parametrize("question", [NUMBER, LIKERT], ids=["number", "scale"])
+def test_margins_of_means_cover(question: Any) -> None:
+    k = question.mechanism.k
+    truth = np.arange(1.0, k + 1) / np.arange(1.0, k + 1).sum()
+    value = np.arange(k) if question is NUMBER else np.array(question.values)
+    channel = matrix(question.mechanism)
+
+    def run(rng: np.random.Generator) -> tuple[Mean, float, float]:
+        people = rng.multinomial(N, truth)
+        counts = sum(rng.multinomial(c, row) for c, row in zip(people, channel, strict=True))
+        found = analysis.mean(question, Tally(N, np.asarray(counts)))
+        assert found is not None
+        return found, float(truth @ value), float(people @ value / N)
+
+    assert min(coverage(run)) >= FEWEST
+
+
+def test_margins_through_subset_selection_cover() -> None:
+    m = SubsetSelection(4, 2, 3, 1)
+    value = np.array([0.0, 1.0, 2.0, 10.0])
+    truth = np.array([0.4, 0.3, 0.2, 0.1])
+    laws = [distribution(lambda coins, a=a: m.randomise(a, coins)) for a in range(4)]
+    reports = sorted({report for law in laws for report in law})
+    channel = np.array([[float(law[report]) for report in reports] for law in laws])
+
+    def run(rng: np.random.Generator) -> tuple[Mean, float, float]:
+        people = rng.multinomial(N, truth)
+        seen = sum(rng.multinomial(c, row) for c, row in zip(people, channel, strict=True))
+        rows = [report for report, count in zip(reports, seen, strict=True) for _ in range(count)]
+        found = analysis.weighted(tally(rows, 4), m, value)
+        return found, float(truth @ value), float(people @ value / N)
+
+    assert min(coverage(run)) >= FEWEST
+
+
+@pytest.mark.parametrize("kind", [Laplace, Gaussian])
+def test_margins_of_noisy_numbers_cover(kind: type) -> None:
+    question = ask(
+        type="number",
+        range=RANGE,
+        aim="mean",
+        claim={"epsilon": "2"} | ({"delta": "0.00001"} if kind is Gaussian else {}),
+        mechanism={"name": "laplace", "k": 11, "scale": "5"}
+        if kind is Laplace
+        else {
+            "name": "gaussian",
+            "k": 11,
+            "d": 1,
+            "sigma2": "600",
+            "epsilon": "2",
+            "delta": "0.00001",
+        },
+    )
+    noise = np.arange(-300, 301)
+    law = noise_law(question.mechanism, noise)
+    law /= law.sum()
+
+    def run(rng: np.random.Generator) -> tuple[Mean, float, float]:
+        people = rng.integers(0, 11, N)
+        found = analysis.mean(
+            question, tally((people + rng.choice(noise, N, p=law))[:, None], None)
+        )
+        assert found is not None
+        return found, 5.0, float(people.mean())
+
+    assert min(coverage(run)) >= FEWEST
+
+
+def test_nothing_is_estimated_from_no_reports() -> None:
+    with pytest.raises(ValueError, match="at least one report"):
+        analysis.mean(NUMBER, Tally(0, np.zeros(3, dtype=np.int64)))
+    with pytest.raises(ValueError, match="at least one report"):
+        analysis.number_distribution(HISTOGRAM, Tally(0, np.zeros(13, dtype=np.int64)))
+    with pytest.raises(ValueError, match="at least one report"):
+        analysis.marginals(PRODUCT, Tally(0, np.zeros(6, dtype=np.int64)))

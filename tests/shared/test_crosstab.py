@@ -1,0 +1,226 @@
+"""Two questions crossed: joint shares unbiased, margins that cover, a fair test of independence."""
+
+from itertools import product
+from math import exp, log
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from deniably.crosstab import (
+    PairTally,
+    cell_variance,
+    count_pairs,
+    crosstab,
+    independence,
+    joint_likelihood,
+)
+
+Floats = npt.NDArray[np.float64]
+Bits = npt.NDArray[np.int64]
+JOINT = np.array([[0.25, 0.05, 0.1], [0.05, 0.35, 0.2]])
+
+
+def k_ary(k: int, epsilon: float) -> Floats:
+    return (np.ones((k, k)) + (exp(epsilon) - 1) * np.eye(k)) / (exp(epsilon) + k - 1)
+
+
+def supports_of(channel: Floats) -> tuple[float, float]:
+    return float(channel[0, 0]), float(channel[0, 1])
+
+
+def pairs(joint: Floats, first: Floats, second: Floats) -> Floats:
+    """P(report a, report b), shape (k1, k2)."""
+    result: Floats = first.T @ joint @ second
+    return result
+
+
+def one_hot(table: npt.NDArray[np.int64]) -> tuple[Bits, Bits]:
+    """The supports of every respondent in a table of report pairs."""
+    a, b = np.divmod(np.repeat(np.arange(table.size), table.ravel()), table.shape[1])
+    return np.eye(table.shape[0], dtype=np.int64)[a], np.eye(table.shape[1], dtype=np.int64)[b]
+
+
+def tally_of(table: npt.NDArray[np.int64]) -> PairTally:
+    return PairTally(int(table.sum()), table.sum(axis=1), table.sum(axis=0), table)
+
+
+def test_the_expected_tally_gives_the_joint_shares() -> None:
+    first, second = k_ary(2, log(3)), k_ary(3, log(2))
+    table = np.round(10**9 * pairs(JOINT, first, second)).astype(np.int64)
+
+    found = crosstab(tally_of(table), supports_of(first), supports_of(second))
+
+    np.testing.assert_allclose(found.raw, JOINT, atol=1e-7)
+    assert (found.low <= JOINT).all()
+    assert (found.high >= JOINT).all()
+
+
+def test_what_the_reports_show_is_shrunk() -> None:
+    """Two yes/no answers, p1 = .75 and p2 = .8: the covariance of the reports is that of the
+    answers times (2 p1 - 1)(2 p2 - 1) = .3; a cross-table of reports would hide 70 % of it."""
+    joint = np.array([[0.4, 0.1], [0.1, 0.4]])
+    seen = pairs(joint, k_ary(2, log(3)), k_ary(2, log(4)))
+
+    def covariance(table: Floats) -> float:
+        return float(table[0, 0] - table[0].sum() * table[:, 0].sum())
+
+    assert covariance(joint) == pytest.approx(0.15)
+    assert covariance(seen) == pytest.approx(0.15 * (2 * 0.75 - 1) * (2 * 0.8 - 1))
+    table = np.round(10**9 * seen).astype(np.int64)
+    assert covariance(crosstab(tally_of(table), (0.75, 0.25), (0.8, 0.2)).raw) == pytest.approx(
+        0.15
+    )
+
+
+def test_the_stated_variance_of_a_cell_is_exact() -> None:
+    """By enumeration of one respondent's answers and reports."""
+    first, second = k_ary(2, 1.0), k_ary(3, 2.0)
+    (p1, q1), (p2, q2) = supports_of(first), supports_of(second)
+    for a, b in product(range(2), range(3)):
+        mean = square = 0.0
+        for (i, j), law in np.ndenumerate(pairs(JOINT, first, second)):
+            score = ((i == a) - q1) * ((j == b) - q2) / ((p1 - q1) * (p2 - q2))
+            mean, square = mean + law * score, square + law * score**2
+        assert mean == pytest.approx(JOINT[a, b])
+        variance = cell_variance(JOINT, (p1, q1), (p2, q2))
+        assert variance[a, b] == pytest.approx(square - mean**2)
+
+
+@given(st.lists(st.integers(0, 400), min_size=6, max_size=6).filter(any))
+def test_the_standard_error_is_the_exact_variance_at_the_estimate(counts: list[int]) -> None:
+    table = np.array(counts).reshape(2, 3)
+    first, second = (0.75, 0.25), (0.6, 0.2)
+
+    found = crosstab(tally_of(table), first, second)
+
+    expected = cell_variance(found.raw, first, second, found.n)
+    np.testing.assert_allclose(found.standard_error**2, np.maximum(expected, 0), atol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+@pytest.mark.parametrize("joint", [((0.4, 0.1), (0.1, 0.4)), ((1.0, 0.0), (0.0, 0.0))])
+def test_a_cell_is_covered(joint: tuple[tuple[float, float], ...], epsilon: float) -> None:
+    """300 surveys of 100 at nominal 95 %. The mean over cells is bounded by 5 standard errors as if
+    the four cells of a table were one (a false alarm below 1e-6), as they depend on each other."""
+    channel, truth = k_ary(2, epsilon), np.array(joint)
+    law = pairs(truth, channel, channel).ravel()
+    tables = np.random.default_rng(1965).multinomial(100, law, size=300)
+
+    covered = 0
+    for table in tables:
+        found = crosstab(tally_of(table.reshape(2, 2)), *[supports_of(channel)] * 2)
+        covered += int(((found.low <= truth + 1e-9) & (truth - 1e-9 <= found.high)).sum())
+
+    assert covered / 1200 > 0.95 - 5 * (0.05 * 0.95 / 300) ** 0.5
+
+
+def test_whole_reports_make_the_same_tally_as_their_counts() -> None:
+    table = np.array([[3, 1, 4], [1, 5, 9]])
+
+    found = count_pairs(*one_hot(table))
+
+    assert found.n == 23
+    np.testing.assert_array_equal(found.both, table)
+    np.testing.assert_array_equal(found.first, [8, 15])
+    np.testing.assert_array_equal(found.second, [4, 6, 13])
+
+
+def test_subsets_cross_like_single_choices() -> None:
+    """Reports of two of four choices: the estimate from 4000 of them is within 5 errors."""
+    rng = np.random.default_rng(2018)
+    joint = np.array([[0.3, 0.0, 0.1, 0.1], [0.0, 0.3, 0.1, 0.1]])
+    n, p1, own, other = 4000, 0.75, 3, 1
+    first, second = np.divmod(rng.choice(8, size=n, p=joint.ravel()), 4)
+    bit = np.where(rng.random(n) < p1, first, 1 - first)
+    subsets = np.array([[x in s for x in range(4)]
+                        for s in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))])  # fmt: skip
+    law = np.where(subsets, own, other).T / 12
+    drawn = subsets[[rng.choice(6, p=law[x]) for x in second]].astype(np.int64)
+
+    p2, q2 = 6 / 8, 2 * (1 * 3 + 2 * 1) / (3 * 8)
+    found = crosstab(count_pairs(np.eye(2, dtype=np.int64)[bit], drawn), (p1, 1 - p1), (p2, q2))
+
+    assert (np.abs(found.raw - joint) < 5 * found.standard_error).all()
+    expected = cell_variance(joint, (p1, 1 - p1), (p2, q2), n)
+    np.testing.assert_allclose(found.standard_error**2, expected, rtol=0.2)
+
+
+def test_reports_of_different_people_are_not_crossed() -> None:
+    one, other = np.eye(2, dtype=np.int64), np.eye(3, dtype=np.int64)
+
+    for work in (count_pairs, independence):
+        with pytest.raises(ValueError, match="every respondent"):
+            work(one, other)
+
+
+# --- likelihood ---------------------------------------------------------------------------
+
+
+def test_the_likeliest_table_of_expected_counts_is_the_truth() -> None:
+    first, second = k_ary(2, 1.0), k_ary(3, 1.0)
+
+    shares, fit = joint_likelihood(10**6 * pairs(JOINT, first, second), first, second)
+
+    np.testing.assert_allclose(shares, JOINT, atol=1e-3)
+    assert fit.shortfall < 1e-4
+
+
+def test_the_likeliest_table_is_consistent_where_the_unbiased_one_is_not() -> None:
+    channel = k_ary(2, 1.0)
+    table = np.array([[90, 20], [15, 5]])
+
+    shares, _ = joint_likelihood(table, channel, channel)
+
+    assert crosstab(tally_of(table), *[supports_of(channel)] * 2).raw.min() < 0
+    assert shares.min() >= 0
+    assert shares.sum() == pytest.approx(1)
+
+
+# --- independence -------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 50), min_size=6, max_size=6))
+def test_of_single_choices_the_statistic_is_pearsons(counts: list[int]) -> None:
+    table = np.array(counts).reshape(2, 3)
+
+    statistic, degrees, p_value = independence(*one_hot(table))
+
+    expected = stats.chi2_contingency(table, correction=False)
+    assert statistic == pytest.approx(expected.statistic, abs=1e-9)
+    assert degrees == expected.dof
+    assert p_value == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_independence_holds_its_level_for_subsets() -> None:
+    """1000 surveys of 200 with independent answers; level 0.05, 87 alarms have a chance < 1e-6."""
+    assert stats.binom.sf(86, 1000, 0.05) < 1e-6
+    rng = np.random.default_rng(1900)
+    subsets = np.array([[x in s for x in range(4)]
+                        for s in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))])  # fmt: skip
+    law = np.array([0.5, 0.2, 0.2, 0.1]) @ (np.where(subsets, 3, 1).T / 12)
+
+    alarms = 0
+    for _ in range(1000):
+        first, second = (subsets[rng.choice(6, size=200, p=law)] for _ in range(2))
+        _, degrees, p_value = independence(first, second)
+        assert degrees == 9
+        alarms += p_value <= 0.05
+
+    assert alarms <= 86
+
+
+def test_dependent_answers_are_found_out() -> None:
+    channel = k_ary(2, log(3))
+    law = pairs(np.array([[0.4, 0.1], [0.1, 0.4]]), channel, channel)
+
+    _, _, p_value = independence(*one_hot(np.round(3000 * law).astype(np.int64)))
+
+    assert p_value < 1e-6
+
+
+def test_a_question_to_which_all_reports_agree_says_nothing() -> None:
+    assert independence(np.tile([1, 0], (9, 1)), np.eye(9)) == (0, 0, 1)

@@ -1,0 +1,234 @@
+"""Tests of a difference: how often they cry wolf, by enumeration of everything that can be seen."""
+
+from itertools import combinations
+from math import exp
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from deniably.difference import (
+    Answers,
+    Scores,
+    against,
+    between_choices,
+    between_choices_exactly,
+    between_groups,
+    between_means,
+    holm,
+    pair_support,
+)
+from deniably.inversion import scores
+
+Floats = npt.NDArray[np.float64]
+SHARES = (0.0, 0.02, 0.1, 0.3, 0.5)
+
+
+def warner(epsilon: float) -> tuple[float, float]:
+    return exp(epsilon) / (1 + exp(epsilon)), 1 / (1 + exp(epsilon))
+
+
+def subsets(k: int, omega: int, epsilon: float) -> tuple[float, float]:
+    total = omega * exp(epsilon) + k - omega
+    return omega * exp(epsilon) / total, omega * ((omega - 1) * exp(epsilon) + k - omega) / (
+        (k - 1) * total
+    )
+
+
+def k_ary(k: int, epsilon: float) -> Floats:
+    return (np.ones((k, k)) + (exp(epsilon) - 1) * np.eye(k)) / (exp(epsilon) + k - 1)
+
+
+# --- a share against a fixed value --------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
+def test_a_share_against_a_value_holds_its_level(epsilon: float, alpha: float) -> None:
+    p, q = warner(epsilon)
+    for n in (5, 50, 200):
+        for share in (*SHARES, 1.0):
+            found = [against(Answers(c, n, p, q), share).p_value for c in range(n + 1)]
+            law = stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * share)
+            assert law[np.array(found) <= alpha].sum() <= alpha
+
+
+def test_a_clear_share_is_told_from_a_value() -> None:
+    found = against(Answers(600, 1000, 0.75, 0.25), 0.5)
+
+    assert found.estimate == pytest.approx(0.2)
+    assert found.p_value == pytest.approx(stats.binomtest(600, 1000, 0.5).pvalue, rel=1e-9)
+
+
+def test_a_value_that_is_no_share_is_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        against(Answers(5, 9, 0.75, 0.25), 1.1)
+
+
+# --- two groups ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sizes", "epsilons"),
+    [((25, 25), (1.0, 1.0)), ((20, 40), (0.5, 0.5)), ((25, 60), (1.0, 4.0)),
+     ((40, 40), (4.0, 4.0))],
+)  # fmt: skip
+def test_two_groups_hold_their_level(sizes: tuple[int, int], epsilons: tuple[float, float]) -> None:
+    channels = [warner(e) for e in epsilons]
+    first, second = (
+        [Answers(c, n, *channel) for c in range(n + 1)]
+        for n, channel in zip(sizes, channels, strict=True)
+    )
+    found = np.array([[between_groups(a, b).p_value for b in second] for a in first])
+    for share in np.linspace(0, 1, 11):
+        laws = (
+            stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * share)
+            for n, (p, q) in zip(sizes, channels, strict=True)
+        )
+        law = np.outer(*laws)
+        assert law[found <= 0.05].sum() <= 0.05
+        assert law[found <= 0.01].sum() <= 0.01
+
+
+def test_waves_that_differ_are_told_apart() -> None:
+    """60 % against 40 % of 2000 each, epsilon ln 3; the noise of one estimate is 2 points."""
+    p, q = 0.75, 0.25
+
+    found = between_groups(Answers(1100, 2000, p, q), Answers(900, 2000, p, q))
+
+    assert found.estimate == pytest.approx(0.2)
+    assert found.p_value < 1e-9
+
+
+@given(st.integers(1, 200), st.integers(1, 200), st.data())
+def test_the_order_of_groups_does_not_matter(m: int, n: int, data: st.DataObject) -> None:
+    a = Answers(data.draw(st.integers(0, m)), m, *warner(1))
+    b = Answers(data.draw(st.integers(0, n)), n, *warner(2))
+
+    forth, back = between_groups(a, b), between_groups(b, a)
+
+    assert forth.estimate == -back.estimate
+    assert forth.p_value == pytest.approx(back.p_value)
+    assert 0 <= forth.p_value <= 1
+    assert between_groups(a, a).p_value == 1
+
+
+# --- two choices of one question ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("k", "omega"), [(2, 1), (3, 1), (4, 2), (5, 3), (6, 3)])
+def test_pair_support_counts_the_subsets(k: int, omega: int) -> None:
+    """Choices 0 and 1 are compared; own weighs 3, other 1."""
+
+    def both(answer: int) -> float:
+        weights = {s: 3 if answer in s else 1 for s in combinations(range(k), omega)}
+        return sum(w for s, w in weights.items() if {0, 1} <= set(s)) / sum(weights.values())
+
+    own, other = pair_support(k, omega, subsets(k, omega, np.log(3))[0])
+
+    assert own == pytest.approx(both(0))
+    if k > 2:
+        assert other == pytest.approx(both(2))
+
+
+@pytest.mark.parametrize(
+    ("k", "omega", "epsilon"), [(2, 1, 1.0), (3, 1, 1.0), (3, 1, 4.0), (5, 2, 0.5), (5, 1, 4.0)]
+)
+def test_two_choices_hold_their_level(k: int, omega: int, epsilon: float) -> None:
+    """Exact over the four kinds of reports: both, only the first, only the second, neither."""
+    n = 40
+    p, q = subsets(k, omega, epsilon)
+    own, other = pair_support(k, omega, p)
+    kinds = [(a, b, c) for a in range(n + 1) for b in range(n + 1 - a)
+             for c in range(n + 1 - a - b if omega > 1 else 1)]  # fmt: skip
+    cells = np.array([(a, b, c, n - a - b - c) for a, b, c in kinds])
+    tallies = {(a + c, b + c) for a, b, c in kinds}
+    by_tally = {t: between_choices(*t, n, p, q, pair_own=own, pair_other=other) for t in tallies}
+    by_count = np.array([by_tally[a + c, b + c].p_value for a, b, c in kinds])
+    exact = np.array([between_choices_exactly(a, b, n, p, q).p_value for a, b, _ in kinds])
+    levels: list[float] = []
+    for share in SHARES if k > 2 else (0.5,):
+        both = 2 * share * own + (1 - 2 * share) * other
+        only = q + (p - q) * share - both
+        law = stats.multinomial.pmf(cells, n, [only, only, both, max(1 - 2 * only - both, 0)])
+        levels.append(law[by_count <= 0.05].sum())
+        assert law[exact <= 0.05].sum() <= 0.05 + 1e-9
+    assert 0.035 <= max(levels) <= 0.05  # nor is level given away
+
+
+def test_choices_that_differ_are_told_apart() -> None:
+    p, q = subsets(5, 1, 2.0)
+    counts = 5000 * (q + (p - q) * np.array([0.3, 0.2]))
+
+    found = between_choices(*counts.round().astype(int), 5000, p, q, pair_own=0, pair_other=0)
+
+    assert found.estimate == pytest.approx(0.1, abs=1e-3)
+    assert found.p_value < 1e-4
+
+
+def test_reports_that_support_both_or_none_say_nothing() -> None:
+    assert between_choices_exactly(0, 0, 50, 0.6, 0.4).p_value == 1
+
+
+# --- two means ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("sizes", "epsilon"), [((12, 12), 0.5), ((12, 12), 4.0), ((8, 16), 2.0)])
+def test_two_means_hold_their_level(sizes: tuple[int, int], epsilon: float) -> None:
+    """Level 0.05, exact over both tallies of three outputs: at most 0.06."""
+    channel = k_ary(3, epsilon)
+    v = scores(channel, [-1, 0, 1])
+    cells = [np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n - a + 1)])
+             for n in sizes]  # fmt: skip
+    found = np.array(
+        [[between_means(Scores(a, v, channel), Scores(b, v, channel)).p_value for b in cells[1]]
+         for a in cells[0]]
+    )  # fmt: skip
+    pairs = [(t, t) for t in ((1, 0, 0), (0, 1, 0), (0.5, 0, 0.5), (0.1, 0.2, 0.7), (0.9, 0, 0.1))]
+    for first, second in [*pairs, ((0, 1, 0), (0.5, 0, 0.5))]:
+        laws = [stats.multinomial.pmf(c, n, np.array(t) @ channel)
+                for c, n, t in zip(cells, sizes, (first, second), strict=True)]  # fmt: skip
+        assert np.outer(*laws)[found <= 0.05].sum() <= 0.06
+
+
+def test_means_that_differ_are_told_apart() -> None:
+    channel = k_ary(3, 1.0)
+    v = scores(channel, [-1, 0, 1])
+    first, second = (
+        np.round(3000 * np.array(t) @ channel) for t in ((0.2, 0.5, 0.3), (0.4, 0.5, 0.1))
+    )
+
+    found = between_means(Scores(first, v, channel), Scores(second, v, channel))
+
+    assert found.estimate == pytest.approx(0.4, abs=2e-3)
+    assert found.p_value < 1e-6
+
+
+# --- many tests ---------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9), st.floats(0.001, 0.999))
+def test_holm_rejects_from_the_smallest_up(p_values: list[float], alpha: float) -> None:
+    """Holm's own rule: the i-th smallest of m is rejected while it is at most alpha / (m - i)."""
+    rejected, m = set[int](), len(p_values)
+    for i, test in enumerate(sorted(range(m), key=p_values.__getitem__)):
+        if (m - i) * p_values[test] > alpha:
+            break
+        rejected.add(test)
+
+    assert {test for test, p in enumerate(holm(p_values)) if p <= alpha} == rejected
+
+
+def test_holm_of_nothing_is_nothing() -> None:
+    assert holm([]) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "p", "q"), [(0, 0, 0.7, 0.3), (6, 5, 0.7, 0.3), (1, 5, 0.3, 0.7)]
+)
+def test_counts_that_cannot_be_are_refused(count: int, n: int, p: float, q: float) -> None:
+    with pytest.raises(ValueError, match=r"at least one|larger"):
+        Answers(count, n, p, q)

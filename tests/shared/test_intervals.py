@@ -1,0 +1,179 @@
+"""What an interval promises: how often it holds the truth, by enumeration of every count."""
+
+from collections.abc import Iterator
+from itertools import product
+from math import exp
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from deniably.binomial import clopper_pearson, sum_law, upper_tail
+from deniably.intervals import Interval, population_interval, respondents_interval
+
+Floats = npt.NDArray[np.float64]
+SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
+SIZES = (50, 100, 200, 500, 1000, 2000)
+
+
+def supports(k: int, epsilon: float) -> tuple[float, float]:
+    """p and q of the most accurate subset selection."""
+    odds = exp(epsilon)
+    found: list[tuple[float, float, float]] = []
+    for w in range(1, k):
+        total = w * odds + k - w
+        p, q = w * odds / total, w * ((w - 1) * odds + k - w) / ((k - 1) * total)
+        found.append((((k - 1) * q * (1 - q) + p * (1 - p)) / (p - q) ** 2, p, q))
+    return min(found)[1:]
+
+
+PARTS = st.integers(0, 1000).map(lambda parts: parts / 1000)
+CHANNELS = [supports(k, epsilon) for k, epsilon in product((2, 5, 10), (0.5, 1, 2, 4))]
+
+
+def cases(sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[int, float, float]]:
+    return ((n, p, q) for n in sizes for p, q in CHANNELS)
+
+
+def law_of_sample(n: int, p: float, q: float, share: float) -> Floats:
+    law: Floats = stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * share)
+    return law
+
+
+def law_of_respondents(n: int, p: float, q: float, share: float) -> Floats:
+    own = round(n * share)
+    mine = stats.binom.pmf(np.arange(own + 1), own, p)
+    return np.convolve(mine, stats.binom.pmf(np.arange(n - own + 1), n - own, q))
+
+
+def holds(found: Interval, share: float) -> npt.NDArray[np.bool_]:
+    return (found.low <= share + 1e-12) & (share - 1e-12 <= found.high)
+
+
+def test_the_population_interval_covers_as_stated() -> None:
+    wilson, wald = 1.0, 1.0
+    for n, p, q in cases():
+        counts = np.arange(n + 1)
+        found = population_interval(counts, n, p, q, 0.05)
+        raw = (counts / n - q) / (p - q)
+        half = 1.96 * np.sqrt(counts / n * (1 - counts / n) / n) / (p - q)
+        textbook = Interval(raw - half, raw + half, raw > 9)
+        for share in SHARES:
+            law = law_of_sample(n, p, q, share)
+            wilson = min(wilson, law[holds(found, share)].sum())
+            wald = min(wald, law[holds(textbook, share)].sum())
+
+    assert wilson == pytest.approx(0.935, abs=5e-4)
+    assert wald < 0.6  # why the textbook interval is not offered
+
+
+def test_the_exact_population_interval_never_falls_short() -> None:
+    for n, p, q in cases(sizes=(50, 200)):
+        found = population_interval(np.arange(n + 1), n, p, q, 0.05, exact=True)
+        for share in SHARES:
+            assert law_of_sample(n, p, q, share)[holds(found, share)].sum() >= 0.95
+
+
+def test_the_respondents_interval_covers_as_stated() -> None:
+    worst = dict.fromkeys(SIZES, 1.0)
+    for n, p, q in cases():
+        found = respondents_interval(np.arange(n + 1), n, p, q, 0.05)
+        for share in SHARES:
+            share = round(n * share) / n
+            law = law_of_respondents(n, p, q, share)
+            worst[n] = min(worst[n], law[holds(found, share)].sum())
+
+    assert worst[50] >= 0.90
+    assert min(worst[n] for n in SIZES if n >= 200) >= 0.936
+
+
+def test_the_exact_respondents_interval_never_falls_short() -> None:
+    for n, p, q in cases(sizes=(7, 50)):
+        found = respondents_interval(np.arange(n + 1), n, p, q, 0.05, exact=True)
+        for share in SHARES:
+            share = round(n * share) / n
+            assert law_of_respondents(n, p, q, share)[holds(found, share)].sum() >= 0.95
+
+
+def test_the_respondents_are_known_better_than_the_population() -> None:
+    """At epsilon 4 most of the uncertainty is who was asked: 3.8 times the width."""
+    p, q = supports(2, 4)
+    people, world = (
+        interval(500, 1000, p, q, 0.05) for interval in (respondents_interval, population_interval)
+    )
+
+    assert (world.high - world.low) / (people.high - people.low) == pytest.approx(3.75, abs=0.05)
+
+
+@given(st.integers(1, 400), st.data())
+def test_the_respondents_interval_solves_its_equation(n: int, data: st.DataObject) -> None:
+    p, q = data.draw(st.sampled_from(CHANNELS))
+    count = data.draw(st.integers(0, n))
+
+    found = respondents_interval(count, n, p, q, 0.05)
+
+    for end in (float(found.low), float(found.high)):
+        if 0 < end < 1:
+            gap = (count / n - q - (p - q) * end) ** 2
+            allowed = stats.norm.isf(0.025) ** 2 * (end * p * (1 - p) + (1 - end) * q * (1 - q)) / n
+            assert gap == pytest.approx(allowed, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("interval", [population_interval, respondents_interval])
+def test_a_count_that_no_share_explains_is_marked(interval, exact) -> None:  # type: ignore[no-untyped-def]
+    found = interval([0, 300, 500, 1000], 1000, 0.75, 0.25, 0.05, exact=exact)
+
+    assert found.missed.tolist() == [True, False, False, True]
+    assert found.low[[0, 3]].tolist() == found.high[[0, 3]].tolist() == [0, 1]
+    assert ((found.low >= 0) & (found.low <= found.high) & (found.high <= 1)).all()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("interval", [population_interval, respondents_interval])
+def test_an_honest_count_is_hardly_ever_marked(interval, exact) -> None:  # type: ignore[no-untyped-def]
+    law_of = law_of_sample if interval is population_interval else law_of_respondents
+    for n, p, q in cases(sizes=(50, 200) if not exact else (50,)):
+        missed = interval(np.arange(n + 1), n, p, q, 0.05, exact=exact).missed
+        assert max(law_of(n, p, q, share)[missed].sum() for share in SHARES) < 0.031
+
+
+def test_the_exact_binomial_interval_agrees_with_scipy() -> None:
+    for n in (1, 10, 1000, 10**6):
+        counts = np.unique([0, 1, n // 3, n - 1, n])
+        low, high = clopper_pearson(counts, n, 0.05)
+        theirs = [stats.binomtest(int(c), n).proportion_ci(0.95) for c in counts]
+        np.testing.assert_allclose(low, [t.low for t in theirs], atol=1e-11)
+        np.testing.assert_allclose(high, [t.high for t in theirs], atol=1e-11)
+
+
+@given(st.integers(1, 10**6), PARTS, st.data())
+def test_the_tail_agrees_with_scipy(n: int, share: float, data: st.DataObject) -> None:
+    count = data.draw(st.integers(-1, n + 2))
+
+    expected = stats.binom.sf(count - 1, n, share)
+
+    assert upper_tail(count, n, share) == pytest.approx(expected, rel=1e-8, abs=1e-14)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), PARTS, PARTS)
+def test_the_sum_of_two_binomials_is_their_convolution(m: int, n: int, p: float, q: float) -> None:
+    first, second = (
+        stats.binom.pmf(np.arange(size + 1), size, share) for size, share in ((m, p), (n, q))
+    )
+
+    np.testing.assert_allclose(sum_law((m, p), (n, q)), np.convolve(first, second), atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "q", "alpha", "why"),
+    [(0, 0.7, 0.3, 0.05, "report"), (9, 0.3, 0.7, 0.05, "larger"), (9, 0.5, 0.5, 0.05, "larg"),
+     (9, 0.7, 0.3, 0.0, "alpha"), (9, 0.7, 0.3, float("nan"), "alpha")],
+)  # fmt: skip
+@pytest.mark.parametrize("interval", [population_interval, respondents_interval])
+def test_what_has_no_interval_is_refused(interval, n, p, q, alpha, why) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=why):
+        interval(0, n, p, q, alpha)
