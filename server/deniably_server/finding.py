@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 
-from deniably.estimate import Estimate, estimate, variance
-from deniably.mechanism import SubsetSelection
-from deniably.survey import Question
+from deniably import analysis
+from deniably.estimate import Estimate, Pure, estimate, supports, variance
+from deniably.inversion import Mean
+from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
+from deniably.parts import Range
+from deniably.questions import Scale, SelectMultiple, SelectOne, YesNo
 from deniably.tally import Tally
+
+CHOICES = (YesNo, SelectOne, SelectMultiple)
+Asked = YesNo | SelectOne | SelectMultiple | Scale
 
 WIDEST_USEFUL = 0.10
 """Half the width of an interval from which on it is too wide to use."""
@@ -19,55 +27,160 @@ _SURE = 0.9999
 _MOST_NAMED = 3
 
 
-def sentence(question: Question, found: Estimate) -> str:
+def sentence(question: Asked, found: Estimate) -> str:
     """The estimate of one question as one plain sentence."""
-    if question.type == "yes_no":
+    if isinstance(question, YesNo):
         return (
             f"An estimated {_percent(found.consistent[0])} answered"
             f" “{question.choices[0].label}” ({_interval(found, 0)})."
         )
-    return _leader(question, found)
+    return _leader([choice.label for choice in question.choices], found)
 
 
-def flags(question: Question, tally: Tally, found: Estimate) -> list[str]:
+def leading_cell(names: Sequence[Sequence[str]], found: Estimate) -> str:
+    """The same for combinations and areas."""
+    return _leader([", ".join(name) for name in names], found)
+
+
+def mean_sentence(subject: str, mean: Mean, unit: str) -> str:
+    """A mean with its interval as one plain sentence."""
+    places = decimals(mean.population.standard_error)
+    low, high = (f"{end:.{places}f}" for end in (mean.population.low, mean.population.high))
+    shown = min(max(mean.estimate, mean.population.low), mean.population.high)
+    return (
+        f"{subject} is an estimated {shown:.{places}f}{_with(unit)}"
+        f" ({mean.confidence * 100:g} % interval {low} to {high})."
+    )
+
+
+def decimals(error: float) -> int:
+    """How many decimals to print: as many as give the standard error two digits."""
+    return max(0, 1 - math.floor(math.log10(error))) if error > 0 else 0
+
+
+def median_sentence(quantiles: Sequence[Mapping[str, object]], unit: str) -> str:
+    """Where the middle lies, to be put after another sentence; empty where that is not known."""
+    for quantile in quantiles:
+        if quantile["share"] == 0.5:
+            low, high = str(quantile["low"]), str(quantile["high"])
+            return f" Half of the numbers are at most {_span(low, high)}{_with(unit)}."
+    return ""
+
+
+def flags(question: Asked, tally: Tally, found: Estimate) -> list[str]:
     """Sentences on what stands against using this estimate; usually none."""
+    mechanism = question.mechanism
+    labels = [choice.label for choice in question.choices]
+    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        return _flags(mechanism, tally, found, labels)
+    sure = analysis.shares(question, tally, _SURE).suspicious
+    return [*_too_wide(found, None), *_odd(labels, sure)]
+
+
+def cell_flags(mechanism: SubsetSelection, tally: Tally, found: Estimate) -> list[str]:
+    """The same for combinations and areas, without naming them all."""
+    return _flags(mechanism, tally, found, [f"area {v + 1}" for v in range(mechanism.k)])
+
+
+def mean_flags(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
+    """The same for a mean on a range from ``low`` to ``high``."""
     flags: list[str] = []
-    half = float(np.max(found.high - found.low)) / 2
-    if half > WIDEST_USEFUL:
+    about = f"{label}: the" if label else "The"
+    half = (mean.population.high - mean.population.low) / 2
+    if half > WIDEST_USEFUL * (high - low):
+        z = NormalDist().inv_cdf((1 + mean.confidence) / 2)
+        wanted = WIDEST_USEFUL * (high - low)
+        n = mean.n * (z * mean.population.standard_error / wanted) ** 2
         flags.append(
-            f"The intervals are too wide to use (up to {_points(half)} points either way); about"
-            f" {enough(question.mechanism, WIDEST_USEFUL):,} reports would bring them within"
-            f" {_points(WIDEST_USEFUL)} points."
+            f"{about} interval is too wide to use; about {_rounded_up(n):,} reports would bring it"
+            f" within {number_text(wanted)} either way."
         )
-    # Of honest counts, one choice in 40 whose true share is 0 misses a 95 % interval. A flag
-    # accuses somebody, so it needs more than that.
-    suspicious = estimate(tally, question.mechanism, _SURE).suspicious
-    labels = [choice.label for choice, odd in zip(question.choices, suspicious, strict=True) if odd]
-    if labels:
+    reach = NormalDist().inv_cdf((1 + _SURE) / 2) * mean.population.standard_error
+    if mean.estimate + reach < low or mean.estimate - reach > high:
         flags.append(
-            f"No true answers explain how often {_quoted(labels)} was reported: suspect a faulty"
-            " device or crafted reports."
+            f"{about} mean lies outside what true answers can give: suspect a faulty device or"
+            " crafted reports."
         )
     return flags
 
 
-def enough(mechanism: SubsetSelection, half: float, confidence: float = 0.95) -> int:
+def support_counts(question: Asked, tally: Tally) -> list[int] | None:
+    """How many reports support each choice; None where outputs are no choices."""
+    mechanism = question.mechanism
+    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        return [int(count) for count in supports(tally, mechanism)[0]]
+    return None
+
+
+def number_text(value: Fraction | float) -> str:
+    """A number for people: 7 digits at most, no exponent, no trailing zeros."""
+    digits = f"{float(value):.7g}"
+    return f"{float(digits):f}".rstrip("0").rstrip(".") if "e" in digits else digits
+
+
+def area_text(grid: Range, cell: int, cells: int) -> str:
+    """The numbers of one of the areas into which a range is cut."""
+    n = grid.positions
+    first, beyond = -(-cell * n // cells), -(-(cell + 1) * n // cells)
+    return _span(number_text(grid.value(first)), number_text(grid.value(beyond - 1)))
+
+
+def delta_text(delta: Fraction) -> str:
+    """A delta as a decimal, rounded up."""
+    digits = max(0, 1 - math.floor(math.log10(delta)))
+    return f"{math.ceil(delta * 10**digits) / 10**digits:.{digits}f}"
+
+
+def _flags(mechanism: Pure, tally: Tally, found: Estimate, labels: list[str]) -> list[str]:
+    # Of honest counts, one choice in 40 whose true share is 0 misses a 95 % interval. A flag
+    # accuses somebody, so it needs more than that.
+    sure = estimate(tally, mechanism, _SURE).suspicious
+    return [*_too_wide(found, mechanism), *_odd(labels, sure)]
+
+
+def _too_wide(found: Estimate, mechanism: Pure | None) -> list[str]:
+    half = float(np.max(found.high - found.low)) / 2
+    if half <= WIDEST_USEFUL:
+        return []
+    mend = ""
+    if mechanism is not None:
+        mend = (
+            f"; about {enough(mechanism, WIDEST_USEFUL):,} reports would bring them within"
+            f" {_points(WIDEST_USEFUL)} points"
+        )
+    return [f"The intervals are too wide to use (up to {_points(half)} points either way){mend}."]
+
+
+def _odd(labels: Sequence[str], suspicious: Sequence[bool] | np.ndarray) -> list[str]:
+    odd = [label for label, one in zip(labels, suspicious, strict=True) if one]
+    if not odd:
+        return []
+    return [
+        f"No true answers explain how often {_quoted(odd)} was reported: suspect a faulty"
+        " device or crafted reports."
+    ]
+
+
+def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
     """A number of reports that brings every interval within ``half`` either way, whatever the
     shares; rounded up to two digits."""
     p, q = float(mechanism.p), float(mechanism.q)
     # A report's variance is largest where the choice is supported as often as not.
     worst = (min(max(0.5, q), p) - q) / (p - q)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    exact = z * z * float(variance(mechanism, worst)) / (half * half)
-    unit = int(10 ** max(0, math.floor(math.log10(exact)) - 1))
+    asked = mechanism.s / mechanism.k if isinstance(mechanism, SampledTicks) else 1.0
+    return _rounded_up(z * z * float(variance(mechanism, worst)) / (half * half * asked))
+
+
+def _rounded_up(exact: float) -> int:
+    unit = int(10 ** max(0, math.floor(math.log10(max(exact, 1.0))) - 1))
     return math.ceil(exact / unit) * unit
 
 
-def _leader(question: Question, found: Estimate) -> str:
+def _leader(labels: Sequence[str], found: Estimate) -> str:
     """The choice in front, and whether it really is: by the joint intervals, because the
     leader was picked by looking at all of them."""
     first, *others = map(int, np.argsort(-found.consistent, kind="stable"))
-    labels = [choice.label for choice in question.choices]
     start = (
         f"The most frequent answer is “{labels[first]}”, an estimated"
         f" {_percent(found.consistent[first])} ({_interval(found, first)})"
@@ -101,3 +214,11 @@ def _percent(share: float) -> str:
 
 def _points(share: float) -> str:
     return f"{100 * share:.0f}"
+
+
+def _with(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+def _span(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"

@@ -9,10 +9,12 @@ from importlib.resources import files
 from flask import Blueprint, Response, render_template, request
 
 from deniably import explain
-from deniably.survey import Survey, epsilon_text
-from deniably_server.charts import chart
+from deniably.questions import Point, Product
+from deniably.survey import Survey
+from deniably_server import charts
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
+from deniably_server.finding import decimals
 from deniably_server.results import current_results
 
 pages = Blueprint("pages", __name__)
@@ -58,7 +60,14 @@ def dashboard(name: str) -> str:
             text=f"{str(hidden)[:1].upper()}{str(hidden)[1:]}.",
             link=(f"/s/{name}", "Go to the survey"),
         )
-    return render_template("dashboard.html", results=results, survey=survey, chart=chart)
+    parts = {
+        question.name: [part.label for part in question.parts]
+        for question in survey.questions
+        if isinstance(question, Point | Product)
+    }
+    return render_template(
+        "dashboard.html", survey_parts=parts, results=results, survey=survey, charts=charts
+    )
 
 
 @pages.errorhandler(NotFound)
@@ -106,5 +115,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}\u202f%"
 
 
+@pages.app_template_filter("number")
+def number(value: float, error: float) -> str:
+    """A number for people, with the decimals that its standard error leaves."""
+    return f"{value:.{decimals(error)}f}"
+
+
 def _epsilon(survey: Survey) -> str:
-    return epsilon_text(survey.total_odds)
+    return survey.total.epsilon_text()

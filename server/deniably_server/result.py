@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypedDict, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict, cast
 
 import msgspec
 
-from deniably.estimate import Estimate, estimate
-from deniably.survey import Question, Survey, epsilon_text
+from deniably import analysis, explain
+from deniably.binomial import Floats
+from deniably.estimate import Estimate
+from deniably.inversion import Margin, Mean
+from deniably.parts import Choice, Range
+from deniably.questions import (
+    Number,
+    Point,
+    Product,
+    Question,
+    Scale,
+    VectorOfNumbers,
+)
+from deniably.survey import Survey
 from deniably.tally import Tally
-from deniably_server.finding import flags, sentence
+from deniably_server import finding
 from deniably_server.odds import odds_text
 
 CONFIDENCE = 0.95
@@ -18,34 +30,101 @@ _DIGITS = 6
 
 
 class ChoiceResult(TypedDict):
-    """One choice: how many reports support it, and what share of people that means."""
+    """One choice: how many reports support it (None where it is asked about through others), and
+    what share of people that means.
+
+    ``interval`` and ``joint_interval`` are for the population that the respondents are a random
+    sample of, ``respondents_interval`` for these respondents alone.
+    """
 
     name: str
     label: str
-    count: int
+    count: int | None
     estimate: float
     standard_error: float
     interval: list[float]
     joint_interval: list[float]
+    respondents_interval: list[float]
+    consistent: float
+
+
+class MeanResult(TypedDict):
+    """A mean in the question's unit, with its margins for the population and for these people."""
+
+    n: int
+    unit: str
+    estimate: float
+    standard_error: float
+    interval: list[float]
+    respondents_standard_error: float
+    respondents_interval: list[float]
+
+
+class BucketResult(TypedDict):
+    """Numbers from ``low`` to ``high``: their share for display, and the share of numbers up to
+    ``high`` (None for the last bucket, and where the reports do not determine it)."""
+
+    low: str
+    high: str
+    consistent: float
+    at_most: float | None
+    at_most_interval: list[float] | None
+
+
+class QuantileResult(TypedDict):
+    """The bucket in which a share of the numbers is first reached, and where it may lie."""
+
+    share: float
+    low: str
+    high: str
+    interval: list[str]
+
+
+class PartResult(TypedDict):
+    """One number of several, or one of the small questions of a product."""
+
+    name: str
+    label: str
+    mean: MeanResult | None
+    choices: list[ChoiceResult]
+
+
+class CellResult(TypedDict):
+    """One combination of a product or one area of a map: what it is, and its share."""
+
+    names: list[str]
+    estimate: float
+    standard_error: float
+    interval: list[float]
     consistent: float
 
 
 class QuestionResult(TypedDict):
-    """One question with its protection, its estimates and how to read them."""
+    """One question with its protection, its estimates and how to read them.
+
+    What its type does not have is empty or None.
+    """
 
     name: str
     label: str
     type: str
     n: int
     mechanism: dict[str, object]
+    method: str
     claim: dict[str, str]
     odds: str
     epsilon: str
+    delta: str | None
     design_effect: float | None
     effective_n: float | None
     sentence: str
     flags: list[str]
     choices: list[ChoiceResult]
+    mean: MeanResult | None
+    distribution: list[BucketResult]
+    quantiles: list[QuantileResult]
+    parts: list[PartResult]
+    cells: list[CellResult]
 
 
 class SurveyResult(TypedDict):
@@ -64,53 +143,239 @@ class SurveyResult(TypedDict):
 def result(survey: Survey, state: str, tallies: Mapping[str, Tally]) -> SurveyResult:
     """The result from the tally of every question, each of at least one report."""
     questions = [_question(question, tallies[question.name]) for question in survey.questions]
+    total = survey.total
     return {
         "survey": survey.name,
         "title": survey.title,
         "digest": survey.digest,
         "state": state,
-        "n": questions[0]["n"],
+        # Every report answers the same number of questions.
+        "n": sum(question["n"] for question in questions) // survey.asked,
         "confidence": CONFIDENCE,
-        "total": {
-            "odds": odds_text(survey.total_odds),
-            "epsilon": epsilon_text(survey.total_odds),
-        },
+        "total": {"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
+        | ({"delta": finding.delta_text(total.delta)} if total.delta else {}),
         "questions": questions,
     }
 
 
 def _question(question: Question, tally: Tally) -> QuestionResult:
-    found = estimate(tally, question.mechanism, CONFIDENCE)
-    odds = question.mechanism.odds
-    return {
+    loss = question.mechanism.loss
+    shown: QuestionResult = {
         "name": question.name,
         "label": question.label,
         "type": question.type,
         "n": tally.n,
         "mechanism": cast(dict[str, object], msgspec.to_builtins(question.mechanism)),
+        "method": explain.describe(question.mechanism),
         "claim": cast(dict[str, str], msgspec.to_builtins(question.claim)),
-        "odds": odds_text(odds),
-        "epsilon": epsilon_text(odds),
-        "design_effect": None if found.design_effect is None else _round(found.design_effect),
-        "effective_n": None if found.effective_n is None else _round(found.effective_n),
-        "sentence": sentence(question, found),
-        "flags": flags(question, tally, found),
-        "choices": [_choice(question, tally, found, v) for v in range(question.mechanism.k)],
+        "odds": odds_text(loss.bound),
+        "epsilon": loss.epsilon_text(),
+        "delta": finding.delta_text(loss.delta) if loss.delta else None,
+        "design_effect": None,
+        "effective_n": None,
+        "sentence": "",
+        "flags": [],
+        "choices": [],
+        "mean": None,
+        "distribution": [],
+        "quantiles": [],
+        "parts": [],
+        "cells": [],
     }
+    _FILL[type(question)](shown, question, tally)
+    return shown
 
 
-def _choice(question: Question, tally: Tally, found: Estimate, v: int) -> ChoiceResult:
-    choice = question.choices[v]
+# --- one function a type ----------------------------------------------------------------------
+
+
+def _fill_choices(shown: QuestionResult, question: Any, tally: Tally) -> None:
+    found = analysis.shares(question, tally, CONFIDENCE)
+    _effect(shown, found)
+    shown["choices"] = _choices(question.choices, found, finding.support_counts(question, tally))
+    shown["sentence"] = finding.sentence(question, found)
+    shown["flags"] = finding.flags(question, tally, found)
+
+
+def _fill_scale(shown: QuestionResult, question: Scale, tally: Tally) -> None:
+    if question.aim == "distribution":
+        _fill_choices(shown, question, tally)
+    mean = analysis.mean(question, tally, CONFIDENCE)
+    if mean is None:
+        return
+    shown["mean"] = _mean(mean, "")
+    if question.aim == "mean":
+        shown["sentence"] = finding.mean_sentence("The mean score", mean, "")
+        shown["flags"] = finding.mean_flags(mean, question.values[0], question.values[-1])
+    else:
+        shown["sentence"] += " " + finding.mean_sentence("The mean score", mean, "")
+
+
+def _fill_number(shown: QuestionResult, question: Number, tally: Tally) -> None:
+    grid = question.range
+    mean = analysis.mean(question, tally, CONFIDENCE)
+    assert mean is not None
+    shown["mean"] = _mean(mean, _unit(grid))
+    shown["sentence"] = finding.mean_sentence("The mean", mean, _unit(grid))
+    shown["flags"] = finding.mean_flags(mean, float(grid.minimum), float(grid.maximum))
+    if question.aim == "mean":
+        return
+    found = analysis.number_distribution(question, tally, CONFIDENCE)
+    ends = [
+        (finding.number_text(low), finding.number_text(high))
+        for low, high in analysis.bucket_ends(question)
+    ]
+    at_most = [*found.at_most, None] if found.at_most else [None] * len(ends)
+    shown["distribution"] = [
+        {
+            "low": low,
+            "high": high,
+            "consistent": _round(share),
+            "at_most": None if mean is None else _round(mean.estimate),
+            "at_most_interval": None if mean is None else _ends(mean.population),
+        }
+        for (low, high), share, mean in zip(ends, found.shares, at_most, strict=True)
+    ]
+    shown["quantiles"] = [
+        {
+            "share": quantile.share,
+            "low": ends[quantile.bucket][0],
+            "high": ends[quantile.bucket][1],
+            "interval": [ends[quantile.low][0], ends[quantile.high][1]],
+        }
+        for quantile in found.quantiles
+    ]
+    shown["sentence"] += finding.median_sentence(shown["quantiles"], _unit(grid))
+
+
+def _fill_vector(shown: QuestionResult, question: VectorOfNumbers, tally: Tally) -> None:
+    for part, mean in zip(question.parts, analysis.means(question, tally, CONFIDENCE), strict=True):
+        unit = _unit(part.range)
+        shown["parts"].append(
+            {
+                "name": part.name,
+                "label": part.label,
+                "mean": None if mean is None else _mean(mean, unit),
+                "choices": [],
+            }
+        )
+        if mean is None:
+            shown["flags"].append(f"No report has “{part.label}” yet.")
+            continue
+        shown["sentence"] += (" " if shown["sentence"] else "") + finding.mean_sentence(
+            f"{part.label}: the mean", mean, unit
+        )
+        shown["flags"] += finding.mean_flags(
+            mean, float(part.range.minimum), float(part.range.maximum), part.label
+        )
+
+
+def _fill_point(shown: QuestionResult, question: Point, tally: Tally) -> None:
+    found = analysis.joint(question, tally, CONFIDENCE)
+    _effect(shown, found)
+    areas = [
+        [finding.area_text(part.range, cell, question.grid) for cell in range(question.grid)]
+        for part in question.parts
+    ]
+    names = [[one, other] for one in areas[0] for other in areas[1]]
+    shown["cells"] = _cells(names, found)
+    shown["sentence"] = finding.leading_cell(names, found)
+    shown["flags"] = finding.cell_flags(question.mechanism, tally, found)
+
+
+def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> None:
+    found = analysis.joint(question, tally, CONFIDENCE)
+    _effect(shown, found)
+    names: list[list[str]] = [[]]
+    for part in question.parts:
+        names = [[*name, choice.label] for name in names for choice in part.choices]
+    shown["cells"] = _cells(names, found)
+    for part, shares in zip(
+        question.parts, analysis.marginals(question, tally, CONFIDENCE), strict=True
+    ):
+        shown["parts"].append(
+            {
+                "name": part.name,
+                "label": part.label,
+                "mean": None,
+                "choices": _choices(part.choices, shares, None),
+            }
+        )
+    shown["sentence"] = finding.leading_cell(names, found)
+    shown["flags"] = finding.cell_flags(question.mechanism, tally, found)
+
+
+_FILL: dict[type, Any] = {
+    Scale: _fill_scale,
+    Number: _fill_number,
+    VectorOfNumbers: _fill_vector,
+    Point: _fill_point,
+    Product: _fill_product,
+} | dict.fromkeys(finding.CHOICES, _fill_choices)
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _effect(shown: QuestionResult, found: Estimate) -> None:
+    shown["design_effect"] = None if found.design_effect is None else _round(found.design_effect)
+    shown["effective_n"] = None if found.effective_n is None else _round(found.effective_n)
+
+
+def _choices(
+    choices: Sequence[Choice], found: Estimate, counts: Sequence[int] | None
+) -> list[ChoiceResult]:
+    return [
+        {
+            "name": choice.name,
+            "label": choice.label,
+            "count": None if counts is None else counts[v],
+            "estimate": _round(found.raw[v]),
+            "standard_error": _round(found.standard_error[v]),
+            "interval": _pair(found.low, found.high, v),
+            "joint_interval": _pair(found.joint_low, found.joint_high, v),
+            "respondents_interval": _pair(found.respondents_low, found.respondents_high, v),
+            "consistent": _round(found.consistent[v]),
+        }
+        for v, choice in enumerate(choices)
+    ]
+
+
+def _cells(names: Sequence[list[str]], found: Estimate) -> list[CellResult]:
+    return [
+        {
+            "names": name,
+            "estimate": _round(found.raw[v]),
+            "standard_error": _round(found.standard_error[v]),
+            "interval": _pair(found.low, found.high, v),
+            "consistent": _round(found.consistent[v]),
+        }
+        for v, name in enumerate(names)
+    ]
+
+
+def _mean(mean: Mean, unit: str) -> MeanResult:
     return {
-        "name": choice.name,
-        "label": choice.label,
-        "count": int(tally.counts[v]),
-        "estimate": _round(found.raw[v]),
-        "standard_error": _round(found.standard_error[v]),
-        "interval": [_round(found.low[v]), _round(found.high[v])],
-        "joint_interval": [_round(found.joint_low[v]), _round(found.joint_high[v])],
-        "consistent": _round(found.consistent[v]),
+        "n": mean.n,
+        "unit": unit,
+        "estimate": _round(mean.estimate),
+        "standard_error": _round(mean.population.standard_error),
+        "interval": _ends(mean.population),
+        "respondents_standard_error": _round(mean.respondents.standard_error),
+        "respondents_interval": _ends(mean.respondents),
     }
+
+
+def _unit(grid: Range) -> str:
+    return grid.unit if isinstance(grid.unit, str) else ""
+
+
+def _ends(margin: Margin) -> list[float]:
+    return [_round(margin.low), _round(margin.high)]
+
+
+def _pair(low: Floats, high: Floats, v: int) -> list[float]:
+    return [_round(low[v]), _round(high[v])]
 
 
 def _round(value: float) -> float:

@@ -46,7 +46,7 @@ def current_results(name: str) -> SurveyResult:
             f" {rules.minimum:,} reports on"
         )
     tallies = store.tally(name)
-    if tallies[survey.questions[0].name].n < rules.minimum:
+    if min(tally.n for tally in tallies.values()) < rules.minimum:
         raise Hidden(
             f"the results are shown from {rules.minimum:,} reports on"
             + (", and the survey was closed with fewer" if state == "closed" else "")

@@ -1,4 +1,8 @@
-"""Results as CSV that is safe to open: a label must never run as a formula."""
+"""Results as CSV that is safe to open: a label must never run as a formula.
+
+One row a figure: a share of a choice, of a combination or of an area, a mean, or the share of
+numbers up to the end of a range; the column ``figure`` says which.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,14 @@ import csv
 import io
 from collections.abc import Iterator
 
-from deniably_server.result import SurveyResult
+from deniably_server.result import (
+    BucketResult,
+    CellResult,
+    ChoiceResult,
+    MeanResult,
+    QuestionResult,
+    SurveyResult,
+)
 
 _COLUMNS = (
     "survey",
@@ -29,44 +40,110 @@ _COLUMNS = (
     "joint_low",
     "joint_high",
     "consistent",
+    "respondents_low",
+    "respondents_high",
+    "figure",
+    "part",
+    "unit",
+    "delta",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
+_Row = dict[str, str | float | None]
+
 
 def spreadsheet(result: SurveyResult) -> str:
-    """The result with one row a choice, under a row of column names."""
+    """The result with one row a figure, under a row of column names."""
     out = io.StringIO()
-    writer = csv.writer(out)
-    writer.writerow(_COLUMNS)
-    writer.writerows([_safe(cell) for cell in row] for row in _rows(result))
+    writer = csv.DictWriter(out, _COLUMNS, restval=None)
+    writer.writeheader()
+    writer.writerows({key: _safe(cell) for key, cell in row.items()} for row in _rows(result))
     return out.getvalue()
 
 
-def _rows(result: SurveyResult) -> Iterator[tuple[str | float | None, ...]]:
-    survey = (result["survey"], result["digest"], result["state"])
+def _rows(result: SurveyResult) -> Iterator[_Row]:
+    survey: _Row = {key: result[key] for key in ("survey", "digest", "state")}
     for question in result["questions"]:
-        asked = (
-            question["name"],
-            question["label"],
-            question["n"],
-            question["odds"],
-            question["epsilon"],
-            question["design_effect"],
-            question["effective_n"],
-        )
-        for choice in question["choices"]:
-            yield (
-                *survey,
-                *asked,
-                choice["name"],
-                choice["label"],
-                choice["count"],
-                choice["estimate"],
-                choice["standard_error"],
-                *choice["interval"],
-                *choice["joint_interval"],
-                choice["consistent"],
-            )
+        asked: _Row = survey | {
+            "question": question["name"],
+            "question_label": question["label"],
+            "n": question["n"],
+            "odds": question["odds"],
+            "epsilon": question["epsilon"],
+            "delta": question["delta"],
+            "design_effect": question["design_effect"],
+            "effective_n": question["effective_n"],
+        }
+        for figure in _figures(question):
+            yield asked | figure
+
+
+def _figures(question: QuestionResult) -> Iterator[_Row]:
+    yield from map(_share, question["choices"])
+    if question["mean"]:
+        yield _mean(question["mean"])
+    for part in question["parts"]:
+        named: _Row = {"part": part["name"]}
+        if part["mean"]:
+            yield named | _mean(part["mean"])
+        yield from (named | _share(choice) for choice in part["choices"])
+    yield from map(_cell, question["cells"])
+    for bucket in question["distribution"]:
+        yield from _bucket(bucket)
+
+
+def _share(choice: ChoiceResult) -> _Row:
+    return {
+        "figure": "share",
+        "choice": choice["name"],
+        "choice_label": choice["label"],
+        "count": choice["count"],
+        "estimate": choice["estimate"],
+        "standard_error": choice["standard_error"],
+        "consistent": choice["consistent"],
+        **_ends("", choice["interval"]),
+        **_ends("joint_", choice["joint_interval"]),
+        **_ends("respondents_", choice["respondents_interval"]),
+    }
+
+
+def _mean(mean: MeanResult) -> _Row:
+    return {
+        "figure": "mean",
+        "n": mean["n"],
+        "unit": mean["unit"],
+        "estimate": mean["estimate"],
+        "standard_error": mean["standard_error"],
+        **_ends("", mean["interval"]),
+        **_ends("respondents_", mean["respondents_interval"]),
+    }
+
+
+def _cell(cell: CellResult) -> _Row:
+    return {
+        "figure": "joint share",
+        "choice_label": "; ".join(cell["names"]),
+        "estimate": cell["estimate"],
+        "standard_error": cell["standard_error"],
+        "consistent": cell["consistent"],
+        **_ends("", cell["interval"]),
+    }
+
+
+def _bucket(bucket: BucketResult) -> Iterator[_Row]:
+    reach = f"{bucket['low']} to {bucket['high']}"
+    yield {"figure": "share", "choice_label": reach, "consistent": bucket["consistent"]}
+    if bucket["at_most_interval"]:
+        yield {
+            "figure": "share at most",
+            "choice_label": bucket["high"],
+            "estimate": bucket["at_most"],
+            **_ends("", bucket["at_most_interval"]),
+        }
+
+
+def _ends(prefix: str, interval: list[float]) -> _Row:
+    return {f"{prefix}low": interval[0], f"{prefix}high": interval[1]}
 
 
 def _safe(cell: str | float | None) -> str | float | None:
