@@ -64,8 +64,17 @@ def histogram(name: str, label: str, buckets: Sequence[BucketResult]) -> Markup:
     return Markup("".join(parts))  # noqa: S704  # every text in it is escaped
 
 
-def heat_map(name: str, label: str, axes: Sequence[str], cells: Sequence[CellResult]) -> Markup:
-    """A square of areas: the first number to the right, the second upwards; darker is more."""
+def heat_map(
+    name: str,
+    label: str,
+    axes: Sequence[str],
+    cells: Sequence[CellResult],
+    centres: Sequence[tuple[float, float]] = (),
+) -> Markup:
+    """A square of areas: the first number to the right, the second upwards; darker is more.
+
+    ``centres`` are drawn over it, each as fractions of the two ranges.
+    """
     grid = round(len(cells) ** 0.5)
     most = max(cell["consistent"] for cell in cells) or 1.0
     side, left = 300, 60
@@ -82,6 +91,11 @@ def heat_map(name: str, label: str, axes: Sequence[str], cells: Sequence[CellRes
     first, last = cells[0]["names"], cells[-1]["names"]
     parts += [
         f'<rect class="frame" x="{left}" y="{_TOP}" width="{side}" height="{side}"/>',
+        *(
+            f'<circle class="centre" cx="{left + side * right:.1f}"'
+            f' cy="{_TOP + side * (1 - up):.1f}" r="7"/>'
+            for right, up in centres
+        ),
         _tick(left, _TOP + side + 16, "start", first[0]),
         _tick(left + side, _TOP + side + 16, "end", last[0]),
         _tick(left + side / 2, _TOP + side + 32, "middle", _short(axes[0])),

@@ -128,7 +128,7 @@ def area_text(grid: Range, cell: int, cells: int) -> str:
 def delta_text(delta: Fraction) -> str:
     """A delta as a decimal, rounded up."""
     digits = max(0, 1 - math.floor(math.log10(delta)))
-    return f"{math.ceil(delta * 10**digits) / 10**digits:.{digits}f}"
+    return f"{math.ceil(delta * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
 
 
 def _flags(mechanism: Pure, tally: Tally, found: Estimate, labels: list[str]) -> list[str]:

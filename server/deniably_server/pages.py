@@ -16,6 +16,7 @@ from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
 from deniably_server.finding import decimals
 from deniably_server.results import current_results
+from deniably_server.together import links
 
 pages = Blueprint("pages", __name__)
 
@@ -66,7 +67,12 @@ def dashboard(name: str) -> str:
         if isinstance(question, Point | Product)
     }
     return render_template(
-        "dashboard.html", survey_parts=parts, results=results, survey=survey, charts=charts
+        "dashboard.html",
+        survey_parts=parts,
+        links=links(survey),
+        results=results,
+        survey=survey,
+        charts=charts,
     )
 
 

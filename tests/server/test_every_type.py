@@ -1,0 +1,229 @@
+"""A survey of every type of question, from true answers to published figures, through the store."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from random import Random
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.report import Report, randomise_answers
+from deniably.survey import Survey
+from deniably_server.store import Store
+from every_type import somebody, survey_of_everything
+from server.material import assert_problem
+
+PEOPLE = 1200
+
+
+@pytest.fixture
+def answered(app: Flask) -> tuple[Survey, Store]:
+    """Many people have answered, by chance never the same ones."""
+    store: Store = app.extensions["deniably"]
+    survey = survey_of_everything()
+    store.publish(survey)
+    random = Random(1)
+    _add(store, survey, [somebody(random) for _ in range(PEOPLE)])
+    return survey, store
+
+
+def _add(store: Store, survey: Survey, people: list[dict[str, Any]]) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def send(answers: dict[str, Any]) -> None:
+        report: Report = randomise_answers(survey, answers)
+        report.check(survey)
+        store.add(survey, report)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(send, people))
+
+
+def test_tallies_of_every_type_equal_a_recount(answered: tuple[Survey, Store]) -> None:
+    survey, store = answered
+
+    tallies = store.tally("everything")
+
+    assert tallies == store.recount("everything")
+    assert {tally.n for tally in tallies.values()} == {PEOPLE}
+    assert len(store.values("everything")) == PEOPLE
+    for question in survey.questions:
+        assert tallies[question.name].endless == (question.mechanism.cell_count is None)
+
+
+def test_every_type_has_its_figures_with_margins(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    found = client.get("/api/surveys/everything/results").get_json()
+    shown = {question["name"]: question for question in found["questions"]}
+
+    assert found["n"] == PEOPLE
+    assert found["total"]["delta"] == "0.00001"
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    for name in ("stolen", "what", "caught", "drugs", "worries", "happy"):
+        assert shown[name]["choices"], name
+        for choice in shown[name]["choices"]:
+            low, high = choice["interval"]
+            near, far = choice["respondents_interval"]
+            assert 0 <= low <= high <= 1
+            assert far - near <= high - low + 1e-6
+    for name, top in (("trust", 5), ("drinks", 50), ("income", 8000), ("sick", 20), ("fines", 10)):
+        low, high = shown[name]["mean"]["interval"]
+        assert 0 <= low <= high <= top, name
+    assert shown["drinks"]["mean"]["unit"] == "drinks"
+    assert "drinks (95 % interval" in shown["drinks"]["sentence"]
+    assert shown["happy"]["mean"] is not None, "a scale also has a mean score"
+    assert len(shown["income"]["distribution"]) == 16
+    assert [quantile["share"] for quantile in shown["income"]["quantiles"]] == [
+        0.1, 0.25, 0.5, 0.75, 0.9,
+    ]  # fmt: skip
+    assert [part["mean"]["n"] for part in shown["hours"]["parts"]] == pytest.approx(
+        [PEOPLE / 2] * 2, abs=150
+    )
+    assert len(shown["home"]["cells"]) == 64
+    assert [len(part["choices"]) for part in shown["vote"]["parts"]] == [3, 2]
+    assert shown["fines"]["delta"] == "0.00001"
+
+
+def test_the_spreadsheet_has_every_figure(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    rows = list(csv.DictReader(io.StringIO(client.get("/api/surveys/everything/results.csv").text)))
+    figures = {(row["question"], row["part"], row["figure"]) for row in rows}
+
+    assert ("drinks", "", "mean") in figures
+    assert ("hours", "care", "mean") in figures
+    assert ("vote", "party", "share") in figures
+    assert ("vote", "", "joint share") in figures
+    assert ("income", "", "share at most") in figures
+    assert len([row for row in rows if row["question"] == "home"]) == 64
+
+
+def test_the_dashboard_shows_every_type(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    page = client.get("/surveys/everything").text
+
+    for question in client.get("/api/surveys/everything/results").get_json()["questions"]:
+        assert question["label"] in page
+    assert page.count("<svg") == 6 + 1 + 2 + 1, "shares, a histogram, two parts and a map"
+
+
+def test_a_survey_that_asks_some_of_its_questions_counts_who_was_asked_what(app: Flask) -> None:
+    """Two of fourteen questions each: every question has about a seventh of the reports."""
+    store: Store = app.extensions["deniably"]
+    whole = survey_of_everything()
+    questions = [q for q in json.loads(whole.canonical)["questions"] if "show_if" not in q]
+    survey = survey_of_everything(questions=questions, ask=2)
+    store.publish(survey)
+    random = Random(2)
+    people = [somebody(random) for _ in range(1300)]
+    for person in people:
+        del person["what"]
+    _add(store, survey, people)
+
+    tallies = store.tally("everything")
+
+    assert tallies == store.recount("everything")
+    assert sum(tally.n for tally in tallies.values()) == 2 * 1300
+    # Each is Binomial(1300, 2/13): outside 120 to 290 with a chance below 1e-9.
+    assert all(120 <= tally.n <= 290 for tally in tallies.values())
+    found = app.test_client().get("/api/surveys/everything/results").get_json()
+    assert found["n"] == 1300
+    assert [q["n"] for q in found["questions"]] == [tallies[q.name].n for q in survey.questions]
+
+
+def test_results_wait_until_every_question_has_its_minimum(app: Flask) -> None:
+    store: Store = app.extensions["deniably"]
+    question = json.loads(survey_of_everything().canonical)["questions"][0]
+    survey = survey_of_everything(
+        questions=[question, question | {"name": "again"}],
+        ask=1,
+        results={"minimum": 5, "while_open": True},
+    )
+    store.publish(survey)
+    for _ in range(8):
+        report = randomise_answers(survey, {"stolen": "yes"}, questions=[survey.questions[0]])
+        store.add(survey, report)
+
+    assert app.test_client().get("/api/surveys/everything/results").status_code == 403
+
+
+# --- how answers go together ---------------------------------------------------------------------
+
+
+def test_two_answers_are_crossed_without_anybody_having_seen_them(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    """Who has not stolen was not asked what: a cell that must come out near nothing."""
+    found = client.get("/api/surveys/everything/crosstab?rows=stolen&columns=what").get_json()
+
+    assert found["rows"] == ["Yes", "No"]
+    assert found["columns"][-1] == "Not applicable"
+    assert found["n"] == PEOPLE
+    shares = [[cell["estimate"] for cell in row] for row in found["cells"]]
+    assert sum(map(sum, shares)) == pytest.approx(1, abs=1e-4)
+    for row in found["cells"]:
+        for cell in row:
+            assert 0 <= cell["interval"][0] <= cell["interval"][1] <= 1
+    # True cells .3 and .7, each with a standard error of about .02: seven of them.
+    assert sum(shares[0][:3]) == pytest.approx(0.3, abs=0.16)
+    assert shares[1][3] == pytest.approx(0.7, abs=0.16)
+    assert found["independence"] < 1e-6
+    page = client.get("/surveys/everything/crosstab?rows=stolen&columns=what").text
+    assert "The two answers go together" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("", "rows names a question"),
+        ("rows=stolen", "columns names a question"),
+        ("rows=stolen&columns=stolen", "the same question"),
+        ("rows=stolen&columns=drinks", "can be crossed: stolen, what"),
+    ],
+)
+def test_what_cannot_be_crossed_is_said(
+    answered: tuple[Survey, Store], client: FlaskClient, query: str, why: str
+) -> None:
+    answer = client.get(f"/api/surveys/everything/crosstab?{query}")
+
+    assert why.lower() in assert_problem(answer, 400, "malformed")["detail"].lower()
+
+
+def test_groups_on_the_map_are_found_with_their_uncertainty(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    """(That they are the right ones is shown where the tally has no chance in it.)"""
+    found = client.get("/api/surveys/everything/groups?question=home&count=2").get_json()
+
+    assert found["n"] == PEOPLE
+    assert len(found["groups"]) == 2
+    for group in found["groups"]:
+        assert all(-21 <= place <= 21 for place in group["centre"])
+        assert 0 < group["centre_error"] < 60
+    assert sum(group["share"] for group in found["groups"]) == pytest.approx(1, abs=1e-5)
+    assert "<svg" in client.get("/surveys/everything/groups?question=home&count=2").text
+
+
+@pytest.mark.parametrize(
+    "query", ["", "question=drinks", "question=home&count=0", "question=home&count=x"]
+)
+def test_what_cannot_be_grouped_is_said(
+    answered: tuple[Survey, Store], client: FlaskClient, query: str
+) -> None:
+    assert_problem(client.get(f"/api/surveys/everything/groups?{query}"), 400, "malformed")
+
+
+def test_hidden_results_hide_what_goes_together_too(app: Flask) -> None:
+    store: Store = app.extensions["deniably"]
+    store.publish(survey_of_everything(results={"minimum": 5, "while_open": False}))
+    client = app.test_client()
+
+    for path in ("crosstab?rows=stolen&columns=what", "groups?question=home"):
+        assert_problem(client.get(f"/api/surveys/everything/{path}"), 403, "hidden")
