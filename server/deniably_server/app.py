@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from flask import Flask
 
-from deniably_server import reports, results, surveys, together
+from deniably_server import differences, reports, results, surveys, together
 from deniably_server.body import READ_AT_MOST
 from deniably_server.current import attach
 from deniably_server.headers import Headers
@@ -30,6 +30,7 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     app.register_blueprint(reports.reports)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(together.blueprint)
+    app.register_blueprint(differences.blueprint)
     app.register_blueprint(pages)
     handle_problems(app)
     app.wsgi_app = Headers(Intake(app.wsgi_app, store))  # type: ignore[method-assign]

@@ -227,3 +227,52 @@ def test_hidden_results_hide_what_goes_together_too(app: Flask) -> None:
 
     for path in ("crosstab?rows=stolen&columns=what", "groups?question=home"):
         assert_problem(client.get(f"/api/surveys/everything/{path}"), 403, "hidden")
+
+
+# --- differences --------------------------------------------------------------------------------
+
+
+def test_differences_come_with_their_p_value(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    """Three in ten have stolen; a second survey of the same people's kind says the same."""
+    _, store = answered
+    again = survey_of_everything(name="again")
+    store.publish(again)
+    random = Random(3)
+    _add(store, again, [somebody(random) for _ in range(300)])
+
+    def ask(query: str) -> Any:
+        return client.get(f"/api/surveys/everything/difference?{query}").get_json()
+
+    assert ask("question=stolen&choice=yes&share=0.9")["p_value"] < 1e-6
+    assert ask("question=stolen&choice=yes&other=no")["estimate"] < 0
+    assert ask("question=stolen&choice=yes&other=no")["p_value"] < 1e-3
+    same = ask("question=stolen&choice=yes&survey=again")
+    assert 0 <= same["p_value"] <= 1
+    assert "here and in again" in same["sentence"]
+    assert abs(ask("question=drinks&survey=again")["estimate"]) < 25
+    assert abs(ask("question=trust&survey=again")["estimate"]) < 2
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("question=stolen&choice=yes", "exactly one of share, other and survey"),
+        ("question=stolen&choice=yes&share=2", "from 0 to 1"),
+        ("question=stolen&choice=yes&share=x", "from 0 to 1"),
+        ("question=stolen&choice=perhaps&share=0.5", "one of yes, no"),
+        ("question=nothing&choice=yes&share=0.5", "one of the questions of everything"),
+        ("question=stolen&share=0.5", "compare a choice"),
+        ("question=drinks&choice=yes&share=0.5", "no choices"),
+        ("question=drugs&choice=lsd&other=heroin", "one answer out of several"),
+        ("question=sick&survey=everything", "whose aim is the mean"),
+        ("question=income&survey=everything", "whose aim is the mean"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(
+    answered: tuple[Survey, Store], client: FlaskClient, query: str, why: str
+) -> None:
+    answer = client.get(f"/api/surveys/everything/difference?{query}")
+
+    assert why.lower() in assert_problem(answer, 400, "malformed")["detail"].lower()
