@@ -102,7 +102,8 @@ def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENC
 def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE) -> Mean | None:
     """The mean in the unit of the question; of a scale the mean score of those who have one.
 
-    Numbers that are reported by buckets count as the middle of theirs. None where nobody seems to have a score. Raises ValueError as ``inversion.linear`` does.
+    Numbers that are reported by buckets count as the middle of theirs. None where nobody seems
+    to have a score. Raises ValueError as ``inversion.linear`` does.
     """
     mechanism = question.mechanism
     if isinstance(mechanism, Unary):
@@ -155,7 +156,7 @@ def weighted(
     p, q = float(mechanism.p), float(mechanism.q)
     raw = (tally.counts / tally.n - q) / (p - q)
     answered = project(raw)
-    noise = _noise_of_sum(mechanism, value)  # of one report, by the true choice
+    noise = noise_of_sum(mechanism, value)  # of one report, by the true choice
     spread = float(answered @ value**2 - (answered @ value) ** 2)
     within = float(answered @ noise)
     estimate = float(raw @ value)
@@ -313,7 +314,7 @@ def _in_unit(mean: Mean, grid: Range) -> Mean:
     return _scaled(mean, float(grid.value(1) - grid.value(0)), float(grid.value(0)))
 
 
-def _noise_of_sum(mechanism: SubsetSelection, value: Floats) -> Floats:
+def noise_of_sum(mechanism: SubsetSelection, value: Floats) -> Floats:
     """The variance of the sum of the reported choices' values over p - q, by the true choice."""
     p, q = float(mechanism.p), float(mechanism.q)
     own, others = pair_support(mechanism.k, mechanism.omega, p)

@@ -1,37 +1,67 @@
 """From what an author writes (YAML or JSON) to the published definition.
 
-Needs the extra ``author`` (PyYAML, jsonschema). Every problem of a definition is reported at
-once, each with its path, what is wrong and what is allowed.
+Needs the extra ``author`` (PyYAML, jsonschema, scipy). Every problem of a definition is reported
+at once, each with its path, what is wrong and what is allowed. The schema vouches for the shape
+of every part; here is what a schema cannot say, and the choice of mechanisms.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
-import msgspec
-
+from deniably import budgeting
 from deniably.documents import LONGEST_NUMBER
 from deniably.documents import load as load
 from deniably.errors import BadSurvey, Problem
-from deniably.mechanism import (
-    subset_selection,
-    two_coin_odds,
-    weights_for_epsilon,
-    weights_for_odds,
+from deniably.mechanisms.subset_selection import two_coin_odds
+from deniably.parts import FIELD_NAME, odds_allowed
+from deniably.privacy import Privacy
+from deniably.publishing import (
+    choices_of,
+    measure,
+    published,
+    sizes_together,
+    slug,
+    together_question,
 )
 from deniably.schema import schema as schema
 from deniably.schema import schema_problems
-from deniably.survey import FIELD_NAME, SPEC, YES_NO, Survey, as_survey, odds_allowed
+from deniably.survey import SPEC, Survey, as_survey
+
+__all__ = ["compile_survey", "compile_with_notes", "load", "publish_text", "schema", "slug"]
 
 _Question = Mapping[str, Any]
 
 PRIVACY = ("epsilon", "odds", "coins")
 _DEFAULTS: dict[str, object] = {"language": "en"}
 _RESULTS: dict[str, object] = {"minimum": 100, "while_open": False}
+
+_EVERY = {"name", "type", "label", "hint", "mechanism", *PRIVACY}
+_KEYS: dict[str, set[str]] = {
+    "yes_no": {"also", "show_if", "choices"},
+    "select_one": {"also", "show_if", "choices"},
+    "select_multiple": {"also", "show_if", "choices", "most"},
+    "scale": {"also", "show_if", "choices", "aim", "scores"},
+    "number": {"minimum", "maximum", "step", "unit", "aim", "buckets", "beyond", "delta"},
+    "vector": {"parts", "delta"},
+    "point": {"parts", "grid"},
+    "product": {"parts"},
+}
+_NEEDS = {
+    "select_one": {"choices": "select_one needs choices, a list of 2 to 1024"},
+    "select_multiple": {"choices": "select_multiple needs choices, a list of 2 to 1024"},
+    "scale": {"choices": "scale needs choices, a list of 2 to 1024 in their order"},
+    "number": {
+        "minimum": "number needs a minimum: numbers below it count as the minimum",
+        "maximum": "number needs a maximum: numbers above it count as the maximum",
+    },
+    "vector": {"parts": "vector needs parts, each with name, label, minimum and maximum"},
+    "point": {"parts": "point needs two parts, each with name, label, minimum and maximum"},
+    "product": {"parts": "product needs parts, each with name, label and choices"},
+}
 
 
 def publish_text(text: str | bytes) -> Survey:
@@ -44,86 +74,162 @@ def compile_survey(document: object) -> Survey:
 
     Raises BadSurvey with every problem found.
     """
+    return compile_with_notes(document)[0]
+
+
+def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
+    """The same, with a sentence on each choice that was made for the author."""
     if problems := list(dict.fromkeys(schema_problems(document))):
         raise BadSurvey(problems)
     # The schema has vouched for the shape of every part.
-    written = cast(dict[str, Any], document)
+    written = dict(cast(dict[str, Any], document))
     questions = cast(list[_Question], written["questions"])
+    budget = cast("dict[str, Any] | None", written.pop("budget", None))
     problems = [
         problem
         for index, question in enumerate(questions)
-        for problem in _question_problems(question, f"$.questions[{index}]")
+        for problem in _question_problems(question, f"$.questions[{index}]", budget is not None)
     ]
     problems += _repeated(questions, "$.questions", "question")
     if problems:
         raise BadSurvey(problems)
-    return as_survey(
+    notes: list[str] = []
+    ask: dict[str, object] = {}
+    privacies = [None if budget else _privacy(question) for question in questions]
+    if budget:
+        plan = _spend(budget, questions)
+        notes.append(plan.note)
+        if plan.product:
+            questions = [together_question(questions)]
+        if plan.ask is not None:
+            ask = {"ask": plan.ask}
+        privacies = [Privacy(epsilon=plan.epsilon, delta=_delta(one)) for one in questions]
+    made: list[Mapping[str, object]] = []
+    for index, (question, privacy) in enumerate(zip(questions, privacies, strict=True)):
+        assert privacy is not None
+        try:
+            made.append(published(question, privacy))
+        except ValueError as error:
+            raise BadSurvey([Problem(f"$.questions[{index}]", str(error))]) from None
+    survey = as_survey(
         _DEFAULTS
         | written
+        | ask
         | {
             "spec": SPEC,
             "results": _RESULTS | written.get("results", {}),
-            "questions": [_published(question) for question in questions],
+            "questions": made,
         }
     )
+    return survey, notes
 
 
-# --- one question -------------------------------------------------------------------------
+# --- the budget -------------------------------------------------------------------------------
 
 
-def _published(question: _Question) -> Mapping[str, object]:
-    """The question as SPEC 4 has it: full choices, one claim, exact weights."""
-    choices = _choices(question)
-    odds, claim, weights = _privacy(question, len(choices))
-    mechanism = subset_selection(len(choices), *weights)
-    assert odds is None or mechanism.odds == odds
-    rest = {key: value for key, value in question.items() if key not in PRIVACY}
-    return rest | {
-        "choices": choices,
-        "claim": claim,
-        "mechanism": msgspec.to_builtins(mechanism),
-    }
+def _spend(budget: Mapping[str, Any], questions: Sequence[_Question]) -> budgeting.Plan:
+    """How the survey's epsilon is spent. Raises BadSurvey."""
+    epsilon, count = _fraction(budget["epsilon"]), len(questions)
+    how = budget.get("spend", "auto")
+
+    def variance(privacy: Privacy) -> float:
+        each = [
+            measure(question, Privacy(epsilon=privacy.epsilon, delta=_delta(question)))
+            for question in questions
+        ]
+        return sum(each) / len(each)
+
+    can_sample = count > 1 and not any("show_if" in question for question in questions)
+    try:
+        if how == "sample" or "ask" in budget:
+            if not can_sample:
+                raise ValueError(
+                    "sampling needs two or more questions and no show_if: write spend: split"
+                )
+            ask = budget.get("ask")
+            if ask is not None and ask >= count:
+                raise ValueError("ask is less than the number of questions, or write spend: split")
+            return budgeting.sample(epsilon, count, variance, ask)
+        whole = budgeting.split(epsilon, count, variance)
+        if how == "split":
+            return whole
+        plans = [whole]
+    except ValueError as error:
+        if how != "auto" or not can_sample:
+            raise BadSurvey([Problem("$.budget", str(error))]) from None
+        plans = []
+    if can_sample:
+        plans.append(budgeting.sample(epsilon, count, variance))
+    sizes = sizes_together(questions)
+    joint = budgeting.together(epsilon, sizes) if sizes else None
+    return budgeting.best([*plans, *([joint] if joint else [])])
 
 
-def _privacy(
-    question: _Question, k: int
-) -> tuple[Fraction | None, dict[str, str], tuple[int, int]]:
-    """The exact odds (None for an epsilon, which has no rational odds), the claim, the weights."""
+# --- one question -----------------------------------------------------------------------------
+
+
+def _privacy(question: _Question) -> Privacy:
+    """What the question promises."""
     if "epsilon" in question:
-        epsilon = _fraction(question["epsilon"])
-        return None, {"epsilon": _plain(question["epsilon"])}, weights_for_epsilon(epsilon)
+        return Privacy(epsilon=_fraction(question["epsilon"]), delta=_delta(question))
     if "odds" in question:
-        odds = _fraction(question["odds"])
-    else:
-        odds = two_coin_odds(_fraction(question["coins"]["truth"]), k)
-    return odds, {"odds": str(odds)}, weights_for_odds(odds)
+        return Privacy(odds=_fraction(question["odds"]))
+    coins = question["coins"]
+    if "yes" in coins and _fraction(coins["yes"]) != Fraction(1, 2):
+        from deniably.choosing import two_coins
+
+        channel = two_coins(_fraction(coins["truth"]), _fraction(coins["yes"]))
+        return Privacy(odds=channel.loss.odds)
+    return Privacy(odds=two_coin_odds(_fraction(coins["truth"]), len(choices_of(question))))
 
 
-def _choices(question: _Question) -> list[dict[str, str]]:
-    if question["type"] == "yes_no":
-        return [{"name": name, "label": name.capitalize()} for name in YES_NO]
-    return [
-        {"name": slug(choice), "label": choice} if isinstance(choice, str) else choice
-        for choice in question.get("choices", ())
-    ]
+def _delta(question: _Question) -> Fraction | None:
+    return _fraction(question["delta"]) if "delta" in question else None
 
 
-def slug(label: str) -> str:
-    """The name of a choice that is given as a text alone: 'Very happy' becomes very_happy."""
-    name = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:64]
-    return f"_{name}" if name[:1].isdigit() else name
-
-
-def _question_problems(question: _Question, path: str) -> Iterator[Problem]:
+def _question_problems(question: _Question, path: str, budgeted: bool) -> Iterator[Problem]:
+    kind = question["type"]
     given = [key for key in PRIVACY if key in question]
-    if len(given) != 1:
+    if budgeted and given:
+        yield Problem(f"{path}.{given[0]}", "the survey's budget is spent already; leave this out")
+    elif not budgeted and len(given) != 1:
         found = "none is given" if not given else "given are " + " and ".join(given)
         yield Problem(path, f"state the privacy once, as epsilon, odds or coins; {found}")
-    if question["type"] == "yes_no" and "choices" in question:
+    if kind == "yes_no" and "choices" in question:
         yield Problem(f"{path}.choices", "yes_no has the choices Yes and No; leave choices out")
-    if question["type"] == "select_one" and "choices" not in question:
-        yield Problem(path, "select_one needs choices, a list of 2 to 1024")
-    choices = _choices(question)
+    for key in question:
+        if key not in _EVERY | _KEYS[kind]:
+            allowed = ", ".join(sorted(_KEYS[kind]))
+            yield Problem(f"{path}.{key}", f"{kind} has no {key}; it may have {allowed}")
+    for key, why in _NEEDS.get(kind, {}).items():
+        if key not in question:
+            yield Problem(path, why)
+    if kind in ("yes_no", "select_one", "select_multiple", "scale"):
+        yield from _choice_problems(question, path)
+    if kind == "product":
+        for index, part in enumerate(question.get("parts", ())):
+            yield from _choice_problems(part, f"{path}.parts[{index}]")
+    yield from _part_problems(question, path)
+    if kind == "scale" and question.get("aim") == "mean" and "also" in question:
+        yield Problem(
+            f"{path}.also",
+            "these are no place on a scale; with aim: distribution the mean is that of the others",
+        )
+    if "show_if" in question and kind == "scale" and question.get("aim") == "mean":
+        yield Problem(
+            f"{path}.show_if",
+            "hidden answers are no place on a scale; write aim: distribution",
+        )
+    if len(given) == 1 and not budgeted and (kind not in _NEEDS or _complete(question)):
+        yield from _privacy_problems(question, given[0], path)
+
+
+def _complete(question: _Question) -> bool:
+    return all(key in question for key in _NEEDS.get(question["type"], ()))
+
+
+def _choice_problems(question: _Question, path: str) -> Iterator[Problem]:
+    choices = choices_of(question)
     for index, choice in enumerate(choices):
         if not re.fullmatch(FIELD_NAME, choice["name"]):
             yield Problem(
@@ -131,27 +237,47 @@ def _question_problems(question: _Question, path: str) -> Iterator[Problem]:
                 "no name can be made of this text; write {name: ..., label: ...}",
             )
     yield from _repeated(choices, f"{path}.choices", "choice")
-    if len(given) == 1 and len(choices) >= 2:
-        yield from _privacy_problems(question, given[0], len(choices), path)
 
 
-def _privacy_problems(question: _Question, key: str, k: int, path: str) -> Iterator[Problem]:
+def _part_problems(question: _Question, path: str) -> Iterator[Problem]:
+    parts = question.get("parts", ())
+    if parts:
+        yield from _repeated(parts, f"{path}.parts", "part")
+    numbers = question["type"] in ("vector", "point")
+    for index, part in enumerate(parts):
+        for key in ("minimum", "maximum") if numbers else ("choices",):
+            if key not in part:
+                yield Problem(f"{path}.parts[{index}]", f"the key {key} is missing")
+        for key in part:
+            if key not in (
+                {"name", "label", "minimum", "maximum", "step", "unit"}
+                if numbers
+                else {"name", "label", "choices"}
+            ):
+                yield Problem(f"{path}.parts[{index}].{key}", f"a part here has no {key}")
+
+
+def _privacy_problems(question: _Question, key: str, path: str) -> Iterator[Problem]:
     value = question["coins"]["truth"] if key == "coins" else question[key]
     place = f"{path}.coins.truth" if key == "coins" else f"{path}.{key}"
     if len(str(value)) > LONGEST_NUMBER:
         yield Problem(place, f"write the number with at most {LONGEST_NUMBER} characters")
         return
+    if key == "coins" and question["type"] not in ("yes_no", "select_one"):
+        yield Problem(f"{path}.coins", "coins are for yes_no and select_one")
+        return
+    if key == "coins" and "yes" in question["coins"] and len(choices_of(question)) != 2:
+        yield Problem(f"{path}.coins.yes", "the second coin's yes is for two choices")
+        return
     try:
-        odds, _, weights = _privacy(question, k)
-        if odds is not None and not odds_allowed(odds):
+        privacy = _privacy(question)
+        if privacy.odds is not None and not odds_allowed(privacy.odds):
             # Their float would be rounded; the exact value can be huge, so name the bounds only.
             yield Problem(
                 place,
                 "this gives odds outside what surveys can use: from about 1.0101 (epsilon 0.01) "
                 "to about 22026 (epsilon 10)",
             )
-            return
-        subset_selection(k, *weights)
     except (ValueError, ZeroDivisionError) as error:
         yield Problem(place, str(error))
 
@@ -171,9 +297,3 @@ def _repeated(items: Sequence[_Question], path: str, noun: str) -> Iterator[Prob
 def _fraction(value: object) -> Fraction:
     """An exact number: of 0.1 one tenth, not the nearest double. Raises ValueError."""
     return Fraction(str(value))
-
-
-def _plain(value: object) -> str:
-    """A number in the one spelling of SPEC 2.2: no exponent, no trailing zeros."""
-    text = f"{Decimal(str(value)):f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,4 +1,4 @@
-"""Many answers randomised at once, for simulations: the channel of `mechanism`, in numpy.
+"""Many answers randomised at once, for simulations: the channel of `mechanisms`, in numpy.
 
 Whole numbers and the operating system's generator only, and exactly the law of
 ``SubsetSelection``; but the random bytes are spent in another way than SPEC section 1 says. A
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.errors import BadAnswer
-from deniably.mechanism import SubsetSelection
+from deniably.mechanisms.subset_selection import SubsetSelection
 
 Integers = npt.NDArray[np.integer[Any]]
 Unsigned = npt.NDArray[np.unsignedinteger[Any]]

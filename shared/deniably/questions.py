@@ -131,10 +131,10 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        allowed = (
-            self.mechanism.k if isinstance(self.mechanism, SampledTicks) else self.mechanism.most
-        )
-        if self.most != allowed:
+        if isinstance(self.mechanism, SampledTicks):  # takes any number of ticks
+            if self.most > self.mechanism.k:
+                raise ValueError("most is at most the number of choices")
+        elif self.most != self.mechanism.most:
             raise ValueError("the mechanism is for another number of ticks than most")
         _can_hide(self.show_if, self.names)
 

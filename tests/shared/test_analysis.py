@@ -88,7 +88,7 @@ def test_a_weighted_mean_is_unbiased_and_knows_its_variance(omega: int) -> None:
     """Score and variance of one report, against every report of the running code."""
     m = SubsetSelection(5, omega, 3, 1)
     value = np.array([4.0, -1.0, 0.5, 2.0, 7.0])
-    noise = analysis._noise_of_sum(m, value)
+    noise = analysis.noise_of_sum(m, value)
     p, q = float(m.p), float(m.q)
     for answer in range(5):
         law = distribution(lambda coins, a=answer: m.randomise(a, coins))

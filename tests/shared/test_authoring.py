@@ -134,7 +134,7 @@ def test_every_problem_is_reported_at_once() -> None:
 
     assert "unknown key titel; allowed are name, title" in found["$"]
     assert "unknown key colour" in found["$.questions[0]"]
-    assert "yes_no or select_one" in found["$.questions[0].type"]
+    assert "yes_no, select_one" in found["$.questions[0].type"]
     assert "free text cannot be randomised" in found["$.questions[0].type"]
     assert "from 0.01 to 10" in found["$.questions[0].epsilon"]
     assert "lower-case letters, digits and hyphens" in found["$.name"]

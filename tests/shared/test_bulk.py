@@ -24,7 +24,7 @@ from deniably.audit import distribution
 from deniably.bulk import randomise_many
 from deniably.coins import Coins
 from deniably.errors import BadAnswer
-from deniably.mechanism import (
+from deniably.mechanisms.subset_selection import (
     Report,
     SubsetSelection,
     k_ary,

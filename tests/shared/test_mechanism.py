@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadMechanism, BadReport
 from deniably.estimate import variance
-from deniably.mechanism import (
+from deniably.mechanisms.subset_selection import (
     SubsetSelection,
     best_omega,
     k_ary,

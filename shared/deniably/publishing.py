@@ -1,0 +1,257 @@
+"""One question as an author writes it, as SPEC 4 has it: every type, with its mechanism.
+
+Needs the extra ``author``. The shapes were checked before; what cannot be published is a
+ValueError with the mend.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any, cast
+
+import msgspec
+
+from deniably.budgeting import SHARE
+from deniably.choosing import (
+    for_choice,
+    for_distribution,
+    for_mean,
+    for_ticks,
+    for_vector,
+    two_coins,
+    vector_variance,
+)
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Vector,
+    Window,
+)
+from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
+from deniably.parts import Range
+from deniably.privacy import Privacy, plain
+from deniably.questions import NOT_APPLICABLE, YES_NO
+from deniably.variances import mean_variance, share_variance
+
+_Question = Mapping[str, Any]
+
+ALSO = {
+    "dont_know": "Don’t know",
+    "prefer_not_to_say": "Prefer not to say",
+    NOT_APPLICABLE: "Not applicable",
+}
+"""Ordinary categories that an author can add by name."""
+
+BUCKETS = 32
+TOGETHER = "Please answer each of these"
+
+_AUTHORS_ALONE = {
+    "epsilon", "odds", "coins", "also", "beyond", "buckets", "delta", "mechanism",
+    "minimum", "maximum", "step", "unit",
+}  # fmt: skip
+
+
+def published(question: _Question, privacy: Privacy) -> Mapping[str, object]:
+    """The question as it is published, with one claim and the mechanism that keeps it."""
+    shown = {key: value for key, value in question.items() if key not in _AUTHORS_ALONE}
+    mechanism = mechanism_of(question, privacy)
+    shown["mechanism"] = msgspec.to_builtins(mechanism)
+    claim = privacy.claim
+    if not isinstance(mechanism, Gaussian):
+        claim.pop("delta", None)
+    shown["claim"] = claim
+    match question["type"]:
+        case "yes_no" | "select_one" | "select_multiple" | "scale":
+            shown["choices"] = choices_of(question)
+            if "show_if" in question:
+                shown["show_if"] = _condition(question["show_if"])
+            if question["type"] == "yes_no" and len(choices_of(question)) > 2:
+                shown["type"] = "select_one"
+            if question["type"] == "select_multiple":
+                shown.setdefault("most", len(choices_of(question)))
+            if question["type"] == "scale":
+                shown["aim"] = question.get("aim", "distribution")
+        case "number":
+            shown["range"] = _range(question)
+            shown["aim"] = question.get("aim", "mean")
+        case "vector":
+            shown["parts"] = [_number_part(part) for part in question["parts"]]
+        case "point":
+            shown["parts"] = [_number_part(part) for part in question["parts"]]
+            shown["grid"] = _grid(question, privacy)
+        case _:
+            shown["parts"] = [part | {"choices": choices_of(part)} for part in question["parts"]]
+    return shown
+
+
+def mechanism_of(question: _Question, privacy: Privacy) -> Mechanism:
+    """The best mechanism for the question, or the one it names."""
+    name, beyond = question.get("mechanism"), question.get("beyond", "clamp")
+    match question["type"]:
+        case "yes_no" | "select_one":
+            coins = question.get("coins", {})
+            if _fraction(coins.get("yes", "1/2")) != Fraction(1, 2):
+                return two_coins(_fraction(coins["truth"]), _fraction(coins["yes"]))
+            return for_choice(len(choices_of(question)), privacy, name)
+        case "select_multiple":
+            k = len(choices_of(question))
+            most = question.get("most", k)
+            if most > k:
+                raise ValueError(f"most is at most the number of choices, which is {k}")
+            return for_ticks(k, most, privacy, name)
+        case "scale":
+            return _for_scale(question, privacy, name)
+        case "number":
+            positions = _positions(question)
+            if question.get("aim", "mean") == "mean":
+                if "buckets" in question:
+                    raise ValueError("buckets are for aim: distribution")
+                return for_mean(positions, privacy, name, beyond)
+            buckets = question.get("buckets", BUCKETS)
+            return for_distribution(min(buckets, positions), privacy, name, beyond)
+        case "vector":
+            return for_vector([_positions(part) for part in question["parts"]], privacy, name)
+        case "point":
+            _no_name(name, "point")
+            grid = _grid(question, privacy)
+            if any(_positions(part) < grid for part in question["parts"]):
+                raise ValueError("the grid is finer than the steps of a part")
+            return subset_selection(grid**2, *privacy.weights())
+        case _:
+            _no_name(name, "product")
+            k = prod(len(choices_of(part)) for part in question["parts"])
+            if k > MOST_CHOICES:
+                raise ValueError(
+                    f"the parts have {k} combinations; {MOST_CHOICES} is the most: ask in two"
+                )
+            return subset_selection(k, *privacy.weights())
+
+
+def measure(question: _Question, privacy: Privacy) -> float:
+    """How accurate the question would be: n times the variance of a share of 30 %, or of a mean
+    on 0 to 1."""
+    mechanism = mechanism_of(question, privacy)
+    match mechanism:
+        case SubsetSelection() | SetResponse() | SampledTicks() | Unary():
+            return share_variance(mechanism, SHARE)
+        case Vector():
+            return vector_variance(mechanism) / 4
+        case Gaussian() if question["type"] == "vector":
+            return vector_variance(mechanism) / 4
+        case Channel() if question["type"] in ("yes_no", "select_one"):
+            (s, _), (t, _) = mechanism.weights
+            total = sum(mechanism.weights[0])
+            support = (t + (s - t) * SHARE) / total
+            return support * (1 - support) / ((s - t) / total) ** 2
+        case Window() | Channel() | BoundedLaplace() | Laplace() | Gaussian():
+            return mean_variance(mechanism) / 4
+
+
+def choices_of(question: _Question) -> list[dict[str, str]]:
+    """The choices, with those that are added by name."""
+    if question.get("type") == "yes_no":
+        given = [{"name": name, "label": name.capitalize()} for name in YES_NO]
+    else:
+        given = [
+            {"name": slug(choice), "label": choice} if isinstance(choice, str) else choice
+            for choice in question.get("choices", ())
+        ]
+    names = {choice["name"] for choice in given}
+    wanted = list(question.get("also", ()))
+    if "show_if" in question and NOT_APPLICABLE not in wanted:
+        wanted.append(NOT_APPLICABLE)
+    return given + [{"name": one, "label": ALSO[one]} for one in wanted if one not in names]
+
+
+def slug(label: str) -> str:
+    """The name of a choice that is given as a text alone: 'Very happy' becomes very_happy."""
+    name = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:64]
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def sizes_together(questions: Sequence[_Question]) -> list[int]:
+    """The numbers of choices, where all questions could be one product; else none."""
+    simple = all(
+        question["type"] in ("yes_no", "select_one")
+        and not {"mechanism", "show_if"} & set(question)
+        for question in questions
+    )
+    return [len(choices_of(question)) for question in questions] if simple else []
+
+
+def together_question(questions: Sequence[_Question]) -> _Question:
+    """Several small questions as one product."""
+    return {
+        "name": "together",
+        "type": "product",
+        "label": TOGETHER,
+        "parts": [
+            {
+                "name": question["name"],
+                "label": question["label"],
+                "choices": choices_of(question),
+            }
+            for question in questions
+        ],
+    }
+
+
+def _for_scale(question: _Question, privacy: Privacy, name: str | None) -> Mechanism:
+    k = len(choices_of(question))
+    if question.get("aim", "distribution") == "mean":
+        if name in ("laplace", "bounded_laplace", "gaussian"):
+            raise ValueError(f"{name} is for numbers; for a scale write exponential")
+        return for_mean(k, privacy, name)
+    if name in ("window", "exponential"):
+        mean = for_distribution if name == "window" else for_mean
+        return mean(k, privacy, name)
+    return for_choice(k, privacy, name)
+
+
+def _no_name(name: str | None, kind: str) -> None:
+    if name not in (None, "subset_selection"):
+        raise ValueError(f"a {kind} is always asked by subset_selection")
+
+
+def _condition(written: Mapping[str, Any]) -> dict[str, object]:
+    among = written["is"]
+    return {
+        "question": written["question"],
+        "is": [among] if isinstance(among, str) else list(among),
+    }
+
+
+def _range(question: _Question) -> dict[str, str]:
+    texts = {key: plain(_fraction(question.get(key, 1))) for key in ("minimum", "maximum", "step")}
+    if "unit" in question:
+        texts["unit"] = question["unit"]
+    return texts
+
+
+def _positions(question: _Question) -> int:
+    return msgspec.convert(_range(question), Range).positions
+
+
+def _number_part(part: _Question) -> dict[str, object]:
+    return {"name": part["name"], "label": part["label"], "range": _range(part)}
+
+
+def _grid(question: _Question, privacy: Privacy) -> int:
+    """Coarse where the noise is large: k-means and the eye average over areas, but not for ever."""
+    if "grid" in question:
+        return cast(int, question["grid"])
+    return 8 if privacy.ln <= 1 else 12 if privacy.ln < 4 else 16
+
+
+def _fraction(value: object) -> Fraction:
+    return Fraction(str(value))

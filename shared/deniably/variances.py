@@ -1,0 +1,58 @@
+"""How accurate one report is: n times the variance of an estimate from n of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deniably.channels import noise_variance
+from deniably.difference import pair_support
+from deniably.estimate import Pure, variance
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    SampledTicks,
+    SubsetSelection,
+    Window,
+)
+
+
+def share_variance(mechanism: Pure, share: float) -> float:
+    """n times the variance of an estimated share; options that are sampled cost the more."""
+    rare = mechanism.k / mechanism.s if isinstance(mechanism, SampledTicks) else 1.0
+    return rare * float(variance(mechanism, share))
+
+
+def marginal_variance(mechanism: SubsetSelection, groups: int, share: float) -> float:
+    """The same for the share of one of ``groups`` equal groups of choices: a product's marginal.
+
+    A report scores one over p - q for each of its choices in the group; how often two choices are
+    reported together follows from the channel.
+    """
+    size = mechanism.k // groups
+    p, q = float(mechanism.p), float(mechanism.q)
+    own, other = pair_support(mechanism.k, mechanism.omega, p)
+    inside = p + (size - 1) * q  # reported choices of the group, on average
+    outside = size * q
+    inside_square = inside + 2 * (size - 1) * own + (size - 1) * (size - 2) * other
+    outside_square = outside + size * (size - 1) * other
+    mean = share * inside + (1 - share) * outside
+    square = share * inside_square + (1 - share) * outside_square
+    return (square - mean**2) / (p - q) ** 2
+
+
+def mean_variance(mechanism: Window | Channel | BoundedLaplace | Laplace | Gaussian) -> float:
+    """n times the variance of an estimated mean on [-1, 1], where it is worst."""
+    unit = (2 / (mechanism.k - 1)) ** 2
+    if isinstance(mechanism, Laplace | Gaussian):
+        return noise_variance(mechanism) * unit
+    if isinstance(mechanism, BoundedLaplace):
+        from deniably.channels import matrix, position_scores
+
+        channel, score = matrix(mechanism), position_scores(mechanism)
+        worst = channel @ score**2 - np.arange(mechanism.k) ** 2
+        return float(worst.max()) * unit
+    from deniably.mean_design import worst_variance
+
+    return worst_variance(mechanism)
