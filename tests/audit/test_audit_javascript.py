@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from itertools import combinations, product
+from math import exp
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from playwright.sync_api import Page
+
+from deniably.audit import distribution, distribution_above
+from deniably.coins import Coins
+from deniably.mechanisms import Mechanism
 
 pytestmark = pytest.mark.browser
 
@@ -34,7 +41,7 @@ def audit(page: Page, web_url: str) -> Any:
     page.goto(web_url)
 
     def run(k: int, omega: int, own: int, other: int, fault: str | None = None) -> Any:
-        mechanism = {"k": k, "omega": omega, "own": own, "other": other}
+        mechanism = {"name": "subset_selection", "k": k, "omega": omega, "own": own, "other": other}
         laws, worst = page.evaluate(AUDIT, [mechanism, fault])
         exact = [{report: Fraction(text) for report, text in law.items()} for law in laws]
         assert all(sum(law.values()) == 1 for law in exact)
@@ -109,3 +116,155 @@ def test_inverted_weights_have_the_claimed_odds_in_the_wrong_direction(audit: An
     assert worst["unlikelier"] in report
     (honest,) = (c for c in SHAPES if (c["k"], c["omega"], c["own"]) == (5, 2, "3"))
     assert laws[0] != {report: Fraction(text) for report, text in honest["channel"][0].items()}
+
+
+# --- the other mechanisms: the same laws as the Python that was written apart ---------------
+
+
+def positions(k: int) -> list[Any]:
+    return list(range(k))
+
+
+def ticks(k: int, most: int) -> list[Any]:
+    return [list(some) for size in range(most + 1) for some in combinations(range(k), size)]
+
+
+def window(k: int, m: int, w: int, own: int, other: int) -> dict[str, Any]:
+    return {"name": "window", "k": k, "m": m, "w": w, "own": own, "other": other}
+
+
+def channel(k: int, *weights: list[int]) -> dict[str, Any]:
+    return {"name": "channel", "k": k, "weights": list(weights)}
+
+
+def set_response(k: int, most: int, size: int, own: int, other: int) -> dict[str, Any]:
+    return {"name": "set_response", "k": k, "most": most, "size": size, "own": own, "other": other}
+
+
+def sampled_ticks(k: int, s: int, own: int, other: int) -> dict[str, Any]:
+    return {"name": "sampled_ticks", "k": k, "s": s, "own": own, "other": other}
+
+
+def unary(k: int, most: int, own: int, other: int, total: int) -> dict[str, Any]:
+    return {"name": "unary", "k": k, "most": most, "own": own, "other": other, "total": total}
+
+
+def vector(s: int, *parts: dict[str, Any]) -> dict[str, Any]:
+    return {"name": "vector", "s": s, "parts": list(parts)}
+
+
+FINITE: list[tuple[dict[str, Any], list[Any]]] = [
+    (window(5, 5, 2, 3, 1), positions(5)),
+    (window(3, 2, 1, 3, 1), positions(3)),
+    (window(4, 7, 4, 13, 7), positions(4)),
+    (window(9, 4, 2, 11674931554, 2**32), positions(9)),
+    (channel(2, [5, 1], [2, 4]), positions(2)),
+    (channel(5, [4, 2, 1, 1], [2, 4, 1, 1], [1, 1, 2, 4]), positions(5)),
+    *((set_response(3, most, size, 3, 1), ticks(3, most)) for most in (1, 2, 3) for size in (1, 2)),
+    (set_response(4, 2, 1, 11674931554, 2**32), ticks(4, 2)),
+    *((sampled_ticks(3, s, 3, 1), ticks(3, 3)) for s in (1, 2)),
+    *((unary(4, most, 4, 2, 8), ticks(4, most)) for most in (1, 3)),
+    (unary(3, 2, 3, 1, 4), ticks(3, 2)),
+    (
+        vector(1, window(3, 2, 1, 3, 1), window(2, 3, 1, 2, 1)),
+        [list(pair) for pair in product(range(3), range(2))],
+    ),
+    (
+        vector(2, window(3, 2, 1, 3, 1), channel(2, [5, 1], [2, 4])),
+        [list(pair) for pair in product(range(3), range(2))],
+    ),
+]
+
+CHANNEL = """async ([mechanism, answers]) => {
+  const { channel, worstOdds } = await import("/audit.js");
+  const { fraction } = await import("/fraction.js");
+  const { checkMechanism, loadMechanism, loss } = await import("/mechanism.js");
+  await loadMechanism(mechanism.name);
+  checkMechanism(mechanism);
+  const laws = channel(mechanism, answers);
+  const { odds } = loss(mechanism);
+  return [laws.map((law) => Object.fromEntries(law)), worstOdds(laws).odds, fraction(...odds)];
+}"""
+
+
+def written(law: dict[Any, Fraction]) -> dict[str, str]:
+    return {",".join(map(str, report)): str(probability) for report, probability in law.items()}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "answers"), FINITE, ids=[f"{m['name']}-{i}" for i, (m, _) in enumerate(FINITE)]
+)
+def test_a_finite_mechanism_has_one_channel_in_both_languages(
+    mechanism: dict[str, Any], answers: list[Any], page: Page, web_url: str
+) -> None:
+    """Every answer, every branch; and the worst odds are what the mechanism says it loses."""
+    page.goto(web_url)
+    laws, worst, loss = page.evaluate(CHANNEL, [mechanism, answers])
+
+    python = msgspec.convert(mechanism, Mechanism)  # type: ignore[arg-type]
+    for answer, law in zip(answers, laws, strict=True):
+        given = tuple(answer) if isinstance(answer, list) else answer
+        expected = distribution(lambda coins, given=given: python.randomise(given, coins))
+        assert law == written(expected), answer
+    assert worst == loss == str(python.loss.odds)
+
+
+ABOVE = """async ([sampler, given, cut]) => {
+  const { distributionAbove } = await import("/audit.js");
+  const noise = await import("/noise.js");
+  const { law, rest } = distributionAbove((coins) => noise[sampler](...given, coins), cut);
+  return [Object.fromEntries(law), rest];
+}"""
+
+
+@pytest.mark.parametrize(("n", "d"), [(0, 1), (1, 1), (1, 2), (2, 3), (7, 10**6)])
+def test_the_game_of_chance_is_walked_as_far_as_in_python(
+    n: int, d: int, page: Page, web_url: str
+) -> None:
+    page.goto(web_url)
+    law, rest = page.evaluate(ABOVE, ["chance", [n, d], "1/1000000"])
+
+    # Python's walker takes `chance` as one branch; unbound, it is walked draw by draw.
+    expected, unfollowed = distribution_above(
+        lambda coins: Coins.chance(coins, n, d), Fraction(1, 10**6)
+    )
+    assert law == {str(key).lower(): str(value) for key, value in expected.items()}
+    assert rest == str(unfollowed)
+    true = Fraction(law["true"])
+    assert true - Fraction(1, 10**15) <= exp(-n / d) <= true + Fraction(rest) + Fraction(1, 10**15)
+
+
+LAWS = {
+    "e^-|y|": ("laplace", [1, 1], lambda y: exp(-abs(y)), Fraction(1, 20)),
+    "e^-(2|y|/3)": ("laplace", [3, 2], lambda y: exp(-abs(y) * 2 / 3), Fraction(1, 2)),
+    "e^-(y^2)": ("gaussian", [1, 2], lambda y: exp(-(y**2)), Fraction(1, 3)),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_noise_has_its_law_as_far_as_its_branches_are_followed(
+    law: str, page: Page, web_url: str
+) -> None:
+    """A lower bound of each probability, and no more is missing than was not followed."""
+    sampler, given, weight, most = LAWS[law]
+    page.goto(web_url)
+    found, unfollowed = page.evaluate(ABOVE, [sampler, given, "1/100000"])
+
+    lower = {int(value): Fraction(text) for value, text in found.items()}
+    rest = Fraction(unfollowed)
+    whole = sum(weight(y) for y in range(-50, 51))
+    assert sum(lower.values()) + rest == 1
+    assert rest < most
+    for y in range(-6, 7):
+        exact = weight(y) / whole
+        assert lower.get(y, 0) <= exact + 1e-12
+        assert exact <= lower.get(y, 0) + rest
+
+
+def test_an_endless_sampler_that_is_wrong_is_found_out(page: Page, web_url: str) -> None:
+    """Noise of scale 1 is no noise of scale 1/2: the enclosure is tight enough to tell."""
+    page.goto(web_url)
+    found, rest = page.evaluate(ABOVE, ["laplace", [1, 1], "1/100000"])
+
+    whole = sum(exp(-2 * abs(y)) for y in range(-50, 51))
+    assert Fraction(found["0"]) + Fraction(rest) < 1 / whole

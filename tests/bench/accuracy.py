@@ -27,7 +27,7 @@ from speed import mechanism
 
 from deniably.bulk import randomise_many
 from deniably.estimate import estimate
-from deniably.mechanism import SubsetSelection
+from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.tally import tally_packed
 
 N = 1000

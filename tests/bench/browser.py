@@ -12,7 +12,7 @@ from threading import Thread
 
 import msgspec
 
-from deniably.mechanism import SubsetSelection
+from deniably.mechanisms.subset_selection import SubsetSelection
 
 WEB = Path(__file__).parents[2] / "client" / "deniably_client" / "web"
 

@@ -12,7 +12,7 @@ from sheet import Sheet, duration, rate, seconds_of
 from deniably.bulk import randomise_many
 from deniably.coins import Coins
 from deniably.estimate import estimate
-from deniably.mechanism import SubsetSelection, subset_selection, weights_for_epsilon
+from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection, weights_for_epsilon
 from deniably.tally import tally, tally_packed
 
 GOAL_BULK = 20e6

@@ -1,12 +1,17 @@
 // Runs the cases of one vector file on the modules that the same server serves.
 // A case fails where an expected value differs, or where an invalid one is not refused.
 
-import { canonicalise, digest, parse } from "/canonical.js";
+import { encode, hiddenQuestions, withHidden } from "/answers.js";
 import { channel, worstOdds } from "/audit.js";
+import { canonicalise, digest, parse } from "/canonical.js";
+import { checkClaim, twoWeights } from "/claim.js";
 import { Coins } from "/coins.js";
 import { BadAnswer, Refused } from "/errors.js";
-import { checkMechanism, odds, randomise, supports } from "/mechanism.js";
-import { checkClaim, verify } from "/survey.js";
+import { fraction, parts } from "/fraction.js";
+import { total } from "/loss.js";
+import { checkMechanism, loadMechanism, loss, randomise } from "/mechanism.js";
+import * as noise from "/noise.js";
+import { verify } from "/survey.js";
 
 /** Coins that read the bytes of a case. Running past the end is an error of another kind. */
 class Tape {
@@ -22,70 +27,129 @@ class Tape {
   }
 }
 
+/** Cases for those who read reports: a device makes them and reads none. */
+const ELSEWHERE = Symbol("elsewhere");
+
 /** A number where a double holds it exactly, else a BigInt: to be refused, never rounded. */
 function number(text) {
   return BigInt(Number(text)) === BigInt(text) ? Number(text) : BigInt(text);
 }
 
-function parameters({ k, omega, own, other }) {
-  return { k, omega, own: number(own), other: number(other) };
+function subsetSelection({ k, omega, own, other }) {
+  return { name: "subset_selection", k, omega, own: number(own), other: number(other) };
 }
+
+/** A loss as the vectors write it: its fractions as texts in lowest terms. */
+function written({ odds, exponent, delta }) {
+  return { odds: fraction(...odds), exponent: fraction(...exponent), delta: fraction(...delta) };
+}
+
+/** Fetches a mechanism's code and checks its parameters; gives them back. */
+async function checked(mechanism) {
+  await loadMechanism(mechanism.name);
+  checkMechanism(mechanism);
+  return mechanism;
+}
+
+function claim({ claim, own, other }) {
+  checkClaim(claim, twoWeights({ own: number(own), other: number(other) }));
+  return {};
+}
+
+async function canonical({ json }) {
+  const value = parse(json);
+  return { canonical: canonicalise(value), digest: await digest(value) };
+}
+
+async function definition({ text }) {
+  const value = parse(text);
+  const found = await digest(value);
+  await verify(value, found);
+  return { digest: found };
+}
+
+/** The definition in a text, verified. */
+async function survey(text) {
+  const value = parse(text);
+  return verify(value, await digest(value));
+}
+
+/** What each sampler does with the arguments of its group. */
+const SAMPLERS = {
+  chance: ({ n, d }, coins) => noise.chance(Number(n), Number(d), coins),
+  fall: ({ n, d }, coins) => noise.fall(BigInt(n), BigInt(d), coins),
+  laplace: ({ t, s }, coins) => noise.laplace(Number(t), Number(s), coins),
+  gaussian: ({ p, q }, coins) => noise.gaussian(Number(p), Number(q), coins),
+};
 
 /** Each returns what is to be compared with the case; throwing is a refusal. */
 const RUN = {
   coins: {
     below: ({ bound }, tape) => ({ value: String(tape.coins.below(number(bound))) }),
     choose: ({ weights }, tape) => ({ index: tape.coins.choose(weights.map(number)) }),
+    pick: ({ n, size }, tape) => ({ value: tape.coins.pick(n, size) }),
   },
   subset_selection: {
     report({ answer }, tape, group) {
-      const mechanism = parameters(group.parameters);
-      if (odds(mechanism) !== group.odds) throw new Error("other odds");
-      const report = randomise(mechanism, answer, tape.coins);
-      const supported = [...Array(mechanism.k).keys()].filter((i) => supports(report, i));
-      if (supported.join() !== report.join()) throw new Error(`supports ${supported}`);
-      return { report };
+      const mechanism = subsetSelection(group.parameters);
+      const { odds } = written(loss(mechanism));
+      if (odds !== group.odds) throw new Error(`other odds: ${odds}`);
+      return { report: randomise(mechanism, answer, tape.coins) };
     },
-    parameters: (given) => (checkMechanism(parameters(given)), {}),
+    parameters: (given) => (checkMechanism(subsetSelection(given)), {}),
   },
   channels: {
     channel(given) {
-      const laws = channel(parameters(given));
+      const laws = channel(subsetSelection(given));
       const worst = worstOdds(laws).odds;
-      if (worst !== odds(parameters(given))) throw new Error(`worst odds ${worst}`);
-      return { channel: laws.map((law) => Object.fromEntries([...law].sort())) };
+      const { odds } = written(loss(subsetSelection(given)));
+      if (worst !== odds) throw new Error(`worst odds ${worst}`);
+      return { channel: laws.map((law) => Object.fromEntries(law)) };
     },
   },
-  canonical: {
-    async any({ json }) {
-      const value = parse(json);
-      return { canonical: canonicalise(value), digest: await digest(value) };
+  mechanisms: {
+    async report({ answer }, tape, group) {
+      const mechanism = await checked(group.mechanism);
+      const found = canonicalise(written(loss(mechanism)));
+      if (found !== canonicalise(group.loss)) throw new Error(`another loss: ${found}`);
+      return { report: randomise(mechanism, answer, tape.coins) };
+    },
+    parameters: async ({ mechanism }) => (await checked(mechanism), {}),
+    check: ELSEWHERE,
+    async channel({ answer }, tape, group) {
+      const [law] = channel(await checked(group.mechanism), [answer]);
+      return { law: Object.fromEntries(law) };
+    },
+    noise: (_, tape, group) => ({ value: SAMPLERS[group.sampler](group, tape.coins) }),
+  },
+  canonical: { valid: canonical, invalid: canonical },
+  claims: { epsilon: claim, odds: claim, malformed: claim },
+  definitions: { valid: definition, invalid: definition },
+  answers: {
+    async answers({ answers }, tape, group) {
+      const definition = await survey(group.definition);
+      const given = new Map(Object.entries(answers));
+      const all = withHidden(definition, given);
+      const inputs = definition.questions.map((one) => [one.name, encode(one, all.get(one.name))]);
+      return { hidden: hiddenQuestions(definition, given), inputs: Object.fromEntries(inputs) };
     },
   },
-  claims: {
-    any: ({ claim, own, other }) => (checkClaim(claim, number(own), number(other)), {}),
-  },
-  definitions: {
-    async any({ text }) {
-      const value = parse(text);
-      const found = await digest(value);
-      await verify(value, found);
-      return { digest: found };
-    },
+  totals: {
+    total: async ({ definition }) => written(total(await survey(definition))),
   },
 };
 
 const REFUSALS = [Refused, BadAnswer, RangeError];
 
-/** [number of cases that ran, sentences about those that failed] */
+/** [number of cases, sentences about those that failed] */
 export async function consume(file) {
   let ran = 0;
   const failures = [];
   for (const group of file.groups) {
-    const kinds = RUN[file.name];
-    const run = kinds[group.type] ?? kinds.any;
+    const run = RUN[file.name][group.type];
+    if (run === undefined) throw new Error(`an unknown type of group: ${group.type}`);
     for (const test of group.tests) {
-      const wrong = await failure(run, test, group);
+      const wrong = run !== ELSEWHERE && (await failure(run, test, group));
       if (wrong) failures.push(`case ${test.id} (${test.comment}): ${wrong}`);
       ran += 1;
     }
@@ -104,10 +168,19 @@ async function failure(run, test, group) {
   }
   if (got && test.result === "invalid") return "not refused";
   for (const [key, value] of Object.entries(got ?? {})) {
-    const [found, expected] = [JSON.stringify(value), JSON.stringify(test[key])];
+    const [found, expected] = [comparable(value), comparable(test[key])];
     if (found !== expected) return `${key} is ${found.slice(0, 80)}`;
   }
   if (test.consumed !== undefined && tape.taken !== test.consumed) {
     return `${tape.taken} bytes were taken, not ${test.consumed}`;
+  }
+}
+
+/** A text that is the same for the same value, whatever the order of its keys. */
+function comparable(value) {
+  try {
+    return canonicalise(value);
+  } catch {
+    return `no canonical form: ${JSON.stringify(value)}`;
   }
 }

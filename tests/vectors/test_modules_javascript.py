@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from fractions import Fraction
+from math import floor
 from typing import Any
 
 import pytest
@@ -11,6 +13,8 @@ from playwright.sync_api import Page
 
 import reference
 from definition_cases import party, stolen, workplace
+from deniably.report import read_report
+from deniably.survey import as_survey
 from reference_definition import check_definition
 
 pytestmark = pytest.mark.browser
@@ -116,7 +120,8 @@ def test_an_answer_outside_the_choices_is_not_repeated(answer: object, run: Any)
     body = """
       const { randomise } = await import("/mechanism.js");
       const { Coins } = await import("/coins.js");
-      return randomise({ k: 5, omega: 2, own: 3, other: 1 }, given, new Coins());
+      const mechanism = { name: "subset_selection", k: 5, omega: 2, own: 3, other: 1 };
+      return randomise(mechanism, given, new Coins());
     """
     assert run(body, answer) == {
         "name": "BadAnswer",
@@ -141,8 +146,8 @@ def test_a_broken_claim_is_refused_before_anything_is_drawn(run: Any) -> None:
 
 def test_the_odds_of_a_survey_multiply(run: Any) -> None:
     body = """
-      const { totalOdds } = await import("/survey.js");
-      return totalOdds(given).map(String);
+      const { total } = await import("/loss.js");
+      return total(given).odds.map(String);
     """
     assert run(body, asked(TRUE)["definition"]) == [str(3 * 11674931554), str(2**32)]
 
@@ -224,3 +229,432 @@ def test_a_text_that_is_no_json_is_refused(text: str, run: Any) -> None:
 def test_only_json_values_have_a_canonical_form(value: str, run: Any) -> None:
     error = run(f"return (await import('/canonical.js')).canonicalise({value})")
     assert error["name"] == "Refused"
+
+
+# --- every type of question -----------------------------------------------------------------
+
+E = floor(Fraction("2.718281828459045") * 2**32)
+"""The weight beside 2**32 whose odds are just below e."""
+PAIR = {"own": E, "other": 2**32}
+
+
+def choices(*names: str) -> list[dict[str, str]]:
+    return [{"name": name, "label": name} for name in names]
+
+
+def grid(maximum: str, step: str = "1") -> dict[str, str]:
+    return {"minimum": "0", "maximum": maximum, "step": step}
+
+
+def selection(k: int) -> dict[str, Any]:
+    return {"name": "subset_selection", "k": k, "omega": 1} | PAIR
+
+
+def question(name: str, kind: str, mechanism: dict[str, Any], **more: Any) -> dict[str, Any]:
+    common = {"name": name, "type": kind, "label": name, "claim": {"epsilon": "1"}}
+    return common | {"mechanism": mechanism} | more
+
+
+def number(name: str, mechanism: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return question(name, "number", mechanism, range=grid("100"), aim="mean") | more
+
+
+def vector(name: str, mechanism: dict[str, Any], **more: Any) -> dict[str, Any]:
+    parts = [{"name": part, "label": part, "range": grid("10", "0.1")} for part in ("x", "y")]
+    return question(name, "vector", mechanism, parts=parts) | more
+
+
+LAPLACE = {"name": "laplace", "k": 101, "scale": "100"}
+GAUSSIAN = {"k": 101, "sigma2": "500000", "epsilon": "1", "delta": "0.00001"}
+OFTEN = ("never", "sometimes", "always")
+DRUGS = ("tea", "coffee", "none_of_these")
+
+EVERY: list[tuple[dict[str, Any], Any]] = [
+    (question("yes", "yes_no", selection(2), choices=choices("yes", "no")), "yes"),
+    (question("one", "select_one", selection(3), choices=choices(*OFTEN)), "always"),
+    (
+        question(
+            "coded",
+            "select_one",
+            {"name": "unary", "k": 3, "most": 1, "own": 8, "other": 5, "total": 13},
+            choices=choices(*OFTEN),
+        ),
+        "never",
+    ),
+    (
+        question(
+            "drugs",
+            "select_multiple",
+            {"name": "set_response", "k": 3, "most": 2, "size": 1} | PAIR,
+            choices=choices(*DRUGS),
+            most=2,
+        ),
+        ["coffee", "tea"],
+    ),
+    (
+        question(
+            "sampled",
+            "select_multiple",
+            {"name": "sampled_ticks", "k": 3, "s": 1} | PAIR,
+            choices=choices(*DRUGS),
+            most=3,
+        ),
+        [],
+    ),
+    (
+        question(
+            "scale",
+            "scale",
+            {"name": "window", "k": 3, "m": 5, "w": 3} | PAIR,
+            choices=choices(*OFTEN),
+            aim="mean",
+            scores=[-1, 0, 1],
+        ),
+        "sometimes",
+    ),
+    (
+        question(
+            "likert",
+            "scale",
+            {"name": "bounded_laplace", "k": 3, "scale": "2", "beyond": "resample"},
+            choices=choices(*OFTEN),
+            aim="distribution",
+        ),
+        "sometimes",
+    ),
+    (number("income", {"name": "channel", "k": 101, "weights": [[5, 2], [2, 5]]}), "17.4"),
+    (number("age", LAPLACE), " 42 "),
+    (number("weight", {"name": "gaussian", "d": 1} | GAUSSIAN), "100000"),
+    (number("coarse", selection(10), aim="distribution"), "-3"),
+    (vector("two", {"name": "vector", "s": 1, "parts": [LAPLACE, LAPLACE]}), {"x": "1", "y": "2"}),
+    (vector("noisy", {"name": "gaussian", "d": 2} | GAUSSIAN), {"y": "0.05", "x": "10"}),
+    (
+        question(
+            "place",
+            "point",
+            selection(9),
+            parts=[{"name": part, "label": part, "range": grid("90")} for part in ("lat", "lon")],
+            grid=3,
+        ),
+        {"lat": "12.5", "lon": "77"},
+    ),
+    (
+        question(
+            "both",
+            "product",
+            selection(6),
+            parts=[
+                {"name": "a", "label": "a", "choices": choices("l", "r")},
+                {"name": "b", "label": "b", "choices": choices(*OFTEN)},
+            ],
+        ),
+        {"b": "never", "a": "r"},
+    ),
+]
+for _asked, _ in EVERY:
+    if _asked["mechanism"]["name"] == "gaussian":
+        _asked["claim"] = {"epsilon": "1", "delta": "0.00001"}
+
+ALL = """
+  const { makeReport } = await import("/report.js");
+  const { Coins } = await import("/coins.js");
+  const coins = given.zeros ? new Coins((count) => new Uint8Array(count)) : new Coins();
+  const answers = new Map(Object.entries(given.answers));
+  return makeReport(given.definition, given.digest, answers, coins, given.drawn ?? undefined);
+"""
+
+
+def posed(*pairs: tuple[dict[str, Any], Any], **changes: Any) -> dict[str, Any]:
+    """A survey of these questions that Python accepts too, its digest and the answers."""
+    definition = workplace(questions=[one for one, _ in pairs], **changes)
+    answers = {one["name"]: answer for one, answer in pairs if answer is not None}
+    digest = as_survey(definition).digest
+    return {"definition": definition, "digest": digest, "answers": answers}
+
+
+def test_a_report_on_every_type_of_question_is_one_that_the_server_takes(run: Any) -> None:
+    given = posed(*EVERY)
+    survey = as_survey(given["definition"])
+    for _ in range(20):
+        read_report(run(ALL, given)["text"].encode()).check(survey)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("one", "secret"),
+        ("drugs", ["secret"]),
+        ("drugs", "tea"),
+        ("drugs", ["tea", "coffee", "none_of_these"]),
+        ("age", "secret"),
+        ("age", "1e3"),
+        ("age", ""),
+        ("age", "9" * 41),
+        ("age", True),
+        ("two", {"x": "1"}),
+        ("two", {"x": "1", "y": "2", "secret": "3"}),
+        ("two", {"x": "1", "y": "secret"}),
+        ("two", "secret"),
+        ("both", {"a": "l", "b": "secret"}),
+        ("both", None),
+    ],
+)
+def test_an_answer_of_another_type_is_refused_and_not_repeated(
+    name: str, answer: object, run: Any
+) -> None:
+    asked_about = next(one for one, _ in EVERY if one["name"] == name)
+    given = posed((asked_about, None))
+    given["answers"] = {} if answer is None else {name: answer}
+    error = run(ALL, given)
+    assert error["name"] == "BadAnswer"
+    assert error["message"].startswith(f"{name} ")
+    assert "secret" not in error["message"]
+    assert "999" not in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("given", "position"),
+    [
+        ("0", 0),
+        ("0.5", 1),
+        ("0.49999999999999999999999", 0),
+        ("-0.5", 0),
+        ("-1000000000000000000000000", 0),
+        ("99.5", 100),
+        ("1000000000000000000000000", 100),
+        ("+007.50", 8),
+        (" .6 ", 1),
+        ("3.", 3),
+        (3, 3),
+        (2.5, 3),
+    ],
+)
+def test_a_number_is_the_nearest_position_and_halves_go_up(
+    given: object, position: int, run: Any
+) -> None:
+    body = """
+      const { verify } = await import("/survey.js");
+      const { encode } = await import("/answers.js");
+      const { questions } = await verify(given.definition, given.digest);
+      return encode(questions[0], given.answers.age);
+    """
+    assert run(body, posed((number("age", LAPLACE), given))) == position
+
+
+# --- hidden questions, and surveys that ask some of their questions --------------------------
+
+
+def hiding() -> list[dict[str, Any]]:
+    """Whoever never works is not asked how long, nor then what they would change."""
+    names = ("not_applicable", "short", "long")
+    return [
+        question("works", "yes_no", selection(2), choices=choices("yes", "no")),
+        question(
+            "long",
+            "select_one",
+            selection(3),
+            choices=choices(*names),
+            show_if={"question": "works", "is": ["yes"]},
+        ),
+        question(
+            "change",
+            "select_multiple",
+            {"name": "set_response", "k": 3, "most": 1, "size": 1} | PAIR,
+            choices=choices(*names),
+            most=1,
+            show_if={"question": "long", "is": ["short", "long"]},
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "hidden", "values"),
+    [
+        ({"works": "no"}, ["long", "change"], {"works": [1], "long": [0], "change": [1]}),
+        (
+            {"works": "no", "long": "short", "change": ["long"]},
+            ["long", "change"],
+            {"works": [1], "long": [0], "change": [1]},
+        ),
+        (
+            {"works": "yes", "long": "not_applicable"},
+            ["change"],
+            {"works": [0], "long": [0], "change": [1]},
+        ),
+        (
+            {"works": "yes", "long": "long", "change": ["short"]},
+            [],
+            {"works": [0], "long": [2], "change": [0]},
+        ),
+    ],
+)
+def test_a_hidden_question_is_answered_with_not_applicable(
+    answers: dict[str, Any], hidden: list[str], values: dict[str, list[int]], run: Any
+) -> None:
+    """With a tape of zeros the answer itself is sent; by set_response the first that is none."""
+    given = posed(*((one, None) for one in hiding())) | {"answers": answers, "zeros": True}
+    body = """
+      const { hiddenQuestions } = await import("/answers.js");
+      return hiddenQuestions(given.definition, new Map(Object.entries(given.answers)));
+    """
+    assert run(body, given) == hidden
+    assert json.loads(run(ALL, given)["text"])["values"] == values
+
+
+def test_a_question_that_is_shown_needs_an_answer(run: Any) -> None:
+    given = posed(*((one, None) for one in hiding())) | {"answers": {"works": "yes"}}
+    error = run(ALL, given)
+    assert error["name"] == "BadAnswer"
+    assert error["message"].startswith("long needs an answer")
+
+
+ASKING = [
+    (question(f"q{i}", "yes_no", selection(2), choices=choices("yes", "no")), "yes")
+    for i in range(5)
+]
+
+
+def test_some_of_the_questions_are_drawn_in_order_and_only_they_are_reported(run: Any) -> None:
+    """Each of the ten pairs is drawn; that 500 fair draws miss one has probability below 1e-21."""
+    given = posed(*ASKING, ask=2)
+    body = """
+      const { drawQuestions } = await import("/answers.js");
+      const names = () => drawQuestions(given.definition).map(({ name }) => name).join();
+      return [...new Set(Array.from({ length: 500 }, names))].sort();
+    """
+    pairs = [f"q{i},q{j}" for i in range(5) for j in range(i + 1, 5)]
+    assert run(body, given) == pairs
+    for drawn in (None, [{"name": "q1"}, {"name": "q4"}]):
+        report = read_report(run(ALL, given | {"drawn": drawn})["text"].encode())
+        report.check(as_survey(given["definition"]))
+        assert drawn is None or sorted(report.values) == ["q1", "q4"]
+
+
+@pytest.mark.parametrize("drawn", [[], ["q1"], ["q1", "q1"], ["q1", "q9"], ["q0", "q1", "q2"]])
+def test_a_report_of_another_number_of_questions_is_refused(drawn: list[str], run: Any) -> None:
+    names = [{"name": name} for name in drawn]
+    error = run(ALL, posed(*ASKING, ask=2) | {"drawn": names})
+    assert error["name"] == "BadAnswer"
+
+
+def test_where_everything_is_asked_nothing_is_drawn(run: Any) -> None:
+    body = """
+      const { drawQuestions } = await import("/answers.js");
+      const { Coins } = await import("/coins.js");
+      const coins = new Coins(() => { throw new Error("drawn"); });
+      return drawQuestions(given.definition, coins).length;
+    """
+    assert run(body, posed(*ASKING)) == 5
+
+
+# --- what is fetched ------------------------------------------------------------------------
+
+
+def test_a_simple_survey_fetches_no_code_that_it_does_not_need(run: Any) -> None:
+    body = """
+      const { verify } = await import("/survey.js");
+      await import("/report.js");
+      await verify(given.definition, given.digest);
+      return performance.getEntriesByType("resource").map(({ name }) => name.split("/").pop());
+    """
+    simple = run(body, asked(TRUE))
+    needless = {"answers.js", "channel.js", "choices.js", "gaussian_noise.js", "loss.js"}
+    needless |= {"noise.js", "numbers.js", "positions.js", "ticks.js", "vector.js", "window.js"}
+    assert "subset_selection.js" in simple
+    assert needless.isdisjoint(simple)
+    (several,) = (one for one in EVERY if one[0]["name"] == "drugs")
+    assert {"choices.js", "ticks.js"} <= set(run(body, posed(several)))
+
+
+def test_verifying_a_name_that_every_object_has_fetches_and_accepts_nothing(run: Any) -> None:
+    for name in ("constructor", "__proto__", "toString"):
+        given = asked(TRUE)
+        for part in ("type", "mechanism"):
+            definition = json.loads(json.dumps(given["definition"]))
+            definition["questions"][0][part] = name if part == "type" else {"name": name}
+            error = run(REPORT, given | {"definition": definition})
+            assert error["name"] == "Refused"
+            assert name not in error["message"]
+
+
+# --- losses ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "size"), [(3, 4), (3, -1), (3, 1.5), (2.5, 1), (None, 0), (3, "1")])
+def test_pick_takes_from_none_to_all(n: object, size: object, run: Any) -> None:
+    body = """
+      const { Coins } = await import("/coins.js");
+      return new Coins().pick(...given);
+    """
+    assert run(body, [n, size])["name"] == "RangeError"
+
+
+def test_the_largest_losses_are_found_exactly(run: Any) -> None:
+    """e is 2.71828182845904523536...: two ratios around it, and the exponent 1 between them."""
+    body = """
+      const { largest } = await import("/loss.js");
+      const e = 2718281828459045n, d = 10n ** 15n;
+      const loss = (odds, exponent) => ({ odds, exponent, delta: [0n, 1n] });
+      const below = loss([e, d], [0n, 1n]);
+      const between = loss([1n, 1n], [3n, 3n]);
+      const above = loss([e + 1n, d], [0n, 1n]);
+      const { odds, exponent } = largest([below, between, above], given);
+      return [odds, exponent].map(([n, m]) => Number(n) / Number(m));
+    """
+    assert run(body, 1) == [2.718281828459046, 0]
+    assert run(body, 2) == [2.718281828459046, 1]
+
+
+@pytest.mark.parametrize(
+    ("claim", "exponent", "delta", "kept"),
+    [
+        ({"epsilon": "1"}, "1", "0", True),
+        ({"epsilon": "1"}, "3/2", "0", False),
+        ({"epsilon": "1"}, "1000000000000000000001/1000000000000000000000", "0", False),
+        ({"odds": "3"}, "1/100", "0", False),
+        ({"odds": "3"}, "0", "0", True),
+        ({"epsilon": "1", "delta": "0.00001"}, "1", "1/100000", True),
+        ({"epsilon": "1", "delta": "0.0001"}, "1", "1/100000", True),
+        ({"epsilon": "1", "delta": "0.000001"}, "1", "1/100000", False),
+        ({"epsilon": "1"}, "1", "1/100000", False),
+        ({"epsilon": "1", "delta": "0.00001"}, "1", "0", False),
+        ({"epsilon": "1", "delta": "0"}, "1", "0", False),
+        ({"epsilon": "1", "delta": "0.0002"}, "1", "1/100000", False),
+        ({"epsilon": "1", "delta": "0.000010"}, "1", "1/100000", False),
+        ({"odds": "3", "delta": "0.00001"}, "0", "1/100000", False),
+        ({"odds": "3", "delta": "0.00001"}, "0", "0", False),
+    ],
+)
+def test_a_claim_covers_exponent_and_delta(
+    claim: dict[str, str], exponent: str, delta: str, kept: bool, run: Any
+) -> None:
+    body = """
+      const { checkClaim } = await import("/claim.js");
+      const { parts } = await import("/fraction.js");
+      const [claim, exponent, delta] = given;
+      checkClaim(claim, { odds: [1n, 1n], exponent: parts(exponent), delta: parts(delta) });
+    """
+    error = run(body, [claim, exponent, delta])
+    assert (error is None) == kept
+    assert kept or error["name"] == "Refused"
+
+
+@pytest.mark.parametrize(
+    ("sigma2", "shift", "epsilon", "bound"),
+    [
+        ("73/4", 1, "1", "1192934819602486118291638849312447009459733"),
+        ("36000000", 120, "1/10", "1643046358823582588059402965658197626963"),
+        ("4000000", 2000, "1", "185518238983735433334765175491804720206489785516"),
+    ],
+)
+def test_the_bound_of_gaussian_noise_has_its_known_answers(
+    sigma2: str, shift: int, epsilon: str, bound: str, run: Any
+) -> None:
+    """The figures of section 2.15 of the specification."""
+    body = """
+      const { parts } = await import("/fraction.js");
+      const { upperDelta } = await import("/gaussian_noise.js");
+      const [sigma2, shift, epsilon] = given;
+      return String(upperDelta(parts(sigma2), BigInt(shift), 1n, parts(epsilon)));
+    """
+    assert run(body, [sigma2, shift, epsilon]) == bound

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 VECTORS = Path(__file__).parents[2] / "shared/vectors"
-DEVICE = ("coins", "subset_selection", "channels", "canonical", "claims", "definitions")
+DEVICE = (
+    *("coins", "subset_selection", "channels", "mechanisms"),
+    *("canonical", "claims", "definitions", "answers", "totals"),
+)
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.
 NOT_ON_A_DEVICE = ("estimates", "omega")
 

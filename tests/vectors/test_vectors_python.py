@@ -15,7 +15,7 @@ from deniably.canonical import canonical, digest, parse
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadMechanism, BadReport, BadSurvey
 from deniably.estimate import estimate
-from deniably.mechanism import SubsetSelection, best_omega
+from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
 from deniably.survey import Claim, read_survey
 from deniably.tally import Tally
 

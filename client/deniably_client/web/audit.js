@@ -4,14 +4,17 @@ import { Coins } from "./coins.js";
 import { fraction, parts } from "./fraction.js";
 import { randomise } from "./mechanism.js";
 
-/** @import { Mechanism } from "./mechanism.js" */
+/** @import { Fraction, Input, Mechanism } from "./types.js" */
 
 /**
- * Each possible report (its choices joined by commas) with its probability.
+ * Each possible report (its integers joined by commas) with its probability.
  * @typedef {Map<string, string>} Law
  */
 
 const ENUMERABLE = 1024;
+
+/** This branch is too improbable to follow. */
+class CutOff extends Error {}
 
 /** Coins that walk a tree: repeat a path, then take the first branch of every further draw. */
 class Replay extends Coins {
@@ -20,10 +23,14 @@ class Replay extends Coins {
   numerator = 1n;
   denominator = 1n;
 
-  /** @param {number[]} path */
-  constructor(path) {
+  /**
+   * @param {number[]} path
+   * @param {Fraction} cut
+   */
+  constructor(path, cut) {
     super(() => new Uint8Array(0));
     this.path = path;
+    this.cut = cut;
   }
 
   /**
@@ -31,23 +38,34 @@ class Replay extends Coins {
    * @param {number} n
    */
   below(n) {
-    this.denominator *= BigInt(n);
-    return this.#branch(n);
+    const branch = this.#branch(n);
+    this.#go(1n, BigInt(n));
+    return branch;
   }
 
   /**
    * Small weights go through the shipped `choose`, draw by draw, so that it is audited too;
-   * 2^32 branches cannot be, and are taken by their weights.
+   * 2^32 branches cannot be, nor those of a run without end: they are taken by their weights.
    * @override
    * @param {readonly number[]} weights
    */
   choose(weights) {
     const total = weights.reduce((sum, weight) => sum + BigInt(weight), 0n);
-    if (total <= ENUMERABLE) return super.choose(weights);
+    if (total <= ENUMERABLE && this.cut[0] === 0n) return super.choose(weights);
     const branch = this.#branch(weights.length);
-    this.numerator *= BigInt(weights[branch] ?? 0);
-    this.denominator *= total;
+    this.#go(BigInt(weights[branch] ?? 0), total);
     return branch;
+  }
+
+  /**
+   * @param {bigint} numerator
+   * @param {bigint} denominator
+   */
+  #go(numerator, denominator) {
+    this.numerator *= numerator;
+    this.denominator *= denominator;
+    const [n, d] = this.cut;
+    if (this.numerator * d < n * this.denominator) throw new CutOff();
   }
 
   /** @param {number} width */
@@ -63,21 +81,53 @@ class Replay extends Coins {
  * @returns {Law}
  */
 export function distribution(run) {
+  return distributionAbove(run, "0").law;
+}
+
+/**
+ * The law of a `run` that may go on for ever, by the paths of probability `cut` and above: a
+ * lower bound of each result's probability, and the probability of all that was not followed.
+ * @param {(coins: Coins) => unknown} run
+ * @param {string} cut
+ * @returns {{law: Law, rest: string}}
+ */
+export function distributionAbove(run, cut) {
   /** @type {Law} */
   const law = new Map();
+  let rest = "0";
   /** @type {number[]} */
   const path = [];
   do {
-    const coins = new Replay(path);
-    const report = String(run(coins));
-    if (coins.numerator > 0n) {
-      const [n, d] = parts(law.get(report) ?? "0");
-      const numerator = n * coins.denominator + coins.numerator * d;
-      law.set(report, fraction(numerator, d * coins.denominator));
+    const coins = new Replay(path, parts(cut));
+    const { numerator, denominator, report } = follow(run, coins);
+    if (report === undefined) rest = plus(rest, [numerator, denominator]);
+    else if (numerator > 0n) {
+      law.set(report, plus(law.get(report) ?? "0", [numerator, denominator]));
     }
     advance(path, coins.widths);
   } while (path.length > 0);
-  return law;
+  return { law, rest };
+}
+
+/**
+ * The report at the end of a path, and the path's probability; no report where it is cut off.
+ * @param {(coins: Coins) => unknown} run
+ * @param {Replay} coins
+ */
+function follow(run, coins) {
+  let report;
+  try {
+    report = String(run(coins));
+  } catch (error) {
+    if (!(error instanceof CutOff)) throw error;
+  }
+  return { numerator: coins.numerator, denominator: coins.denominator, report };
+}
+
+/** @type {(sum: string, probability: Fraction) => string} */
+function plus(sum, [n, d]) {
+  const [m, e] = parts(sum);
+  return fraction(m * d + n * e, d * e);
 }
 
 /**
@@ -93,12 +143,13 @@ function advance(path, widths) {
 }
 
 /**
- * The whole channel of the shipped randomiser: a law for each answer.
+ * The channel of a shipped randomiser that always comes to an end: a law for each answer.
  * @param {Mechanism} mechanism
+ * @param {Iterable<Input>} [answers] all of them where that is the indices below k
  * @returns {Law[]}
  */
-export function channel(mechanism) {
-  return Array.from({ length: mechanism.k }, (_, answer) =>
+export function channel(mechanism, answers = Array(mechanism["k"]).keys()) {
+  return Array.from(answers, (answer) =>
     distribution((coins) => randomise(mechanism, answer, coins)),
   );
 }

@@ -5,8 +5,7 @@ import { Refused } from "./errors.js";
 /**
  * The value of a JSON text. JSON.parse keeps the last of repeated keys and rounds numbers
  * without a word, so both are looked for in the text's tokens.
- * @param {string} text
- * @returns {unknown}
+ * @type {(text: string) => unknown}
  */
 export function parse(text) {
   /** @type {unknown} */
@@ -39,8 +38,7 @@ const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|-?\d[\d.eE+-]*|[{}]/g;
 /**
  * The canonical JSON of a value. Throws Refused for fractions, null, integers past 2^53 - 1
  * and lone surrogates.
- * @param {unknown} value
- * @returns {string}
+ * @type {(value: unknown) => string}
  */
 export function canonicalise(value) {
   if (typeof value === "boolean") return String(value);
@@ -63,18 +61,10 @@ export function canonicalise(value) {
   throw new Refused("only objects, lists, texts, booleans and integers are allowed");
 }
 
-/**
- * SHA-256 of the canonical JSON of a value, 64 lower-case hexadecimal digits.
- * @param {unknown} value
- */
-export async function digest(value) {
-  return sha256(canonicalise(value));
-}
+/** @type {(value: unknown) => Promise<string>} SHA-256 of the canonical JSON, hexadecimal */
+export const digest = async (value) => sha256(canonicalise(value));
 
-/**
- * SHA-256 of a text's UTF-8, 64 lower-case hexadecimal digits.
- * @param {string} text
- */
+/** @type {(text: string) => Promise<string>} SHA-256 of a text's UTF-8, hexadecimal */
 export async function sha256(text) {
   const subtle = globalThis.crypto?.subtle;
   if (subtle === undefined) {

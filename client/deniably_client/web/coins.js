@@ -2,16 +2,13 @@
 
 import { Refused } from "./errors.js";
 
+/** @import { Source } from "./types.js" */
+
 /** The largest bound of a draw. A double holds every integer up to here exactly. */
 export const LARGEST = 2 ** 53;
 
 const DRAW = 7;
 const POOL = 64 * DRAW; // getRandomValues gives at most 65536 bytes at once
-
-/**
- * The next `count` random bytes.
- * @typedef {(count: number) => Uint8Array} Source
- */
 
 /**
  * Uniform integers by rejection from bytes of the operating system's generator. Make a new
@@ -27,8 +24,7 @@ export class Coins {
 
   /**
    * An integer in 0 .. n-1, each with probability exactly 1/n, for 1 <= n <= 2^53.
-   * @param {number} n
-   * @returns {number}
+   * @type {(n: number) => number}
    */
   below(n) {
     if (!Number.isInteger(n) || n < 1 || n > LARGEST) {
@@ -44,8 +40,7 @@ export class Coins {
 
   /**
    * An index of `weights`, each with probability weight / sum of the weights.
-   * @param {readonly number[]} weights
-   * @returns {number}
+   * @type {(weights: readonly number[]) => number}
    */
   choose(weights) {
     let total = 0;
@@ -60,12 +55,25 @@ export class Coins {
     let sum = 0;
     return weights.findIndex((weight) => u < (sum += weight));
   }
+
+  /**
+   * `size` distinct integers below `n` in random order: the first steps of a shuffle.
+   * @type {(n: number, size: number) => number[]}
+   */
+  pick(n, size) {
+    if (![n, size].every(Number.isInteger) || size < 0 || size > n) {
+      throw new RangeError("pick takes from none to all of n integers");
+    }
+    const items = [...Array(n).keys()];
+    for (let i = 0; i < size; i++) {
+      const j = i + this.below(n - i);
+      [items[i], items[j]] = /** @type {[number, number]} */ ([items[j], items[i]]);
+    }
+    return items.slice(0, size);
+  }
 }
 
-/**
- * Bytes of the operating system's generator, fetched in blocks.
- * @returns {Source}
- */
+/** @type {() => Source} bytes of the operating system's generator, fetched in blocks */
 export function systemBytes() {
   if (typeof globalThis.crypto?.getRandomValues !== "function") {
     throw new Refused(
@@ -85,10 +93,7 @@ export function systemBytes() {
   };
 }
 
-/**
- * The big-endian integer of 7 bytes without its top 3 bits.
- * @param {Uint8Array} bytes
- */
+/** @type {(bytes: Uint8Array) => number} big-endian, of 7 bytes without their top 3 bits */
 function integer(bytes) {
   // A missing byte would make every comparison false, and the draw would never end.
   if (bytes.length !== DRAW) throw new RangeError("the source gave too few random bytes");

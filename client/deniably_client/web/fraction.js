@@ -1,5 +1,7 @@
 // Exact fractions as they are written in claims and vectors: "3" or "13/7", in lowest terms.
 
+/** @import { Fraction } from "./types.js" */
+
 /** @type {(numerator: bigint, denominator: bigint) => string} */
 export function fraction(numerator, denominator) {
   let [divisor, rest] = [numerator, denominator];
@@ -8,8 +10,14 @@ export function fraction(numerator, denominator) {
   return d === 1n ? `${n}` : `${n}/${d}`;
 }
 
-/** @type {(text: string) => [bigint, bigint]} */
+/** @type {(text: string) => Fraction} */
 export function parts(text) {
   const [numerator, denominator = "1"] = text.split("/");
   return [BigInt(numerator ?? ""), BigInt(denominator)];
+}
+
+/** @type {(text: string) => Fraction} the value of a plain decimal, such as "-1.5" */
+export function decimal(text) {
+  const [whole, digits = ""] = text.split(".");
+  return [BigInt(whole + digits), 10n ** BigInt(digits.length)];
 }

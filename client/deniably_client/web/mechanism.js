@@ -1,68 +1,62 @@
-// How one answer is randomised: subset selection (SPEC section 2.1).
+// How one answer is randomised: the door to every mechanism (SPEC section 2).
 
-import { LARGEST } from "./coins.js";
-import { BadAnswer, must } from "./errors.js";
-import { fraction } from "./fraction.js";
+import { Refused } from "./errors.js";
+import subsetSelection from "./subset_selection.js";
 
 /** @import { Coins } from "./coins.js" */
+/** @import { Family, Input, Mechanism, Sources } from "./types.js" */
+
+const ticks = () => import("./ticks.js");
+const noise = () => import("./noise.js");
+
+/** @type {Sources<Family>} */
+const sources = {
+  window: () => import("./window.js"),
+  channel: () => import("./channel.js"),
+  set_response: ticks,
+  sampled_ticks: ticks,
+  unary: ticks,
+  laplace: noise,
+  bounded_laplace: noise,
+  gaussian: noise,
+  vector: () => import("./vector.js"),
+};
+/** @type {Map<string, Family>} */
+const families = new Map(Object.entries(subsetSelection));
 
 /**
- * Report `omega` of `k` choices; sets with the answer weigh `own`, others `other`.
- * Source: Ye and Barg 2018 (IEEE Trans. Inf. Theory 64:5662), scheme of section III.
- * @typedef {{k: number, omega: number, own: number, other: number}} Mechanism
+ * Adds what the module of this name holds to what is `found` already: code is fetched when a
+ * survey first needs it, so that a simple one stays light.
+ * @type {<T>(found: Map<string, T>, sources: Sources<T>, name: unknown) => Promise<void>}
  */
-
-/**
- * Throws Refused where the parameters make no mechanism.
- * @param {Mechanism} mechanism
- * @param {string} [path]
- */
-export function checkMechanism({ k, omega, own, other }, path = "mechanism") {
-  must([k, omega, own, other].every(Number.isSafeInteger), path, "the parameters are integers");
-  must(k >= 2 && k <= 1024, path, "k is the number of choices, from 2 to 1024");
-  must(omega >= 1 && omega < k, path, "omega is the size of a report, from 1 to k - 1");
-  must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
-  // In doubles a sum that is just too large could be rounded to an allowed one.
-  const total = BigInt(omega) * BigInt(own) + BigInt(k - omega) * BigInt(other);
-  must(total <= LARGEST, path, "omega*own + (k-omega)*other is at most 2^53");
+export async function load(found, sources, name) {
+  const source = Object.entries(sources).find(([key]) => key === name)?.[1];
+  const { default: module = {} } = (await source?.()) ?? {};
+  for (const [key, one] of Object.entries(module)) found.set(key, one);
 }
 
+/** @type {(name: unknown) => Promise<void>} to be awaited before a mechanism's first use */
+export const loadMechanism = (name) => load(families, sources, name);
+
+/** @type {(mechanism: Mechanism, path?: string) => void} throws Refused */
+export const checkMechanism = (mechanism, path = "mechanism") =>
+  family(mechanism, path).check(mechanism, path);
+
 /**
- * The report for `answer` (the index of a choice): distinct choices in ascending order.
- *
- * The same draws with the same bounds are made whether the answer is kept or not, so their
- * number and their bytes say nothing about it. Throws BadAnswer before any draw.
- * @param {Mechanism} mechanism
- * @param {number} answer
- * @param {Coins} coins
- * @returns {number[]}
+ * The report for an answer: a list of integers. Throws BadAnswer before any draw.
+ * @type {(mechanism: Mechanism, answer: Input, coins: Coins) => number[]}
  */
 export function randomise(mechanism, answer, coins) {
   checkMechanism(mechanism);
-  const { k, omega, own, other } = mechanism;
-  if (!Number.isInteger(answer) || answer < 0 || answer >= k) {
-    throw new BadAnswer(`an answer is the index of a choice, from 0 to ${k - 1}`);
-  }
-  const kept = coins.choose([omega * own, (k - omega) * other]) === 0;
-  const draws = Array.from({ length: omega }, (_, i) => coins.below(k - omega + i));
-  // Floyd's algorithm (Bentley and Floyd 1987): the draws pick omega of the k - 1 other
-  // choices, and without the first draw omega - 1 of them.
-  /** @type {Set<number>} */
-  const chosen = new Set();
-  for (let i = kept ? 1 : 0; i < omega; i++) {
-    const t = /** @type {number} */ (draws[i]);
-    chosen.add(chosen.has(t) ? k - omega + i - 1 : t);
-  }
-  const report = [...chosen].map((i) => (i >= answer ? i + 1 : i));
-  if (kept) report.push(answer);
-  return report.sort((a, b) => a - b);
+  return family(mechanism).randomise(mechanism, answer, coins);
 }
 
-/** @type {(report: readonly number[], choice: number) => boolean} */
-export const supports = (report, choice) => report.includes(choice);
+/** The most that one report can give away, exactly. */
+export const loss = (/** @type {Mechanism} */ mechanism) => family(mechanism).loss(mechanism);
 
-/**
- * The most that one report can shift the odds between two answers: own/other, exactly.
- * @type {(mechanism: Mechanism) => string}
- */
-export const odds = ({ own, other }) => fraction(BigInt(own), BigInt(other));
+/** @type {(mechanism: Mechanism, path?: string) => Family} */
+function family(mechanism, path = "mechanism") {
+  const found = families.get(mechanism?.name);
+  if (found === undefined) throw new Refused(`${path}: has no name that this page knows`);
+  return found;
+}

@@ -1,0 +1,78 @@
+// Questions that not everybody is asked (SPEC sections 4.2 and 4.3): fetched where there are some.
+
+import { names } from "./choice.js";
+import { Coins } from "./coins.js";
+import { BadAnswer, must } from "./errors.js";
+import { NAME, list, object } from "./shape.js";
+
+/** @import { Answers, Choosing, Definition, Question } from "./types.js" */
+
+export { encode } from "./questions.js";
+
+const HIDDEN = "not_applicable";
+const SHOW_IF = object({ question: NAME, is: list(NAME, 1, 1024) });
+
+/** @type {(definition: Definition) => void} throws Refused where `ask` or a `show_if` is none */
+export function checkConditions({ questions, ask }) {
+  const some = ask === undefined || (ask >= 1 && ask < questions.length);
+  must(some, "survey", "ask is the number of questions asked, from 1 to all but one");
+  for (const [i, question] of questions.entries()) {
+    const { name, show_if: condition } = question;
+    if (condition === undefined) continue;
+    SHOW_IF(condition, `${name}.show_if`);
+    const answered = names(/** @type {Choosing} */ (question)).includes(HIDDEN);
+    must(answered, name, `has show_if without the choice ${HIDDEN}`);
+    must(ask === undefined, name, "has show_if, but only some of the questions are asked");
+    const earlier = questions.slice(0, i).find((one) => one.name === condition.question);
+    const decides = ["yes_no", "select_one", "scale"].includes(earlier?.type ?? "");
+    const choices = decides ? names(/** @type {Choosing} */ (earlier)) : [];
+    const known = condition.is.every((choice) => choices.includes(choice));
+    must(known, name, "show_if names no choices of an earlier question with one answer");
+  }
+}
+
+/**
+ * The questions that this device asks, in the survey's order: all, or `ask` of them at random.
+ * To be drawn once, before anything is answered.
+ * @type {(definition: Definition, coins?: Coins) => Question[]}
+ */
+export function drawQuestions({ questions, ask }, coins = new Coins()) {
+  if (ask === undefined) return questions;
+  const drawn = coins.pick(questions.length, ask);
+  return questions.filter((_, i) => drawn.includes(i));
+}
+
+/**
+ * The survey's own questions of these names, or drawn ones. Throws BadAnswer unless it is the
+ * number that the survey asks.
+ * @type {(definition: Definition, coins: Coins, drawn?: readonly {name: string}[]) => Question[]}
+ */
+export function askedQuestions(definition, coins, drawn = drawQuestions(definition, coins)) {
+  const { questions, ask = questions.length } = definition;
+  const asked = questions.filter((question) => drawn.some(({ name }) => name === question.name));
+  if (asked.length === ask) return asked;
+  throw new BadAnswer("these are not the questions that the survey asks");
+}
+
+/** @type {(definition: Definition, answers: Answers) => string[]} their names */
+export function hiddenQuestions({ questions }, answers) {
+  /** @type {string[]} */
+  const hidden = [];
+  for (const { name, show_if: condition } of questions) {
+    if (condition === undefined) continue;
+    const earlier = condition.question;
+    const given = hidden.includes(earlier) ? HIDDEN : answers.get(earlier);
+    if (!condition.is.some((choice) => choice === given)) hidden.push(name);
+  }
+  return hidden;
+}
+
+/** @type {(definition: Definition, answers: Answers) => Answers} with those to hidden questions */
+export function withHidden(definition, answers) {
+  const all = new Map(answers);
+  const hidden = hiddenQuestions(definition, answers);
+  for (const { name, type } of definition.questions) {
+    if (hidden.includes(name)) all.set(name, type === "select_multiple" ? [HIDDEN] : HIDDEN);
+  }
+  return all;
+}

@@ -1,0 +1,61 @@
+// What a question promises, held against what its mechanism gives away (SPEC section 2.2).
+
+import { must } from "./errors.js";
+import { decimal, fraction, parts } from "./fraction.js";
+import { DECIMAL, like, object } from "./shape.js";
+
+/** @import { Claim, Fraction, Loss } from "./types.js" */
+
+const ODDS = like(/^(?=.{1,40}$)[1-9][0-9]*(\/[1-9][0-9]*)?$/);
+const CLAIM = object({}, { epsilon: DECIMAL, odds: ODDS, delta: DECIMAL });
+
+/**
+ * Throws Refused unless the loss keeps what a well-formed claim says; in whole numbers.
+ * @type {(claim: unknown, loss: Loss, path?: string) => void}
+ */
+export function checkClaim(claim, loss, path = "claim") {
+  CLAIM(claim, path);
+  const { epsilon, odds, delta } = /** @type {Claim} */ (claim);
+  const [a, b] = loss.exponent;
+  let kept = false;
+  if (epsilon !== undefined) {
+    must(odds === undefined, path, "is either epsilon or odds");
+    const [n, d] = decimal(epsilon);
+    must(100n * n >= d && n <= 10n * d, path, "epsilon is from 0.01 to 10");
+    const rest = n * b - a * d;
+    kept = rest >= 0n && atMostExp(loss.odds, rest, d * b);
+  } else {
+    const [n, d] = parts(odds ?? "");
+    must(fraction(n, d) === odds, path, "is epsilon or odds, and odds are in lowest terms");
+    const inRange = !atMostExp([n, d], 1n, 100n) && atMostExp([n, d], 10n);
+    must(inRange, path, "odds are from e^0.01 to e^10");
+    must(delta === undefined && a === 0n, path, "has to be an epsilon");
+    kept = loss.odds[0] * d <= n * loss.odds[1];
+  }
+  must(kept, path, "the mechanism's weights give larger odds than the claim allows");
+  const [n, d] = decimal(delta ?? "0");
+  const [m, e] = loss.delta;
+  must(delta === undefined || (n > 0n && 10000n * n <= d), path, "delta is up to 0.0001");
+  must((n > 0n) === m > 0n && m * d <= n * e, path, "the mechanism has another delta");
+}
+
+/**
+ * Whether odds <= e^(n/d), by a lower bound of the right side: the Taylor series with every
+ * term rounded down, which is less than 2^-100 short of it where n/d is at most 10.
+ * @type {(odds: Fraction, n: bigint, d?: bigint) => boolean}
+ */
+export function atMostExp([numerator, denominator], n, d = 1n) {
+  let term = 1n << 128n;
+  let sum = term;
+  for (let i = 1n; term > 0n; i++) {
+    term = (term * n) / (d * i);
+    sum += term;
+  }
+  return numerator << 128n <= sum * denominator;
+}
+
+/** @type {(odds: Fraction) => Loss} */
+export const pure = (odds) => ({ odds, exponent: [0n, 1n], delta: [0n, 1n] });
+
+/** @type {(mechanism: {own: number, other: number}) => Loss} the loss of two weights */
+export const twoWeights = ({ own, other }) => pure([BigInt(own), BigInt(other)]);

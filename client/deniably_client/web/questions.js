@@ -1,0 +1,51 @@
+// The door to every type of question (SPEC section 4.1).
+
+import choice from "./choice.js";
+import { checkClaim } from "./claim.js";
+import { Refused, must } from "./errors.js";
+import { checkMechanism, load, loadMechanism, loss } from "./mechanism.js";
+
+/** @import { Input, Question, Sources, Type } from "./types.js" */
+
+const choices = () => import("./choices.js");
+const numbers = () => import("./numbers.js");
+
+/** @type {Sources<Type>} */
+const sources = {
+  select_multiple: choices,
+  scale: choices,
+  number: numbers,
+  vector: numbers,
+  point: numbers,
+  product: numbers,
+};
+/** @type {Map<string, Type>} */
+const types = new Map(Object.entries(choice));
+
+/**
+ * Throws Refused unless the question is one, and its mechanism keeps its claim.
+ * @type {(question: any, path: string) => Promise<void>}
+ */
+export async function checkQuestion(question, path) {
+  await load(types, sources, question?.type);
+  const type = types.get(question?.type);
+  if (type === undefined) throw new Refused(`${path}: has no type that this page knows`);
+  type.form(question, path);
+  const { claim, mechanism } = question;
+  const allowed = type.mechanisms.includes(mechanism?.name);
+  must(allowed, `${path}.mechanism`, `is none of ${type.mechanisms.join(", ")}`);
+  await loadMechanism(mechanism.name);
+  checkMechanism(mechanism, `${path}.mechanism`);
+  type.fits(question, path);
+  checkClaim(claim, loss(mechanism), `${path}.claim`);
+}
+
+/**
+ * What a respondent's answer to a verified question is for its mechanism. Throws BadAnswer.
+ *
+ * The answer is the name of a choice, a list of names (select_multiple), a number as plain
+ * decimal text, or a Map or an object of such by part (vector, point, product).
+ * @type {(question: Question, answer: unknown) => Input}
+ */
+export const encode = (question, answer) =>
+  /** @type {Type} */ (types.get(question.type)).encode(question, answer);

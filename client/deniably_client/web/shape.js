@@ -1,0 +1,47 @@
+// The shape of JSON values: each check throws Refused unless the value at the path has it.
+
+import { Refused, must } from "./errors.js";
+
+/** @import { Check } from "./types.js" */
+
+export const anything = () => {};
+
+/** @type {Check} */
+export const text = (value, path) => must(typeof value === "string", path, "is not a text");
+
+/** @type {Check} */
+export const integer = (value, path) =>
+  must(Number.isSafeInteger(value), path, "is not an integer");
+
+/** @type {(pattern: RegExp) => Check} */
+export const like = (pattern) => (value, path) =>
+  must(typeof value === "string" && pattern.test(value), path, `does not match ${pattern.source}`);
+
+/** @type {(needed: Record<string, Check>, optional?: Record<string, Check>) => Check} */
+export const object = (needed, optional = {}) => (value, path) => {
+  must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object");
+  const checks = new Map(Object.entries({ ...needed, ...optional }));
+  for (const key of Object.keys(needed)) must(Object.hasOwn(value, key), path, `lacks ${key}`);
+  for (const [key, item] of Object.entries(value)) {
+    const check = checks.get(key);
+    if (check === undefined) throw new Refused(`${path}: the key ${key} is not known`);
+    check(item, `${path}.${key}`);
+  }
+};
+
+/** @type {(check: Check, least: number, most: number) => Check} */
+export const list = (check, least, most) => (value, path) => {
+  const fits = Array.isArray(value) && value.length >= least && value.length <= most;
+  must(fits, path, `is not a list of ${least} to ${most}`);
+  for (const [i, item] of value.entries()) check(item, `${path}[${i}]`);
+};
+
+/** @type {(check: Check, least: number, most: number) => Check} */
+export const named = (check, least, most) => (value, path) => {
+  list(check, least, most)(value, path);
+  const names = new Set(value.map((/** @type {any} */ item) => item?.name));
+  must(names.size === value.length, path, "a name is used twice");
+};
+
+export const NAME = like(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/);
+export const DECIMAL = like(/^(?=.{1,40}$)(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);

@@ -1,0 +1,221 @@
+// The types of these modules, apart from what respondents download.
+
+import type { Coins } from "./coins.js";
+
+/** Gives the next `count` random bytes. */
+export type Source = (count: number) => Uint8Array;
+
+/** Numerator and denominator, which is above 0; in lowest terms only where that is said. */
+export type Fraction = [bigint, bigint];
+
+/** Throws Refused unless the value at the path of a definition is as it must be. */
+export type Check = (value: any, path: string) => void;
+
+/**
+ * A report shifts the odds between two answers at most `odds * e^exponent` times, except with
+ * probability `delta`.
+ */
+export interface Loss {
+  odds: Fraction;
+  exponent: Fraction;
+  delta: Fraction;
+}
+
+export interface Claim {
+  epsilon?: string;
+  odds?: string;
+  delta?: string;
+}
+
+// --- mechanisms -------------------------------------------------------------------------------
+
+/** A mechanism's name and its parameters, as they are published. */
+export type Mechanism = { name: string } & Record<string, any>;
+
+/** What a mechanism randomises: an index or a position, several ticks, several positions. */
+export type Input = number | readonly number[];
+
+/**
+ * What mechanisms of one name do. `check` throws Refused where the parameters make no
+ * mechanism; `loss` and `randomise` take checked ones. `randomise` makes the report of an answer,
+ * a list of integers, and throws BadAnswer before any draw.
+ */
+export interface Family<M = any, A = any> {
+  check(mechanism: M, path: string): void;
+  loss(mechanism: M): Loss;
+  randomise(mechanism: M, answer: A, coins: Coins): number[];
+}
+
+/** Modules that are fetched when first needed; their default exports hold things by name. */
+export type Sources<T> = Record<string, () => Promise<{ default: Record<string, T> }>>;
+
+export interface Weights {
+  own: number;
+  other: number;
+}
+
+/**
+ * Report `omega` of `k` choices; sets with the answer weigh `own`, others `other`.
+ * Source: Ye and Barg 2018 (IEEE Trans. Inf. Theory 64:5662), scheme of section III.
+ */
+export interface SubsetSelection extends Weights {
+  k: number;
+  omega: number;
+}
+
+/** Report one of `m` outputs; the `w` of the window around the answer weigh more. */
+export interface Window extends Weights {
+  k: number;
+  m: number;
+  w: number;
+}
+
+/** Report output y with probability `weights[row][y]` over the row's sum. */
+export interface Channel {
+  k: number;
+  weights: number[][];
+}
+
+/**
+ * Report `size` of `k` options and `most` blanks; sets that meet the ticks weigh more.
+ * Source: PrivSet, Wang et al. 2018 (INFOCOM).
+ */
+export interface SetResponse extends Weights {
+  k: number;
+  most: number;
+  size: number;
+}
+
+/** Report `s` of `k` options, picked at random, each with its tick randomised (Warner 1965). */
+export interface SampledTicks extends Weights {
+  k: number;
+  s: number;
+}
+
+/**
+ * Report every option with probability `own/total` if it is ticked, else `other/total`.
+ * Source: Wang et al. 2017 (USENIX Security), section 4.3.
+ */
+export interface Unary extends Weights {
+  k: number;
+  most: number;
+  total: number;
+}
+
+/** Report the position plus whole-number noise: y with probability ~ e^(-|y|/scale). */
+export interface Laplace {
+  k: number;
+  scale: string;
+}
+
+/** Laplace noise that stays among the positions. */
+export interface BoundedLaplace extends Laplace {
+  beyond: "clamp" | "resample";
+}
+
+/** Report `d` positions, each plus noise: y with probability ~ e^(-y^2 / (2 sigma2)). */
+export interface Gaussian {
+  k: number;
+  d: number;
+  sigma2: string;
+  epsilon: string;
+  delta: string;
+}
+
+/** Report `s` of several positions, picked at random, each by the mechanism of its part. */
+export interface Vector {
+  s: number;
+  parts: Mechanism[];
+}
+
+// --- the definition ---------------------------------------------------------------------------
+
+export interface Choice {
+  name: string;
+  label: string;
+}
+
+export interface Range {
+  minimum: string;
+  maximum: string;
+  step: string;
+  unit?: string;
+}
+
+export interface Question {
+  name: string;
+  type: string;
+  label: string;
+  hint?: string;
+  claim: Claim;
+  mechanism: Mechanism;
+  choices?: Choice[];
+  show_if?: { question: string; is: string[] };
+}
+
+export interface Choosing extends Question {
+  choices: Choice[];
+}
+
+export interface SelectMultiple extends Choosing {
+  most: number;
+}
+
+export interface Scale extends Choosing {
+  aim: string;
+  scores?: number[];
+}
+
+export interface NumberQuestion extends Question {
+  range: Range;
+  aim: string;
+}
+
+export interface VectorQuestion extends Question {
+  parts: { name: string; label: string; range: Range }[];
+}
+
+export interface Point extends VectorQuestion {
+  grid: number;
+}
+
+export interface Product extends Question {
+  parts: { name: string; label: string; choices: Choice[] }[];
+}
+
+/**
+ * What questions of one type do. `form` checks the keys; `fits`, called once the mechanism has
+ * been checked, all else but the claim. `encode` turns what a respondent says into what the
+ * mechanism takes; it throws BadAnswer, which never holds the answer.
+ */
+export interface Type<Q = any> {
+  form: Check;
+  mechanisms: string[];
+  fits(question: Q, path: string): void;
+  encode(question: Q, answer: unknown): Input;
+}
+
+export interface Definition {
+  spec: 1;
+  name: string;
+  title: string;
+  language: string;
+  intro?: string;
+  contact?: string;
+  results: { minimum: number; while_open: boolean };
+  ask?: number;
+  questions: Question[];
+}
+
+/** A respondent's answers by the name of the question. */
+export type Answers = ReadonlyMap<string, unknown>;
+
+/**
+ * `text` is what to send, and to send again unchanged on every retry; `receipt` is its SHA-256,
+ * for the respondent to keep.
+ */
+export interface Report {
+  text: string;
+  id: string;
+  receipt: string;
+}
