@@ -23,7 +23,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from deniably.errors import BadSurvey, Refused
-from deniably.report import Report, randomise_answers
+from deniably.questions import Question
+from deniably.report import Report, draw_questions, randomise_answers
 from deniably.survey import Survey, read_survey
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
 
@@ -130,15 +131,23 @@ class Device:
             )
         return survey
 
-    def answer(self, answers: Mapping[str, object]) -> Receipt:
-        """Randomise true answers (question name -> choice name) and submit the report.
+    @cached_property
+    def questions(self) -> list[Question]:
+        """The questions that this device asks, drawn once: all, or ``ask`` of them at random."""
+        return draw_questions(self.survey)
 
+    def answer(self, answers: Mapping[str, object]) -> Receipt:
+        """Randomise true answers by the name of the question and submit the report.
+
+        An answer is the name of a choice, a list of names (select_multiple), a number, or a
+        mapping by part (vector, point, product). Where the survey asks only some of its
+        questions, those of ``questions`` are answered and others are not looked at.
         The coins are thrown once: where sending fails, ``resend`` sends the same report.
         Raises BadAnswer (nothing is drawn or sent), AlreadyAnswered, and what ``resend`` raises.
         """
         if self._report is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
-        self._report = randomise_answers(self.survey, answers)
+        self._report = randomise_answers(self.survey, answers, questions=self.questions)
         return self.resend()
 
     def resend(self) -> Receipt:
@@ -150,7 +159,11 @@ class Device:
             raise ValueError("there is no report yet: call answer() first")
         survey, report = self.survey, self._report
         self._request("POST", f"{self._api}/reports", report.canonical)
-        odds = {question.name: question.mechanism.loss.bound for question in survey.questions}
+        odds = {
+            question.name: question.mechanism.loss.bound
+            for question in survey.questions
+            if question.name in report.values
+        }
         return Receipt(survey.name, survey.digest, odds, survey.total.bound, report.receipt)
 
     def _request(self, method: str, url: str, body: bytes | None = None) -> requests.Response:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
 from deniably import explain
-from deniably.questions import Question
+from deniably.errors import BadAnswer
+from deniably.parts import Choice, Range
+from deniably.questions import (
+    Number,
+    Point,
+    Product,
+    Question,
+    SelectMultiple,
+    VectorOfNumbers,
+)
+from deniably.report import is_shown
 from deniably.survey import Survey
 from deniably_client.device import EPSILON_LIMIT, Device
 
@@ -32,7 +43,7 @@ def answer(url: str, limit: str, digest: str | None) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     _introduce(device.survey)
-    answers = {question.name: _ask(question) for question in device.survey.questions}
+    answers = _ask_all(device.questions)
     if not click.confirm("\nSend now? What is sent cannot be changed afterwards"):
         _wipe()
         click.echo("Nothing was sent.")
@@ -54,18 +65,97 @@ def _introduce(survey: Survey) -> None:
         "\nserver's network."
     )
     click.echo(f"\n{explain.total(survey)}")
+    if survey.asked < len(survey.questions):
+        click.echo(
+            f"\nYou are asked {survey.asked} of {len(survey.questions)} questions, picked by chance"
+            " on this device."
+        )
 
 
-def _ask(question: Question) -> str:
+def _ask_all(questions: Sequence[Question]) -> dict[str, object]:
+    """The answers to the questions that are shown."""
+    answers: dict[str, object] = {}
+    hidden: set[str] = set()
+    for question in questions:
+        if not is_shown(question, answers, hidden):
+            hidden.add(question.name)
+            continue
+        click.secho(f"\n{question.label}", bold=True)
+        if isinstance(question.hint, str):
+            click.echo(question.hint)
+        click.echo(f"{explain.forward(question)}\n{explain.reverse(question)}")
+        if bounds := explain.clipped(question):
+            click.echo(bounds)
+        answers[question.name] = _ask(question)
+    return answers
+
+
+def _ask(question: Question) -> object:
+    """One answer, by the numbers of choices or as numbers."""
+    match question:
+        case SelectMultiple():
+            return _ticks(question)
+        case Number():
+            return _number("Your answer", question.range)
+        case VectorOfNumbers() | Point():
+            return {part.name: _number(part.label, part.range) for part in question.parts}
+        case Product():
+            return {part.name: _choice(part.choices, part.label) for part in question.parts}
+        case _:
+            return _choice(question.choices)
+
+
+def _choice(choices: Sequence[Choice], label: str = "") -> str:
     """The name of the choice that the respondent picks by its number."""
-    click.secho(f"\n{question.label}", bold=True)
-    if isinstance(question.hint, str):
-        click.echo(question.hint)
-    click.echo(f"{explain.forward(question)}\n{explain.reverse(question)}\n")
-    for number, choice in enumerate(question.choices, start=1):
+    if label:
+        click.echo(f"\n{label}")
+    _list(choices)
+    number = click.prompt("Your answer", type=click.IntRange(1, len(choices)))
+    return choices[number - 1].name
+
+
+def _ticks(question: SelectMultiple) -> list[str]:
+    """The names of the choices that the respondent lists by their numbers."""
+    _list(question.choices)
+
+    def parse(text: str) -> list[str]:
+        written = [part for part in text.replace(",", " ").split() if part != "0"]
+        if not all(part.isdecimal() for part in written):
+            raise click.UsageError("write the numbers of the choices, such as 1,3, or 0 for none")
+        numbers = {int(part) for part in written}
+        if not numbers <= set(range(1, len(question.choices) + 1)):
+            raise click.UsageError(f"the choices have the numbers 1 to {len(question.choices)}")
+        if len(numbers) > question.most:
+            raise click.UsageError(f"choose up to {question.most}")
+        return [question.choices[number - 1].name for number in sorted(numbers)]
+
+    most = f"up to {question.most}" if question.most < len(question.choices) else "all that apply"
+    found: list[str] = click.prompt(
+        f"Your answer ({most}, such as 1,3; 0 for none)", value_proc=parse
+    )
+    return found
+
+
+def _number(label: str, grid: Range) -> str:
+    """A number as it was written."""
+    unit = f" ({grid.unit})" if isinstance(grid.unit, str) else ""
+
+    def parse(text: str) -> str:
+        plain = text.strip().replace(",", ".") if text.count(",") == 1 else text.strip()
+        try:
+            grid.position(plain)
+        except BadAnswer:
+            raise click.UsageError("write a number, such as 12") from None
+        return plain
+
+    found: str = click.prompt(f"{label}{unit}", value_proc=parse)
+    return found
+
+
+def _list(choices: Sequence[Choice]) -> None:
+    click.echo()
+    for number, choice in enumerate(choices, start=1):
         click.echo(f"  {number:>3}  {choice.label}")
-    number = click.prompt("Your answer", type=click.IntRange(1, len(question.choices)))
-    return question.choices[number - 1].name
 
 
 def _wipe() -> None:

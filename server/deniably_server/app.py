@@ -23,6 +23,7 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     app = Flask("deniably_server")
     settings = configuration(config)
     app.config.from_mapping(settings, MAX_CONTENT_LENGTH=READ_AT_MOST)
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True  # a page has to be light
     app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
     store = Store(str(settings["DATABASE"]))
     attach(app, store)

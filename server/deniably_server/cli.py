@@ -56,30 +56,31 @@ def _settings(*names: str) -> Callable[[_Command], _Command]:
 @_file
 def check(file: Path) -> None:
     """Check a survey and show what its questions protect."""
-    from deniably.survey import epsilon_text
+    from deniably.explain import describe
     from deniably_server.odds import odds_text
 
     survey = _compile(file)
     click.echo(f"{survey.name}: {survey.title}")
     click.echo(f"digest {survey.digest}\n")
-    rows = [("question", "k", "omega", "odds", "epsilon")]
+    rows = [("question", "type", "mechanism", "odds", "epsilon")]
     for question in survey.questions:
-        mechanism = question.mechanism
+        loss = question.mechanism.loss
         rows.append(
             (
                 question.name,
-                str(mechanism.k),
-                str(mechanism.omega),
-                odds_text(mechanism.odds),
-                epsilon_text(mechanism.odds),
+                question.type,
+                describe(question.mechanism),
+                odds_text(loss.bound),
+                loss.epsilon_text(),
             )
         )
-    total = survey.total_odds
-    rows.append(("all together", "", "", odds_text(total), epsilon_text(total)))
+    total = survey.total
+    together = "all together" if survey.asked == len(survey.questions) else "what is asked"
+    rows.append((together, "", "", odds_text(total.bound), total.epsilon_text()))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *numbers in rows:
-        cells = [number.rjust(width) for number, width in zip(numbers, widths[1:], strict=True)]
-        click.echo("  ".join([name.ljust(widths[0]), *cells]))
+    for *texts, odds, epsilon in rows:
+        cells = [text.ljust(width) for text, width in zip(texts, widths, strict=False)]
+        click.echo("  ".join([*cells, odds.rjust(widths[3]), epsilon.rjust(widths[4])]))
 
 
 @click.command()

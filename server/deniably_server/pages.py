@@ -8,9 +8,11 @@ from importlib.resources import files
 
 from flask import Blueprint, Response, render_template, request
 
-from deniably import explain
+from deniably import analysis, explain
+from deniably.parts import Range
+from deniably.parts import number as exact
 from deniably.questions import Point, Product
-from deniably.survey import Survey
+from deniably.survey import Survey, show_if
 from deniably_server import charts
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
@@ -20,6 +22,7 @@ from deniably_server.together import links
 
 pages = Blueprint("pages", __name__)
 
+_FIELDS = ("select_multiple", "number", "vector", "point", "product")
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
@@ -44,7 +47,16 @@ def form(name: str) -> str:
             text="It takes no more answers. Nothing was sent.",
             link=(f"/surveys/{name}", "See the results"),
         )
-    return render_template("form.html", survey=survey, explain=explain)
+    return render_template(
+        "form.html",
+        survey=survey,
+        explain=explain,
+        FIELDS=_FIELDS,
+        fields=any(question.type in _FIELDS for question in survey.questions),
+        whole=_whole,
+        alone=analysis.UNSCORED,
+        conditional=any(show_if(question) for question in survey.questions),
+    )
 
 
 @pages.get("/surveys/<name>")
@@ -125,6 +137,12 @@ def percent(share: float) -> str:
 def number(value: float, error: float) -> str:
     """A number for people, with the decimals that its standard error leaves."""
     return f"{value:.{decimals(error)}f}"
+
+
+def _whole(grid: Range) -> bool:
+    """Whether all numbers of a range are whole and none is negative, for a phone's keyboard."""
+    ends = (exact(grid.minimum), exact(grid.step))
+    return all(end.denominator == 1 and end >= 0 for end in ends)
 
 
 def _epsilon(survey: Survey) -> str:

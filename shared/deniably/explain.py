@@ -25,7 +25,16 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.noise import ratio
-from deniably.questions import Number, Point, Product, Question, Scale, VectorOfNumbers
+from deniably.questions import (
+    Number,
+    Point,
+    Product,
+    Question,
+    Scale,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
+)
 from deniably.survey import Survey
 
 
@@ -60,6 +69,7 @@ def forward(question: Question) -> str:
         case SubsetSelection() if isinstance(question, Number | Point | Product):
             return _subset(mechanism, _THINGS[type(question)])
         case SubsetSelection():
+            assert isinstance(question, YesNo | SelectOne | Scale)
             return _choice(mechanism, [choice.label for choice in question.choices])
         case SetResponse():
             return _set(mechanism, f"What is sent names {mechanism.size} of the options or blanks.")
@@ -86,7 +96,7 @@ def reverse(question: Question) -> str:
     return (
         "Whoever sees what was sent cannot know your answer: people with every other answer send"
         f" the same, and one answer makes it at most {times(loss.bound)} as likely"
-        f" as another{_except(loss)}."
+        f" as another{exception(loss)}."
     )
 
 
@@ -113,7 +123,7 @@ def total(survey: Survey) -> str:
     loss = survey.total
     return (
         f"Over {together}, what is sent makes any guess about you at most"
-        f" {times(loss.bound)} as likely, compared with any other guess{_except(loss)}."
+        f" {times(loss.bound)} as likely, compared with any other guess{exception(loss)}."
     )
 
 
@@ -262,7 +272,7 @@ def _vector(question: Question, mechanism: Vector) -> str:
     return f"Your device {picks} {these} and {how}."
 
 
-def _except(loss: Loss) -> str:
+def exception(loss: Loss) -> str:
     """The chance with which the promise of Gaussian noise may fail."""
     if not loss.delta:
         return ""

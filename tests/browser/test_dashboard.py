@@ -43,12 +43,14 @@ def test_the_page_and_the_interface_give_the_same_figures(phone: Watched) -> Non
         assert len(rows) == len(question["choices"])
         for row, choice in zip(rows, question["choices"], strict=True):
             low, high = choice["interval"]
+            near, far = choice["respondents_interval"]
             assert row.locator("th, td").all_inner_texts() == [
                 choice["label"],
                 percent(choice["consistent"]),
                 percent(choice["estimate"]),
                 f"{percent(low)} to {percent(high)}",
                 percent(choice["standard_error"]),
+                f"{percent(near)} to {percent(far)}",
             ]
 
 

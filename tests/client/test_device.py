@@ -4,6 +4,8 @@ import json
 import pickle
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
 from threading import Thread
 from typing import Any
 
@@ -14,6 +16,8 @@ from deniably.errors import BadAnswer, Refused
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
+from every_type import QUESTIONS, somebody, survey_of_everything
+from server.material import Server
 
 SURVEY = publish_text(
     """
@@ -288,3 +292,39 @@ def test_neither_device_nor_receipt_shows_an_answer(wire: Wire, device: Device) 
     for value in vars(device).values():
         assert value is not ANSWERS
     assert b"never" not in pickle.dumps(device._report)
+
+
+# --- every type of question ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "deniably.db")
+    yield server
+    server.kill()
+
+
+def test_a_device_answers_every_type(server: Server) -> None:
+    survey = survey_of_everything()
+    server.publish(survey)
+    device = Device(f"{server.url}/s/everything", epsilon_limit="64")
+
+    receipt = device.answer(somebody(Random(1)))
+
+    assert set(receipt.odds) == {question.name for question in survey.questions}
+    assert receipt.total == survey.total.bound
+
+
+def test_a_device_that_is_asked_some_questions_sends_those_it_drew(server: Server) -> None:
+    questions = [q for q in QUESTIONS if "show_if" not in q]
+    survey = survey_of_everything(
+        name="some", ask=2, questions=[{"claim": {"epsilon": "2"}} | q for q in questions]
+    )
+    server.publish(survey)
+    device = Device(f"{server.url}/s/some", epsilon_limit="64")
+    drawn = [question.name for question in device.questions]
+
+    receipt = device.answer({name: somebody(Random(1))[name] for name in drawn})
+
+    assert len(drawn) == 2
+    assert list(receipt.odds) == drawn

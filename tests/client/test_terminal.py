@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deniably.authoring import publish_text
+from every_type import QUESTIONS, survey_of_everything
 from server.material import Server, contents
 
 SURVEY = publish_text(
@@ -116,3 +117,54 @@ def test_a_survey_above_the_limit_is_refused_in_a_sentence(url: str) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("Error: the questions together allow epsilon 2.10")
     assert "Traceback" not in done.stderr
+
+
+def test_every_type_can_be_answered_by_keys(tmp_path: Path) -> None:
+    """Hidden questions are skipped, slips are asked again, and the report is valid."""
+    survey = survey_of_everything()
+    server = Server(tmp_path / "deniably.db")
+    server.publish(survey)
+    keys = [
+        "2",  # not stolen: "what" is skipped
+        "1",
+        "1,9", "1,2,3,4", "1 3",  # a choice that is none, too many, and two ticks
+        "0",
+        "2", "3",
+        "many", "7",
+        "2500,5",
+        "3", "1",
+        "35", "10",
+        "-7.5", "3",
+        "1", "2",
+        "y",
+    ]  # fmt: skip
+    try:
+        done = answer(f"{server.url}/s/everything", "\n".join(keys) + "\n", "--limit", "64")
+    finally:
+        server.kill()
+
+    assert done.returncode == 0, done.stderr
+    assert "What was it?" not in done.stdout
+    assert "the choices have the numbers 1 to 5" in done.stdout
+    assert "choose up to 3" in done.stdout
+    assert "write a number, such as 12" in done.stdout
+    assert "Numbers below 0 count as 0, numbers above 50 as 50." in done.stdout
+    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+
+
+def test_only_drawn_questions_are_asked(tmp_path: Path) -> None:
+    questions = [q for q in QUESTIONS if q["name"] in ("stolen", "caught")]
+    survey = survey_of_everything(
+        questions=[{"claim": {"epsilon": "2"}} | q for q in questions], ask=1
+    )
+    server = Server(tmp_path / "deniably.db")
+    server.publish(survey)
+    try:
+        done = answer(f"{server.url}/s/everything", "1\ny\n")
+    finally:
+        server.kill()
+
+    assert done.returncode == 0, done.stderr
+    assert "You are asked 1 of 2 questions, picked by chance" in done.stdout
+    (report,) = contents(tmp_path / "deniably.db")["reports"]
+    assert report[2].count("null") == 1

@@ -15,8 +15,9 @@ const selectMultiple = {
   mechanisms: ["set_response", "sampled_ticks", "unary"],
   fits(question, path) {
     fitsChoices(question, path);
-    const { k, most = k } = question.mechanism; // sampled_ticks takes any number of ticks
-    must(question.most === most, path, "the mechanism is for another number of ticks than most");
+    const { k, most } = question.mechanism; // sampled_ticks takes any number of ticks
+    const fit = most === undefined ? question.most <= k : question.most === most;
+    must(fit && question.most >= 1, path, "the mechanism is for another number of ticks than most");
   },
   encode(question, answer) {
     const { name, most } = question;

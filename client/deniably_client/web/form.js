@@ -1,11 +1,13 @@
-// The respondent's form: one step at a time. True answers live in the radio buttons of this page
-// and nowhere else; they are wiped when the report is made.
+// The respondent's form: one step at a time. True answers live in the fields of this page and
+// nowhere else; they are wiped when the report is made.
 
 import { parse } from "./canonical.js";
 import { Refused } from "./errors.js";
 import { makeReport } from "./report.js";
 import { Unreachable, send } from "./send.js";
-import { verify } from "./survey.js";
+import { conditional, verify } from "./survey.js";
+
+/** @import { Answer, Definition, Path } from "./types.js" */
 
 const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
 const { name = "", digest = "" } = survey.dataset;
@@ -14,8 +16,15 @@ const steps = all(".step", HTMLElement);
 const questions = all("form[data-question]", HTMLFormElement);
 const CHECK = questions.length + 1;
 
-/** @type {unknown} */
+/** @type {Definition} */
 let definition;
+/** What a form says, or what is missing in it. */
+let read = readChoice;
+/**
+ * Which questions this person is asked: all, unless the survey says otherwise.
+ * @type {Path}
+ */
+let path = { drawn: undefined, shown: () => questions, nearest: (number) => number };
 /** Once the coins are thrown there is no way back: fresh coins would weaken the first ones. */
 let locked = false;
 let sent = false;
@@ -71,8 +80,19 @@ function go(number) {
   showNumber(number);
 }
 
+/** @param {readonly HTMLFormElement[]} forms */
+function answered(forms) {
+  /** @type {Map<string, Answer["answer"]>} */
+  const answers = new Map();
+  for (const form of forms) {
+    const { answer } = read(form);
+    if (answer !== undefined) answers.set(form.dataset["question"] ?? "", answer);
+  }
+  return answers;
+}
+
 addEventListener("popstate", ({ state }) => {
-  if (!locked) showNumber(Number(state?.step ?? 0));
+  if (!locked) showNumber(path.nearest(Number(state?.step ?? 0), current));
 });
 
 // A page that comes back from the browser's memory starts afresh.
@@ -82,19 +102,22 @@ addEventListener("pageshow", ({ persisted }) => {
 addEventListener("pagehide", wipe);
 
 for (const button of all("[data-go]", HTMLButtonElement)) {
-  button.addEventListener("click", () => go(Number(button.dataset["go"])));
+  button.addEventListener("click", () => go(path.nearest(Number(button.dataset["go"]), current)));
 }
 
 for (const form of questions) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const missing = chosen(form) === undefined;
+    const { answer, missing } = read(form);
     const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
-    error.hidden = !missing;
-    if (missing) error.focus();
-    else go(firstOpen());
+    error.hidden = answer !== undefined;
+    const link = error.querySelector("a");
+    if (missing && link) link.textContent = missing;
+    if (error.hidden) go(firstOpen());
+    else error.focus();
   });
-  form.addEventListener("change", () => {
+  // Not at "change", which comes with the click on the button and would move it away.
+  form.addEventListener("input", () => {
     /** @type {HTMLElement} */ (form.querySelector(".error")).hidden = true;
   });
   form.querySelector(".error a")?.addEventListener("click", (event) => {
@@ -103,21 +126,28 @@ for (const form of questions) {
   });
 }
 
-/** @param {HTMLFormElement} form */
-function chosen(form) {
-  return [...form.querySelectorAll("input")].find((input) => input.checked);
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Answer}
+ */
+function readChoice(form) {
+  const input = [...form.querySelectorAll("input")].find(({ checked }) => checked);
+  return input ? { answer: input.value, text: input.closest("label")?.textContent ?? "" } : {};
 }
 
 /** The step of the first question without an answer; the check page where there is none. */
 function firstOpen() {
-  const open = questions.findIndex((form) => chosen(form) === undefined);
-  return open < 0 ? CHECK : open + 1;
+  const open = path.shown().find((form) => read(form).answer === undefined);
+  return open ? questions.indexOf(open) + 1 : CHECK;
 }
 
 function fillCheckPage() {
+  const shown = path.shown();
   for (const form of questions) {
-    const place = survey.querySelector(`[data-answer="${CSS.escape(form.dataset["question"] ?? "")}"]`);
-    if (place) place.textContent = chosen(form)?.closest("label")?.textContent ?? "";
+    const name = CSS.escape(form.dataset["question"] ?? "");
+    for (const row of all(`[data-row="${name}"]`, HTMLElement)) row.hidden = !shown.includes(form);
+    const place = survey.querySelector(`[data-answer="${name}"]`);
+    if (place) place.textContent = read(form).text ?? "";
   }
 }
 
@@ -128,10 +158,10 @@ byId("send").addEventListener("click", async () => {
   const open = firstOpen();
   if (open !== CHECK) return go(open);
   locked = true;
-  const answers = new Map(questions.map((form) => [form.dataset["question"] ?? "", chosen(form)?.value]));
+  const answers = answered(path.shown());
   showKind("sending");
   try {
-    const report = await makeReport(definition, digest, answers);
+    const report = await makeReport(definition, digest, answers, undefined, path.drawn);
     answers.clear();
     wipe();
     byId("again").addEventListener("click", () => deliver(report.text, report.receipt));
@@ -169,7 +199,7 @@ async function deliver(text, receipt) {
 }
 
 function offerReceipt() {
-  const lines = [...survey.querySelectorAll(".receipt > div")].map(
+  const lines = [...survey.querySelectorAll(".receipt > div:not([hidden])")].map(
     (row) => `${row.querySelector("dt")?.textContent}: ${row.querySelector("dd")?.textContent}`,
   );
   const file = new Blob([`${lines.join("\n")}\n`], { type: "text/plain" });
@@ -201,8 +231,17 @@ async function start() {
     const response = await fetch(api, { credentials: "omit", referrerPolicy: "no-referrer" });
     if (!response.ok) throw new Refused("the survey cannot be loaded; try again later");
     if (response.headers.get("Deniably-State") === "closed") throw new Refused("the survey is closed");
-    definition = parse(await response.text());
+    definition = /** @type {Definition} */ (parse(await response.text()));
     await verify(definition, digest);
+    if (survey.querySelector("[data-kind]")) {
+      const fields = await import("./fields.js");
+      fields.prepare(questions, definition);
+      read = (form) => (form.dataset["kind"] ? fields.read(form) : readChoice(form));
+    }
+    if (conditional(definition)) {
+      const { follow } = await import("./path.js");
+      path = follow(questions, definition, answered);
+    }
   } catch (error) {
     survey.hidden = false;
     return refuse(error instanceof TypeError ? new Refused("the network is down; try again later") : error);

@@ -219,3 +219,20 @@ export interface Report {
   id: string;
   receipt: string;
 }
+
+// --- the form ---------------------------------------------------------------------------------
+
+/** What a form says, with a text for the check page; or what is missing in it, as a sentence. */
+export interface Answer {
+  answer?: string | string[] | Record<string, string>;
+  text?: string;
+  missing?: string;
+}
+
+/** The questions that one person is asked. `nearest` is the next step on the way to a step that
+ * this person does not see, coming from another. */
+export interface Path {
+  drawn: readonly Question[] | undefined;
+  shown(): readonly HTMLFormElement[];
+  nearest(number: number, current: number): number;
+}

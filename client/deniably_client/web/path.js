@@ -1,0 +1,42 @@
+// The way through a survey in which not everybody is asked everything: loaded where it is so.
+
+import { drawQuestions, hiddenQuestions } from "./answers.js";
+
+/** @import { Answers, Definition, Path } from "./types.js" */
+
+/**
+ * Draws the questions, once, before anything is answered and without a look at any answer, and
+ * follows the conditions of the others.
+ * @param {readonly HTMLFormElement[]} forms one for each question, in order
+ * @param {Definition} definition
+ * @param {(forms: readonly HTMLFormElement[]) => Answers} answered what they say now
+ * @returns {Path}
+ */
+export function follow(forms, definition, answered) {
+  const drawn = drawQuestions(definition);
+  const names = drawn.map(({ name }) => name);
+
+  function shown() {
+    const hidden = hiddenQuestions(definition, answered(forms));
+    return forms.filter(({ dataset: { question = "" } }) => {
+      return names.includes(question) && !hidden.includes(question);
+    });
+  }
+
+  /** @type {Path["nearest"]} */
+  function nearest(number, current) {
+    const onwards = number < current ? -1 : 1;
+    for (let at = number; ; at += onwards) {
+      const form = forms[at - 1];
+      if (form === undefined || shown().includes(form)) return at;
+    }
+  }
+
+  if (definition.ask !== undefined) {
+    shown().forEach((form, i) => {
+      const progress = form.querySelector(".progress");
+      if (progress) progress.textContent = `Question ${i + 1} of ${drawn.length}`;
+    });
+  }
+  return { drawn, shown, nearest };
+}

@@ -1,0 +1,270 @@
+"""Every type of question on the respondent's phone: answered, checked, sent, stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from random import Random
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser.conftest import PHONE, Watched
+from deniably.report import randomise_answers, read_report
+from deniably.survey import Survey
+from deniably_server.store import Store
+from every_type import somebody, survey_of_everything
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+JUMP = """n => {
+  history.pushState({step: n}, ""); history.pushState({step: n}, ""); history.back();
+}"""
+EVERYTHING = survey_of_everything()
+SOME = survey_of_everything(
+    name="some",
+    ask=2,
+    questions=[
+        question
+        for question in json.loads(EVERYTHING.canonical)["questions"]
+        if question["name"] in ("stolen", "drinks", "happy", "vote")
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    for survey in (EVERYTHING, SOME):
+        server.publish(survey)
+    yield server
+    server.kill()
+
+
+def question(phone: Watched) -> str:
+    """The name of the question that is shown."""
+    return phone.page.locator("form.step:visible").get_attribute("data-question") or ""
+
+
+def tick(phone: Watched, *labels: str) -> None:
+    for label in labels:
+        phone.page.locator("label.choice:visible", has_text=label).first.click()
+
+
+def write(phone: Watched, *numbers: str) -> None:
+    fields = phone.page.locator("form.step:visible input[type=text]")
+    assert fields.count() == len(numbers)
+    for index, number in enumerate(numbers):
+        fields.nth(index).fill(number)
+
+
+def answer(phone: Watched, *, stolen: str = "Yes") -> None:
+    """Answers whatever is shown until the check page."""
+    say: dict[str, Callable[[], None]] = {
+        "stolen": lambda: tick(phone, stolen),
+        "what": lambda: tick(phone, "Goods"),
+        "caught": lambda: tick(phone, "No"),
+        "drugs": lambda: tick(phone, "Cannabis", "Lsd"),
+        "worries": lambda: tick(phone, "None of these"),
+        "happy": lambda: tick(phone, "Neither"),
+        "trust": lambda: tick(phone, "Much"),
+        "drinks": lambda: write(phone, "7"),
+        "income": lambda: write(phone, "2345,50"),
+        "sick": lambda: write(phone, "99"),
+        "fines": lambda: write(phone, "-3"),
+        "hours": lambda: write(phone, "35", "12.4"),
+        "home": lambda: write(phone, "-7", "3"),
+        "vote": lambda: tick(phone, "Blue", "Yes"),
+    }
+    while phone.page.locator("form.step:visible").count():
+        say[question(phone)]()
+        phone.click("Continue")
+
+
+def sent(phone: Watched, survey: Survey) -> dict[str, list[int]]:
+    phone.send()
+    phone.wait("receipt")
+    (post,) = phone.posts()
+    report = read_report(post.post_data_buffer or b"")
+    report.check(survey)
+    return report.values
+
+
+def test_every_type_is_answered_checked_and_sent(phone: Watched, server: Server) -> None:
+    phone.open("/s/everything")
+    phone.click("Start")
+    answer(phone)
+
+    assert phone.heading() == "Check your answers"
+    shown = dict(
+        zip(
+            [q.name for q in EVERYTHING.questions],
+            phone.page.locator("[data-answer]").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert shown["what"] == "Goods"
+    assert shown["drugs"] == "Cannabis, Lsd"
+    assert shown["worries"] == "None of these"
+    assert shown["drinks"] == "7 drinks"
+    assert shown["income"] == "2345.50 EUR"
+    assert shown["sick"] == "99 days (counts as 20)", "what is clipped is said"
+    assert shown["fines"] == "-3 (counts as 0)"
+    assert shown["hours"] == "Paid work: 35 hours; Unpaid care: 12.4 hours"
+    assert shown["vote"] == "Party: Blue; Union member: Yes"
+    values = sent(phone, EVERYTHING)
+    assert set(values) == {q.name for q in EVERYTHING.questions}
+    assert phone.console == []
+    with closing(Store(str(server.database))) as store:
+        assert store.tally("everything") == store.recount("everything")
+
+
+def test_after_sending_every_field_is_empty(phone: Watched) -> None:
+    phone.open("/s/everything")
+    phone.click("Start")
+    answer(phone)
+    sent(phone, EVERYTHING)
+
+    assert phone.checked() == 0
+    fields = phone.page.locator("input[type=text]")
+    assert [fields.nth(i).input_value() for i in range(fields.count())] == [""] * fields.count()
+    assert set(phone.page.locator("[data-answer]").all_text_contents()) == {""}
+
+
+def test_a_question_that_does_not_apply_is_skipped_both_ways_and_still_sent(
+    phone: Watched,
+) -> None:
+    phone.open("/s/everything")
+    phone.click("Start")
+    tick(phone, "No")
+    phone.click("Continue")
+    assert question(phone) == "caught"
+
+    phone.click("Back")
+    assert question(phone) == "stolen"
+    tick(phone, "Yes")
+    phone.click("Continue")
+    assert question(phone) == "what"
+    tick(phone, "Goods")
+    phone.click("Back")
+    tick(phone, "No")
+    phone.click("Continue")
+    answer(phone, stolen="No")
+
+    assert not phone.page.locator('[data-row="what"]').first.is_visible()
+    assert "nobody can tell which questions you saw" in phone.page.inner_text("main")
+    assert "what" in sent(phone, EVERYTHING), "mixed like any other"
+
+
+def test_only_drawn_questions_are_asked(chromium: Browser, server: Server) -> None:
+    """Two of four: of 24 people, somebody sees other questions than the first (p < 1e-18)."""
+    seen: set[tuple[str, ...]] = set()
+    for _ in range(24):
+        context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
+        phone = Watched(context.new_page(), server)
+        phone.open("/s/some")
+        assert "2 of 4 questions, picked by chance" in phone.page.inner_text("main")
+        phone.click("Start")
+        assert "Question 1 of 2" in phone.page.locator(".progress:visible").inner_text()
+        answer(phone)
+        assert phone.page.locator("[data-answer]:visible").count() == 2
+        values = sent(phone, SOME)
+        assert len(values) == 2
+        seen.add(tuple(sorted(values)))
+        context.close()
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "do", "message"),
+    [
+        ("drugs", lambda phone: None, "Tick what applies"),
+        ("drugs", lambda phone: tick(phone, "Cannabis", "Cocaine", "Lsd", "Heroin"), "up to 3"),
+        ("drinks", lambda phone: write(phone, ""), "Write a number"),
+        ("drinks", lambda phone: write(phone, "a few"), "Write a number"),
+        ("income", lambda phone: write(phone, "2,345"), "Write a number"),
+        ("hours", lambda phone: write(phone, "3", ""), "“Unpaid care”"),
+        ("vote", lambda phone: tick(phone, "Red"), "“Union member”"),
+    ],
+)
+def test_what_is_missing_is_said(
+    phone: Watched, name: str, do: Callable[[Watched], None], message: str
+) -> None:
+    phone.open("/s/everything")
+    number = [q.name for q in EVERYTHING.questions].index(name) + 1
+    phone.page.evaluate(JUMP, number)
+    phone.page.wait_for_selector(f'[data-question="{name}"]:not([hidden])')
+    do(phone)
+    phone.click("Continue")
+
+    assert message in phone.page.locator(".error:visible").inner_text()
+    assert question(phone) == name
+
+
+def test_none_of_these_stands_alone(phone: Watched) -> None:
+    phone.open("/s/everything")
+    phone.page.evaluate(JUMP, 4)
+    phone.page.wait_for_selector('[data-question="drugs"]:not([hidden])')
+    tick(phone, "Cannabis", "Lsd", "None of these")
+    assert phone.page.locator("form:visible input:checked").count() == 1
+    tick(phone, "Heroin")
+    assert phone.page.locator("form:visible input:checked").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_type_has_a_violation_that_axe_finds(
+    chromium: Browser, server: Server, axe: Callable[[Page], list[str]], scheme: str
+) -> None:
+    context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme=scheme)  # type: ignore[arg-type]
+    phone = Watched(context.new_page(), server)
+    phone.open("/s/everything")
+    phone.click("Start")
+    seen = 0
+    while phone.page.locator("form.step:visible").count():
+        phone.click("Continue")
+        assert axe(phone.page) == [], question(phone)
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert phone.page.evaluate(wide) <= 0, question(phone)
+        seen += 1
+        before = question(phone)
+        _one(phone)
+        if phone.page.locator("form.step:visible").count():
+            assert question(phone) != before
+    assert seen == len(EVERYTHING.questions)
+    assert axe(phone.page) == []
+    context.close()
+
+
+def _one(phone: Watched) -> None:
+    """Any answer to the question that is shown."""
+    if (fields := phone.page.locator("form.step:visible input[type=text]")).count():
+        for index in range(fields.count()):
+            fields.nth(index).fill("5")
+    elif (parts := phone.page.locator("form.step:visible fieldset.part")).count():
+        for index in range(parts.count()):
+            parts.nth(index).locator("label").first.click()
+    else:
+        phone.page.locator("form.step:visible label.choice").first.click()
+    phone.click("Continue")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_result_has_a_violation_that_axe_finds(
+    chromium: Browser, server: Server, axe: Callable[[Page], list[str]], scheme: str
+) -> None:
+    random = Random(1)
+    with closing(Store(str(server.database))) as store:
+        for _ in range(12):
+            store.add(EVERYTHING, randomise_answers(EVERYTHING, somebody(random)))
+    context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme=scheme)  # type: ignore[arg-type]
+    page = context.new_page()
+    for path in ("", "/crosstab?rows=stolen&columns=what", "/groups?question=home&count=2"):
+        page.goto(f"{server.url}/surveys/everything{path}")
+        for details in page.locator("summary").all():
+            details.click()
+        assert axe(page) == [], path
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wide) <= 0, path
+    context.close()
