@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from deniably.survey import Survey
     from deniably_server.store import Store
 
+_MARGIN_AT = 1000  # respondents
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 _server = click.option(
@@ -55,16 +57,19 @@ def _settings(*names: str) -> Callable[[_Command], _Command]:
 @click.command()
 @_file
 def check(file: Path) -> None:
-    """Check a survey and show what its questions protect."""
+    """Check a survey and show what its questions protect, and how accurate they are."""
     from deniably.explain import describe
+    from deniably.publishing import accuracy
     from deniably_server.odds import odds_text
 
-    survey = _compile(file)
+    survey, notes = _compile_with_notes(file)
     click.echo(f"{survey.name}: {survey.title}")
     click.echo(f"digest {survey.digest}\n")
-    rows = [("question", "type", "mechanism", "odds", "epsilon")]
+    rows = [("question", "type", "mechanism", "odds", "epsilon", "margin")]
     for question in survey.questions:
         loss = question.mechanism.loss
+        asked = _MARGIN_AT * survey.asked / len(survey.questions)
+        margin = 196 * (accuracy(question.mechanism, question.type) / asked) ** 0.5
         rows.append(
             (
                 question.name,
@@ -72,15 +77,25 @@ def check(file: Path) -> None:
                 describe(question.mechanism),
                 odds_text(loss.bound),
                 loss.epsilon_text(),
+                f"{margin:.1f}",
             )
         )
     total = survey.total
     together = "all together" if survey.asked == len(survey.questions) else "what is asked"
-    rows.append((together, "", "", odds_text(total.bound), total.epsilon_text()))
+    rows.append((together, "", "", odds_text(total.bound), total.epsilon_text(), ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for *texts, odds, epsilon in rows:
-        cells = [text.ljust(width) for text, width in zip(texts, widths, strict=False)]
-        click.echo("  ".join([*cells, odds.rjust(widths[3]), epsilon.rjust(widths[4])]))
+    for row in rows:
+        cells = [
+            cell.ljust(width) if index < 3 else cell.rjust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip())
+    click.echo(
+        f"\nmargin: of {_MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"
+        " in percent of the range for a mean"
+    )
+    for note in notes:
+        click.echo(f"\n{note}")
 
 
 @click.command()
@@ -164,11 +179,15 @@ def _open(path: str) -> Store:
 
 def _compile(file: Path) -> Survey:
     """The definition in an author's file, or every problem of it."""
-    from deniably.authoring import publish_text
+    return _compile_with_notes(file)[0]
+
+
+def _compile_with_notes(file: Path) -> tuple[Survey, list[str]]:
+    from deniably.authoring import compile_with_notes, load
     from deniably.errors import BadSurvey
 
     try:
-        return publish_text(file.read_bytes())
+        return compile_with_notes(load(file.read_bytes()))
     except BadSurvey as error:
         found = "\n".join(f"  {problem}" for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{found}") from None

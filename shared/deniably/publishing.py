@@ -140,15 +140,19 @@ def mechanism_of(question: _Question, privacy: Privacy) -> Mechanism:
 def measure(question: _Question, privacy: Privacy) -> float:
     """How accurate the question would be: n times the variance of a share of 30 %, or of a mean
     on 0 to 1."""
-    mechanism = mechanism_of(question, privacy)
+    return accuracy(mechanism_of(question, privacy), question["type"])
+
+
+def accuracy(mechanism: Mechanism, kind: str) -> float:
+    """The same of a published question of this type."""
     match mechanism:
         case SubsetSelection() | SetResponse() | SampledTicks() | Unary():
             return share_variance(mechanism, SHARE)
         case Vector():
             return vector_variance(mechanism) / 4
-        case Gaussian() if question["type"] == "vector":
+        case Gaussian() if kind == "vector":
             return vector_variance(mechanism) / 4
-        case Channel() if question["type"] in ("yes_no", "select_one"):
+        case Channel() if kind in ("yes_no", "select_one"):
             (s, _), (t, _) = mechanism.weights
             total = sum(mechanism.weights[0])
             support = (t + (s - t) * SHARE) / total

@@ -75,10 +75,13 @@ def test_check_shows_what_each_question_protects(file: Path) -> None:
         "health: Health\n"
         f"digest {publish_text(SURVEY).digest}\n"
         "\n"
-        "question      k  omega  odds  epsilon\n"
-        "smokes        2      1     3     1.10\n"
-        "drink         3      1  2.72     1.00\n"
-        "all together            8.16     2.10\n"
+        "question      type        mechanism                 odds  epsilon  margin\n"
+        "smokes        yes_no      subset selection, 1 of 2     3     1.10     6.1\n"
+        "drink         select_one  subset selection, 1 of 3  2.72     1.00     7.9\n"
+        "all together                                        8.16     2.10\n"
+        "\n"
+        "margin: of 1,000 respondents, 95 % either way, in points for a share of 30 %, in percent"
+        " of the range for a mean\n"
     )
 
 
