@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import reference
+from question_cases import more_definitions
 from reference_definition import check_definition
 
 NOTES = {
@@ -12,13 +13,16 @@ NOTES = {
     "Claim": "the mechanism or the claim breaks section 2.2",
     "Names": "names of surveys, questions and choices",
     "Prototype": "names that every JavaScript object has already",
+    "Types": "what a type of question has, and which mechanisms may randomise it",
+    "ShowIf": "section 4.2",
+    "Ask": "section 4.3",
     "Type": "a value of another type than the specification says",
 }
 OWN_E = reference.floor_exp(reference.Fraction(1), 32)
 
 
 def definitions():
-    tests = [_case(*case) for case in (*_valid(), *_invalid(), *_texts())]
+    tests = [_case(*case) for case in (*_valid(), *_invalid(), *_texts(), *more_definitions())]
     groups = [
         {"type": result, "tests": [test for test in tests if test["result"] == result]}
         for result in ("valid", "invalid")

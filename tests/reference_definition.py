@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+import math
 import re
+from fractions import Fraction
+from itertools import pairwise
 
-from reference import check_claim, check_mechanism, digest, require
+from reference import Invalid, at_most_exp, digest, read_claim, require
+from reference_mechanisms import NOTHING, added, check, decimal, largest, loss
+
+NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
+ONE_ANSWER = ("subset_selection", "channel", "unary")
+MECHANISMS = {
+    "yes_no": ONE_ANSWER,
+    "select_one": ONE_ANSWER,
+    "select_multiple": ("set_response", "sampled_ticks", "unary"),
+    "scale": (*ONE_ANSWER, "window", "bounded_laplace"),
+    "number": (
+        "window", "channel", "laplace", "bounded_laplace", "gaussian", "subset_selection",
+    ),
+    "vector": ("vector", "gaussian"),
+    "point": ("subset_selection",),
+    "product": ("subset_selection",),
+}  # fmt: skip
+ALSO = {
+    "yes_no": (("choices",), ()),
+    "select_one": (("choices",), ("show_if",)),
+    "select_multiple": (("choices", "most"), ("show_if",)),
+    "scale": (("choices", "aim"), ("scores", "show_if")),
+    "number": (("range", "aim"), ()),
+    "vector": (("parts",), ()),
+    "point": (("parts", "grid"), ()),
+    "product": (("parts",), ()),
+}
 
 
 def keys(value, needed, optional=()):
@@ -15,7 +44,7 @@ def keys(value, needed, optional=()):
         require(key in value, f"the key {key} is missing")
 
 
-def named(items, pattern=r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"):
+def named(items, pattern=NAME):
     for item in items:
         require(type(item["name"]) is str and re.fullmatch(pattern, item["name"]), "a bad name")
     require(len({item["name"] for item in items}) == len(items), "a name is used twice")
@@ -26,30 +55,171 @@ def texts(value, *names):
         require(type(value.get(name, "")) is str, f"{name} is a text")
 
 
-def check_question(question):
-    keys(question, ("name", "type", "label", "choices", "claim", "mechanism"), ("hint",))
-    texts(question, "label", "hint")
-    choices, mechanism = question["choices"], question["mechanism"]
-    require(type(choices) is list, "the choices are a list")
+def check_choices(choices):
+    require(type(choices) is list and 2 <= len(choices) <= 1024, "2 to 1024 choices")
     for choice in choices:
         keys(choice, ("name", "label"))
         texts(choice, "label")
     named(choices)
-    names = [choice["name"] for choice in choices]
-    require(question["type"] in ("yes_no", "select_one"), "an unknown type of question")
-    yes_no = question["type"] == "yes_no"
-    require(not yes_no or names == ["yes", "no"], "yes_no has the choices yes, no")
-    keys(mechanism, ("name", "k", "omega", "own", "other"))
-    require(mechanism["name"] == "subset_selection", "an unknown mechanism")
-    check_mechanism(*(mechanism[name] for name in ("k", "omega", "own", "other")))
-    require(mechanism["k"] == len(choices), "k is the number of choices")
-    check_claim(question["claim"], mechanism["own"], mechanism["other"])
+
+
+# --- ranges ---
+
+
+def number(text):
+    require(type(text) is str and len(text) <= 40 and text != "-0", "a decimal is a text")
+    require(re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text), "a plain decimal")
+    return Fraction(text)
+
+
+def check_range(value):
+    keys(value, ("minimum", "maximum", "step"), ("unit",))
+    texts(value, "unit")
+    low, high, step = (number(value[key]) for key in ("minimum", "maximum", "step"))
+    require(step > 0, "the step is above 0")
+    steps = (high - low) / step
+    require(steps.denominator == 1 and 1 <= steps <= 2**20, "1 to 2^20 whole steps")
+
+
+def size(value):
+    low, high, step = (number(value[key]) for key in ("minimum", "maximum", "step"))
+    return int((high - low) / step) + 1
+
+
+def cell(value, x, k):
+    low, step, n = number(value["minimum"]), number(value["step"]), size(value) - 1
+    position = min(max(math.floor((x - low) / step + Fraction(1, 2)), 0), n)
+    return position * k // (n + 1)
+
+
+# --- questions ---
+
+
+def check_question(question, earlier):
+    require(type(question) is dict, "a question is an object")
+    kind = question.get("type")
+    require(type(kind) is str and kind in MECHANISMS, "an unknown type of question")
+    needed, optional = ALSO[kind]
+    keys(question, ("name", "type", "label", "claim", "mechanism", *needed), ("hint", *optional))
+    texts(question, "label", "hint")
+    m = question["mechanism"]
+    require(type(m) is dict and m.get("name") in MECHANISMS[kind], "no mechanism of this type")
+    check(m)
+    if "choices" in needed:
+        check_choices(question["choices"])
+        names = [choice["name"] for choice in question["choices"]]
+        require(kind != "yes_no" or names == ["yes", "no"], "yes_no has the choices yes, no")
+        require(m["k"] == len(names), "k is the number of choices")
+        if m["name"] == "channel" and question.get("aim") != "mean":
+            require(len(m["weights"]) == len(names), "one row a choice")
+        if m["name"] == "unary" and kind != "select_multiple":
+            require(m["most"] == 1, "unary for one answer has most 1")
+    if kind == "select_multiple":
+        most = question["most"]
+        require(type(most) is int and 1 <= most <= m["k"], "most is from 1 to k")
+        require(m["name"] == "sampled_ticks" or m["most"] == most, "the same most")
+    if "aim" in needed:
+        require(question["aim"] in ("distribution", "mean"), "distribution or mean")
+    if "scores" in question:
+        check_scores(question["scores"], len(question["choices"]), question["aim"])
+    if kind == "number":
+        check_range(question["range"])
+        fits(question["range"], m["k"], question["aim"] == "mean")
+        require(m["name"] != "gaussian" or m["d"] == 1, "d is 1")
+    if kind in ("vector", "point"):
+        check_number_parts(question, kind, m)
+    if kind == "product":
+        check_small_parts(question, m)
+    if "show_if" in question:
+        check_condition(question, earlier)
+    check_promise(question["claim"], loss(m))
+
+
+def check_scores(scores, count, aim):
+    require(type(scores) is list and len(scores) == count, "one score a choice")
+    require(all(type(one) is int and abs(one) < 2**31 for one in scores), "integers below 2^31")
+    gaps = {b - a for a, b in pairwise(scores)}
+    require(min(gaps) >= 1, "strictly ascending")
+    require(aim == "distribution" or len(gaps) == 1, "equally spaced")
+
+
+def fits(value, k, exactly):
+    require(k == size(value) if exactly else k <= size(value), "k fits the positions")
+
+
+def check_number_parts(question, kind, m):
+    parts = question["parts"]
+    most = 2 if kind == "point" else 64
+    require(type(parts) is list and 2 <= len(parts) <= most, "2 to 64 parts, of a point 2")
+    for part in parts:
+        keys(part, ("name", "label", "range"))
+        texts(part, "label")
+        check_range(part["range"])
+    named(parts)
+    if kind == "point":
+        grid = question["grid"]
+        require(type(grid) is int and 2 <= grid <= 32, "grid is from 2 to 32")
+        require(m["k"] == grid**2, "k is grid * grid")
+        for part in parts:
+            fits(part["range"], grid, False)
+        return
+    ks = [m["k"]] * m["d"] if m["name"] == "gaussian" else [part["k"] for part in m["parts"]]
+    require(len(ks) == len(parts), "one mechanism a part")
+    for part, k in zip(parts, ks, strict=True):
+        fits(part["range"], k, True)
+
+
+def check_small_parts(question, m):
+    parts = question["parts"]
+    require(type(parts) is list and 2 <= len(parts) <= 8, "2 to 8 parts")
+    for part in parts:
+        keys(part, ("name", "label", "choices"))
+        texts(part, "label")
+        check_choices(part["choices"])
+    named(parts)
+    count = math.prod(len(part["choices"]) for part in parts)
+    require(m["k"] == count, "k is the number of combinations")
+
+
+def check_condition(question, earlier):
+    condition = question["show_if"]
+    keys(condition, ("question", "is"))
+    require(type(condition["is"]) is list and condition["is"], "one or more choices")
+    require(all(type(one) is str for one in condition["is"]), "names of choices")
+    names = [choice["name"] for choice in question["choices"]]
+    require("not_applicable" in names, "has not_applicable")
+    found = [one for one in earlier if one["name"] == condition["question"]]
+    require(found, "an earlier question")
+    require(found[0]["type"] in ("yes_no", "select_one", "scale"), "with one answer")
+    theirs = [choice["name"] for choice in found[0]["choices"]]
+    require(all(one in theirs for one in condition["is"]), "its choices")
+
+
+def check_promise(claim, found):
+    """Section 2.2, with exponents and deltas."""
+    odds, exponent, delta = found
+    require(type(claim) is dict, "a claim is an object")
+    if "delta" in claim:
+        require("epsilon" in claim, "a delta stands beside an epsilon")
+        stated = decimal(claim["delta"])
+        require(0 < stated <= Fraction(1, 10000), "0 < delta <= 0.0001")
+        require(0 < delta <= stated, "the delta is claimed, and kept")
+    else:
+        require(delta == 0, "a delta is claimed")
+    kind, value = read_claim({key: text for key, text in claim.items() if key != "delta"})
+    if kind == "odds":
+        require(exponent == 0 and odds <= value, "the odds are larger than claimed")
+        return
+    rest = value - exponent
+    require(rest >= 0, "the exponent is larger than claimed")
+    kept = odds == 1 if rest == 0 else odds == 1 or at_most_exp(odds, rest)
+    require(kept, "the odds are larger than claimed")
 
 
 def check_definition(value):
     """The digest of a valid definition."""
     needed = ("spec", "name", "title", "language", "results", "questions")
-    keys(value, needed, ("intro", "contact"))
+    keys(value, needed, ("intro", "contact", "ask"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language", "intro", "contact")
@@ -59,7 +229,80 @@ def check_definition(value):
     require(type(value["results"]["while_open"]) is bool, "while_open is true or false")
     questions = value["questions"]
     require(type(questions) is list and 1 <= len(questions) <= 100, "1 to 100 questions")
-    for question in questions:
-        check_question(question)
+    for index, question in enumerate(questions):
+        check_question(question, questions[:index])
     named(questions)
+    if "ask" in value:
+        require(type(value["ask"]) is int, "ask is an integer")
+        require(1 <= value["ask"] < len(questions), "ask is from 1 to all but one")
+        require(all("show_if" not in question for question in questions), "no show_if with ask")
     return digest(value)
+
+
+def total(value):
+    losses = [loss(question["mechanism"]) for question in value["questions"]]
+    return largest(losses, value["ask"]) if "ask" in value else added(losses)
+
+
+# --- answers ---
+
+
+def given(text):
+    require(type(text) is str and len(text) <= 40, "a number is a text")
+    require(re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text.strip()), "a plain decimal")
+    return Fraction(text.strip())
+
+
+def index(choices, name):
+    names = [choice["name"] for choice in choices]
+    require(name in names, "one of the choices")
+    return names.index(name)
+
+
+def encode(question, answer):
+    kind, m = question["type"], question["mechanism"]
+    if kind in ("yes_no", "select_one", "scale"):
+        found = index(question["choices"], answer)
+        return [found] if m["name"] == "unary" else found
+    if kind == "select_multiple":
+        require(type(answer) is list, "a list of choices")
+        ticks = sorted({index(question["choices"], one) for one in answer})
+        require(len(ticks) <= question["most"], "at most so many")
+        return ticks
+    if kind == "number":
+        return cell(question["range"], given(answer), m["k"])
+    require(type(answer) is dict, "an answer for each part")
+    require(set(answer) == {part["name"] for part in question["parts"]}, "for each part")
+    if kind == "product":
+        found = 0
+        for part in question["parts"]:
+            found = found * len(part["choices"]) + index(part["choices"], answer[part["name"]])
+        return found
+    numbers = [given(answer[part["name"]]) for part in question["parts"]]
+    ranges = [part["range"] for part in question["parts"]]
+    if kind == "point":
+        first, second = (
+            cell(one, x, question["grid"]) for one, x in zip(ranges, numbers, strict=True)
+        )
+        return question["grid"] * first + second
+    return [cell(one, x, size(one)) for one, x in zip(ranges, numbers, strict=True)]
+
+
+def settle(definition, answers):
+    """(names of hidden questions, {question: input})"""
+    hidden, true = [], dict(answers)
+    for question in definition["questions"]:
+        condition = question.get("show_if")
+        if condition and true.get(condition["question"]) not in condition["is"]:
+            hidden.append(question["name"])
+            several = question["type"] == "select_multiple"
+            true[question["name"]] = ["not_applicable"] if several else "not_applicable"
+    inputs = {}
+    for question in definition["questions"]:
+        if question["name"] not in true:
+            raise Invalid("an answer is missing")
+        inputs[question["name"]] = encode(question, true[question["name"]])
+    return hidden, inputs
+
+
+__all__ = ["NOTHING", "check_definition", "encode", "settle", "total"]

@@ -9,13 +9,17 @@ from fractions import Fraction
 
 import reference
 from definition_cases import definitions
+from mechanism_cases import mechanisms
+from question_cases import answers, totals
+from reference_mechanisms import pick
 
 LIMIT = 2**53
 
 
 def files():
     """{file name: text} of every vector file."""
-    makers = (coins, subset_selection, channels, canonical, claims, omega, definitions, estimates)
+    makers = (coins, subset_selection, channels, mechanisms, canonical, claims, omega)
+    makers += (definitions, answers, totals, estimates)
     return {f"{make.__name__}.json": _file(make.__name__, *make()) for make in makers}
 
 
@@ -45,6 +49,7 @@ def coins():
     ]
     groups.append({"type": "below", "tests": tests})
     groups.append({"type": "choose", "tests": list(_choose())})
+    groups.append({"type": "pick", "tests": list(_pick())})
     return COIN_NOTES, groups
 
 
@@ -112,6 +117,20 @@ def _choose():
     for comment, weights, flags in refused:
         case = {"comment": comment, "flags": flags, "weights": _strings(weights)}
         yield case | {"bytes": _tape(comment, 2).hex(), "consumed": 0, "result": "invalid"}
+
+
+def _pick():
+    for n, size in ((1, 0), (1, 1), (2, 1), (2, 2), (5, 3), (5, 5), (100, 7), (1024, 20)):
+        tapes = [_tape(f"pick {n} {size} {i}", size + 2) for i in range(3)]
+        tapes += [_blocks(*[0] * size), _blocks(*(n - i - 1 for i in range(size)))]
+        for data in tapes:
+            tape = reference.Tape(data)
+            value = pick(tape, n, size)
+            case = {"comment": "", "flags": [], "n": n, "size": size, "bytes": data.hex()}
+            yield case | {"value": value, "consumed": tape.consumed, "result": "valid"}
+    for n, size in ((2, 3), (2, -1)):
+        case = {"comment": "more or fewer than there are", "flags": [], "n": n, "size": size}
+        yield case | {"bytes": _tape("pick", 3).hex(), "consumed": 0, "result": "invalid"}
 
 
 # --- subset selection ---

@@ -188,8 +188,14 @@ def odds_allowed(odds: Fraction) -> bool:
 
 def _given(given: object) -> Fraction:
     """The exact value of a respondent's number; of 0.1 one tenth, not the nearest double."""
+    text = str(given).strip()
+    if isinstance(given, str):
+        # What people write: SPEC 4.1 knows no exponents.
+        plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text, re.ASCII)
+        if len(given) > 40 or not plain:
+            raise BadAnswer("needs a number")
     try:
-        value = None if isinstance(given, bool) else Decimal(str(given).strip())
+        value = None if isinstance(given, bool) else Decimal(text)
     except InvalidOperation:
         value = None
     if value is None or not value.is_finite() or value.adjusted() > 40:

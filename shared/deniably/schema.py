@@ -7,7 +7,8 @@ descriptions, so that there is one place that says it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
@@ -92,8 +93,25 @@ def _is_integer(_: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _bound(outside: Callable[[Decimal, Decimal], bool]) -> Callable[..., Iterator[Any]]:
+    """A bound as it is written: the double that is next to 0.01 is above one hundredth."""
+
+    def check(validator: Any, bound: object, value: object, _: object) -> Iterator[Any]:
+        if validator.is_type(value, "number"):
+            given = Decimal(str(value))
+            if given.is_nan() or outside(given, Decimal(str(bound))):
+                yield jsonschema.ValidationError(f"{value} is beyond {bound}")
+
+    return check
+
+
 _Validator: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
     jsonschema.Draft202012Validator,
+    {
+        "minimum": _bound(operator.lt),
+        "exclusiveMinimum": _bound(operator.le),
+        "maximum": _bound(operator.gt),
+    },
     # 1.0 is no integer here: the canonical definition knows no fractions.
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )

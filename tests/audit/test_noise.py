@@ -179,7 +179,7 @@ def tape() -> Coins:
     ],
 )
 def test_many_reports_fit_the_law(mechanism: Laplace | BoundedLaplace | Gaussian) -> None:
-    """A fixed tape, so this cannot fail by chance; a fit worse than 1 in 10,000 would be a fault."""
+    """A fixed tape, so this cannot fail by chance; a fit worse than 1 in 10,000 is a fault."""
     n, answer, coins = 20_000, 1, tape()
     seen = Counter(mechanism.randomise(answer, coins)[0] for _ in range(n))
     if isinstance(mechanism, BoundedLaplace):

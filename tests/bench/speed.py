@@ -5,14 +5,18 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-import browser
 import numpy as np
 from sheet import Sheet, duration, rate, seconds_of
 
+import browser
 from deniably.bulk import randomise_many
 from deniably.coins import Coins
 from deniably.estimate import estimate
-from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection, weights_for_epsilon
+from deniably.mechanisms.subset_selection import (
+    SubsetSelection,
+    subset_selection,
+    weights_for_epsilon,
+)
 from deniably.tally import tally, tally_packed
 
 GOAL_BULK = 20e6

@@ -11,7 +11,12 @@ from scipy import optimize, stats
 
 from deniably.binomial import wilson
 from deniably.estimate import Estimate, estimate, project, variance
-from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection, warner, weights_for_epsilon
+from deniably.mechanisms.subset_selection import (
+    SubsetSelection,
+    subset_selection,
+    warner,
+    weights_for_epsilon,
+)
 from deniably.tally import Tally, tally, tally_packed
 
 EPSILONS = ["0.5", "1", "2", "4"]

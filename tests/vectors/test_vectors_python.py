@@ -15,8 +15,13 @@ from deniably.canonical import canonical, digest, parse
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadMechanism, BadReport, BadSurvey
 from deniably.estimate import estimate
+from deniably.loss import Loss
+from deniably.mechanisms import Mechanism
+from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
-from deniably.survey import Claim, read_survey
+from deniably.parts import Claim
+from deniably.report import is_shown, randomise_answers
+from deniably.survey import read_survey
 from deniably.tally import Tally
 
 VECTORS = Path(__file__).parents[2] / "shared/vectors"
@@ -53,18 +58,19 @@ def mechanism(parameters: Case) -> SubsetSelection:
 @pytest.mark.parametrize(("group", "case"), cases("coins"))
 def test_coins(group: Case, case: Case) -> None:
     coins, taken = tape(bytes.fromhex(case["bytes"]))
-    draw: Callable[[], int] = (
-        (lambda: coins.below(int(case["bound"])))
-        if group["type"] == "below"
-        else (lambda: coins.choose([int(weight) for weight in case["weights"]]))
-    )
+    draws: dict[str, Callable[[], object]] = {
+        "below": lambda: str(coins.below(int(case["bound"]))),
+        "choose": lambda: coins.choose([int(weight) for weight in case["weights"]]),
+        "pick": lambda: coins.pick(case["n"], case["size"]),
+    }
+    draw = draws[group["type"]]
 
     if case["result"] == "invalid":
-        with pytest.raises(ValueError, match=r"draw|choose"):
+        with pytest.raises(ValueError, match=r"draw|choose|pick"):
             draw()
     else:
-        assert draw() == int(case["value"] if group["type"] == "below" else case["index"])
-        assert taken() == case["consumed"]
+        assert draw() == case["index" if group["type"] == "choose" else "value"]
+    assert taken() == case["consumed"]
 
 
 @pytest.mark.parametrize(("group", "case"), cases("subset_selection"))
@@ -110,6 +116,124 @@ def test_channels(group: Case, case: Case) -> None:
         walked = distribution(lambda coins, answer=answer: m.randomise(answer, coins))
         assert {",".join(map(str, report)): str(pr) for report, pr in walked.items()} == law
     assert (str(m.p), str(m.q), str(m.odds)) == (case["p"], case["q"], group["odds"])
+
+
+@pytest.mark.parametrize(("group", "case"), cases("mechanisms"))
+def test_mechanisms(group: Case, case: Case) -> None:
+    MECHANISM_TESTS[group["type"]](group, case)
+
+
+def any_mechanism(parameters: object) -> Any:
+    found = msgspec.convert(parameters, Mechanism, strict=True)
+    if canonical(msgspec.to_builtins(found)) != canonical(parameters):
+        raise BadMechanism("a key is missing")
+    return found
+
+
+def as_answer(answer: object) -> Any:
+    return tuple(answer) if isinstance(answer, list) else answer
+
+
+def loss_texts(loss: Loss) -> dict[str, str]:
+    return {"odds": str(loss.odds), "exponent": str(loss.exponent), "delta": str(loss.delta)}
+
+
+def a_report(group: Case, case: Case) -> None:
+    m = any_mechanism(group["mechanism"])
+    coins, taken = tape(bytes.fromhex(case["bytes"]))
+    assert loss_texts(m.loss) == group["loss"]
+    if case["result"] == "invalid":
+        with pytest.raises(BadAnswer):
+            m.randomise(as_answer(case["answer"]), coins)
+    else:
+        report = m.randomise(as_answer(case["answer"]), coins)
+        assert list(report) == case["report"]
+        m.check(report)
+    assert taken() == case["consumed"]
+
+
+def some_parameters(_: Case, case: Case) -> None:
+    if case["result"] == "invalid":
+        with pytest.raises(ValueError, match=r"\w"):
+            any_mechanism(case["mechanism"])
+    else:
+        any_mechanism(case["mechanism"])
+
+
+def a_check(group: Case, case: Case) -> None:
+    m = any_mechanism(group["mechanism"])
+    if case["result"] == "invalid":
+        with pytest.raises(BadReport):
+            m.check(case["report"])
+    else:
+        m.check(case["report"])
+
+
+def a_channel(group: Case, case: Case) -> None:
+    m = any_mechanism(group["mechanism"])
+    walked = distribution(lambda coins: m.randomise(as_answer(case["answer"]), coins))
+    assert {",".join(map(str, report)): str(pr) for report, pr in walked.items()} == case["law"]
+
+
+def some_noise(group: Case, case: Case) -> None:
+    coins, taken = tape(bytes.fromhex(case["bytes"]))
+    n = {key: int(group[key]) for key in ("n", "d", "t", "s", "p", "q") if key in group}
+    samplers: dict[str, Callable[[], int]] = {
+        "chance": lambda: coins.chance(n["n"], n["d"]),
+        "fall": lambda: fall(Fraction(n["n"], n["d"]), coins),
+        "laplace": lambda: discrete_laplace(Fraction(n["t"], n["s"]), coins),
+        "gaussian": lambda: discrete_gaussian(Fraction(n["p"], n["q"]), coins),
+    }
+    assert samplers[group["sampler"]]() == case["value"]
+    assert taken() == case["consumed"]
+
+
+MECHANISM_TESTS = {
+    "report": a_report,
+    "parameters": some_parameters,
+    "check": a_check,
+    "channel": a_channel,
+    "noise": some_noise,
+}
+
+
+@pytest.mark.parametrize(("group", "case"), cases("answers"))
+def test_answers(group: Case, case: Case) -> None:
+    survey = read_survey(group["definition"])
+
+    def settled() -> tuple[list[str], dict[str, object]]:
+        hidden: set[str] = set()
+        inputs: dict[str, object] = {}
+        for question in survey.questions:
+            if is_shown(question, case["answers"], hidden):
+                if question.name not in case["answers"]:
+                    raise BadAnswer("missing")
+                inputs[question.name] = question.encode(case["answers"][question.name])
+            else:
+                hidden.add(question.name)
+                several = question.type == "select_multiple"
+                inputs[question.name] = question.encode(
+                    ["not_applicable"] if several else "not_applicable"
+                )
+        return [question.name for question in survey.questions if question.name in hidden], inputs
+
+    if case["result"] == "invalid":
+        with pytest.raises(BadAnswer):
+            settled()
+        with pytest.raises(BadAnswer):
+            randomise_answers(survey, case["answers"])
+    else:
+        hidden, inputs = settled()
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in inputs.items()}
+        assert (hidden, plain) == (case["hidden"], case["inputs"])
+        randomise_answers(survey, case["answers"]).check(survey)
+
+
+@pytest.mark.parametrize(("group", "case"), cases("totals"))
+def test_totals(group: Case, case: Case) -> None:
+    total = loss_texts(read_survey(case["definition"]).total)
+
+    assert total == {key: case[key] for key in ("odds", "exponent", "delta")}
 
 
 @pytest.mark.parametrize(("group", "case"), cases("canonical"))
