@@ -193,13 +193,17 @@ def _noise():
         *(("laplace", {"t": t, "s": s}) for t, s in ((1, 1), (3, 1), (3, 2), (2, 5), (1000, 3))),
         *(
             ("gaussian", {"p": p, "q": q})
-            for p, q in ((1, 1), (1, 3), (7, 3), (100, 1), (10**6, 1))
+            for p, q in ((1, 1), (1, 3), (7, 3), (100, 1), (60_000_001, 1), (10**6, 1))
         ),
     )
     for name, arguments in samplers:
+        labels = [f"{name} {arguments} {i}" for i in range(6)]
+        if arguments.get("p", 0) > 1000:
+            labels = [label for label in _seeds(arguments) if _doubles_differ(label, **arguments)]
+            assert labels
         tests = []
-        for i in range(6):
-            coins = reference.Tape(tape(f"{name} {arguments} {i}", 3000))
+        for label in labels:
+            coins = reference.Tape(tape(label, 3000))
             found = getattr(spec, name)(coins, *arguments.values())
             value = found if isinstance(found, int) else bool(found)
             data = coins.data[: coins.consumed + 7]
@@ -207,6 +211,22 @@ def _noise():
             tests.append(case | {"consumed": coins.consumed, "result": "valid"})
         texts = {key: str(value) for key, value in arguments.items()}
         yield {"type": "noise", "sampler": name, **texts, "tests": tests}
+
+
+def _seeds(arguments):
+    return (f"gaussian {arguments} {i}" for i in range(3000))
+
+
+def _doubles_differ(label, p, q):
+    """Whether arithmetic in doubles, which rounds a square above 2^53, takes another way."""
+    exact, rounded = (reference.Tape(tape(label, 300)) for _ in range(2))
+    t = spec.math.isqrt(p // q) + 1
+    found = spec.gaussian(exact, p, q)
+    while True:
+        y = spec.laplace(rounded, t, 1)
+        if spec.fall(rounded, int(float(abs(y) * q * t - p) ** 2), 2 * p * q * t**2):
+            break
+    return (found, exact.consumed) != (y, rounded.consumed)
 
 
 def _parameters(comment, m):

@@ -267,7 +267,7 @@ def _wrong():
         "a point of three",
         changed(POINT, parts=[one, number_part("v"), number_part("w")], mechanism=subset(9)),
     )
-    yield "a grid of another k", changed(POINT, grid=4)
+    yield "a grid of another k", changed(POINT, grid=4, parts=[one, number_part("v")])
     yield "a grid of one", changed(POINT, grid=1)
     yield (
         "a grid of 33",

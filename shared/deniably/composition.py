@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -182,10 +182,13 @@ def _law(pairs: Sequence[Pair]) -> tuple[Floats, Floats]:
     for pair in pairs:
         # Equal epsilons lie on the grid, up to the rounding of the division.
         reach = math.ceil(pair.epsilon / step * (1 - 1e-12))
+        # The law of the raised epsilon, not only its losses: it can be turned into the true one
+        # by chance alone, so it gives away at least as much.
+        raised = replace(pair, epsilon=max(pair.epsilon, reach * step))
         longer = np.zeros(law.size + 2 * reach)
-        longer[: law.size] += pair.q * law
-        longer[reach : reach + law.size] += (1 - pair.apart) * law
-        longer[2 * reach :] += pair.p * law
+        longer[: law.size] += raised.q * law
+        longer[reach : reach + law.size] += (1 - raised.apart) * law
+        longer[2 * reach :] += raised.p * law
         law = longer
     losses = (np.arange(law.size, dtype=np.float64) - law.size // 2) * (step * (1 + 1e-12))
     return losses, law

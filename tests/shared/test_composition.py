@@ -8,7 +8,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -213,6 +213,7 @@ def brute_force(pairs: list[Pair], whole: float) -> float:
     st.lists(st.builds(Pair, EPSILONS, st.floats(0.05, 1)), min_size=1, max_size=5),
     st.floats(0, 0.95),
 )
+@example([Pair(2.0), Pair(2.75)], 0.0)
 def test_different_questions_are_composed_on_the_safe_side(pairs: list[Pair], part: float) -> None:
     everything = math.fsum(pair.epsilon for pair in pairs)
     mean = everything / len(pairs)
