@@ -198,7 +198,7 @@ def _noise():
     )
     for name, arguments in samplers:
         labels = [f"{name} {arguments} {i}" for i in range(6)]
-        if arguments.get("p", 0) > 1000:
+        if arguments.get("p", 0) > 10**7:
             labels = [label for label in _seeds(arguments) if _doubles_differ(label, **arguments)]
             assert labels
         tests = []
