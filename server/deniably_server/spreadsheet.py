@@ -19,7 +19,7 @@ from deniably_server.result import (
     SurveyResult,
 )
 
-_COLUMNS = (
+_COLUMNS: tuple[str, ...] = (
     "survey",
     "digest",
     "state",

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from deniably import budgeting
+from deniably.combinations import condition_problems, unnatural
 from deniably.documents import LONGEST_NUMBER
 from deniably.documents import load as load
 from deniably.errors import BadSurvey, Problem
@@ -91,6 +92,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
         for problem in _question_problems(question, f"$.questions[{index}]", budget is not None)
     ]
     problems += _repeated(questions, "$.questions", "question")
+    problems += condition_problems(questions)
     if problems:
         raise BadSurvey(problems)
     notes: list[str] = []
@@ -110,7 +112,9 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
         try:
             made.append(published(question, privacy))
         except ValueError as error:
-            raise BadSurvey([Problem(f"$.questions[{index}]", str(error))]) from None
+            problems.append(Problem(f"$.questions[{index}]", str(error)))
+    if problems:
+        raise BadSurvey(problems)
     survey = as_survey(
         _DEFAULTS
         | written
@@ -129,40 +133,54 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
 
 def _spend(budget: Mapping[str, Any], questions: Sequence[_Question]) -> budgeting.Plan:
     """How the survey's epsilon is spent. Raises BadSurvey."""
-    epsilon, count = _fraction(budget["epsilon"]), len(questions)
-    how = budget.get("spend", "auto")
+    epsilon, count, ask = _fraction(budget["epsilon"]), len(questions), budget.get("ask")
+    how = budget.get("spend", "auto" if ask is None else "sample")
+    can_sample = count > 1 and not any("show_if" in question for question in questions)
+    if ask is not None and how != "sample":
+        _refuse("$.budget.ask", f"ask goes with spend: sample, and here it is {how}")
+    if how == "sample" and not can_sample:
+        why = "sampling needs two or more questions and no show_if: write spend: split"
+        _refuse("$.budget", why)
+    if ask is not None and ask >= count:
+        _refuse("$.budget.ask", "ask is less than the number of questions, or write spend: split")
 
     def variance(privacy: Privacy) -> float:
-        each = [
-            measure(question, Privacy(epsilon=privacy.epsilon, delta=_delta(question)))
-            for question in questions
-        ]
-        return sum(each) / len(each)
+        return sum(
+            _measured(question, f"$.questions[{index}]", privacy)
+            for index, question in enumerate(questions)
+        ) / len(questions)
 
-    can_sample = count > 1 and not any("show_if" in question for question in questions)
+    plans: list[budgeting.Plan] = []
+    refused: list[ValueError] = []
+    if how in ("split", "auto"):
+        try:
+            plans.append(budgeting.split(epsilon, count, variance))
+        except ValueError as error:
+            refused.append(error)
+    if how == "sample" or (how == "auto" and can_sample):
+        try:
+            plans.append(budgeting.sample(epsilon, count, variance, ask))
+        except ValueError as error:
+            refused.append(error)
+    sizes = sizes_together(questions) if how == "auto" else []
+    if sizes and (joint := budgeting.together(epsilon, sizes)):
+        plans.append(joint)
+    if not plans:
+        last = refused[-1]
+        raise last if isinstance(last, BadSurvey) else BadSurvey([Problem("$.budget", str(last))])
+    return budgeting.best(plans) if how == "auto" else plans[0]
+
+
+def _measured(question: _Question, path: str, privacy: Privacy) -> float:
+    """How accurate the question would be. Raises BadSurvey where it cannot be asked so."""
     try:
-        if how == "sample" or "ask" in budget:
-            if not can_sample:
-                raise ValueError(
-                    "sampling needs two or more questions and no show_if: write spend: split"
-                )
-            ask = budget.get("ask")
-            if ask is not None and ask >= count:
-                raise ValueError("ask is less than the number of questions, or write spend: split")
-            return budgeting.sample(epsilon, count, variance, ask)
-        whole = budgeting.split(epsilon, count, variance)
-        if how == "split":
-            return whole
-        plans = [whole]
+        return measure(question, Privacy(epsilon=privacy.epsilon, delta=_delta(question)))
     except ValueError as error:
-        if how != "auto" or not can_sample:
-            raise BadSurvey([Problem("$.budget", str(error))]) from None
-        plans = []
-    if can_sample:
-        plans.append(budgeting.sample(epsilon, count, variance))
-    sizes = sizes_together(questions)
-    joint = budgeting.together(epsilon, sizes) if sizes else None
-    return budgeting.best([*plans, *([joint] if joint else [])])
+        raise BadSurvey([Problem(path, str(error))]) from None
+
+
+def _refuse(path: str, why: str) -> NoReturn:
+    raise BadSurvey([Problem(path, why)])
 
 
 # --- one question -----------------------------------------------------------------------------
@@ -210,16 +228,7 @@ def _question_problems(question: _Question, path: str, budgeted: bool) -> Iterat
         for index, part in enumerate(question.get("parts", ())):
             yield from _choice_problems(part, f"{path}.parts[{index}]")
     yield from _part_problems(question, path)
-    if kind == "scale" and question.get("aim") == "mean" and "also" in question:
-        yield Problem(
-            f"{path}.also",
-            "these are no place on a scale; with aim: distribution the mean is that of the others",
-        )
-    if "show_if" in question and kind == "scale" and question.get("aim") == "mean":
-        yield Problem(
-            f"{path}.show_if",
-            "hidden answers are no place on a scale; write aim: distribution",
-        )
+    yield from unnatural(question, path)
     if len(given) == 1 and not budgeted and (kind not in _NEEDS or _complete(question)):
         yield from _privacy_problems(question, given[0], path)
 
@@ -258,9 +267,9 @@ def _part_problems(question: _Question, path: str) -> Iterator[Problem]:
 
 
 def _privacy_problems(question: _Question, key: str, path: str) -> Iterator[Problem]:
-    value = question["coins"]["truth"] if key == "coins" else question[key]
     place = f"{path}.coins.truth" if key == "coins" else f"{path}.{key}"
-    if len(str(value)) > LONGEST_NUMBER:
+    values = question["coins"].values() if key == "coins" else [question[key]]
+    if any(len(str(value)) > LONGEST_NUMBER for value in values):
         yield Problem(place, f"write the number with at most {LONGEST_NUMBER} characters")
         return
     if key == "coins" and question["type"] not in ("yes_no", "select_one"):

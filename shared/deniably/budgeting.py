@@ -21,6 +21,7 @@ SHARE = 0.3
 """The share at which ways to spend a budget are compared."""
 
 _PLACES = 10**6
+_PATIENCE = 2  # worse numbers of questions in a row before the search ends
 
 
 @dataclass(frozen=True)
@@ -55,32 +56,40 @@ def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -
         None,
         False,
         variance(Privacy(epsilon=each)),
-        f"Everybody answers all {count} questions with epsilon {plain(each)} each.",
+        f"Everybody answers all {count} questions with epsilon {plain(each)} each."
+        if count > 1
+        else f"Everybody answers the one question with epsilon {plain(each)}.",
     )
 
 
 def sample(
     epsilon: Fraction, count: int, variance: Callable[[Privacy], float], ask: int | None = None
 ) -> Plan:
-    """Everybody answers ``ask`` questions, by default as many as give the least variance."""
+    """Everybody answers ``ask`` questions, by default as many as give the least variance.
+
+    Raises ValueError where even one question cannot be asked so.
+    """
     plans: list[Plan] = []
     for s in range(1, count) if ask is None else [ask]:
         try:
             each = part(epsilon, s)
+            asked = variance(Privacy(epsilon=each))
         except ValueError:
-            break
+            if plans:  # with the more questions each has the less epsilon
+                break
+            raise
         plans.append(
             Plan(
                 each,
                 s,
                 False,
-                variance(Privacy(epsilon=each)) * count / s,
+                asked * count / s,
                 f"Everybody answers {s} of the {count} questions, picked by chance on the device,"
                 f" with epsilon {plain(each)} each.",
             )
         )
-    if not plans:
-        part(epsilon, ask or 1)
+        if min(plans, key=lambda plan: plan.variance) not in plans[-_PATIENCE - 1 :]:
+            break
     return min(plans, key=lambda plan: plan.variance)
 
 

@@ -111,14 +111,16 @@ def _lloyd(
     points: Floats, count: int
 ) -> Callable[[Floats], tuple[Floats, npt.NDArray[np.int64], float]]:
     """Weighted k-means on fixed points: weights -> centres, label of each point, mean distance."""
-    from sklearn.cluster import KMeans
+    from sklearn import cluster
+
+    make: Any = cluster.KMeans
 
     def fit(weights: Floats) -> tuple[Floats, npt.NDArray[np.int64], float]:
         positive = weights > 0
         # Fewer places than groups: every group still needs one.
         usable = positive if positive.sum() >= count else np.ones_like(positive)
         mass = np.where(positive, weights, 1e-9)[usable]
-        found: Any = KMeans(count, n_init=_STARTS, random_state=0).fit(
+        found: Any = make(count, n_init=_STARTS, random_state=0).fit(
             points[usable], sample_weight=mass
         )
         labels: npt.NDArray[np.int64] = found.predict(points).astype(np.int64)
@@ -147,7 +149,8 @@ def _middles(grid: int) -> Floats:
 
 def _scaled(question: Point, places: Floats) -> Floats:
     """Places on the unit square in the units of the map; a position covers half a step each way."""
-    low, size = [], []
+    low: list[float] = []
+    size: list[float] = []
     for part in question.parts:
         step = float(part.range.step)
         low.append(float(part.range.minimum) - step / 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
+from math import ceil
 
 from deniably.exponential import at_most_exp, exp_bounds
 
@@ -53,6 +54,8 @@ class Loss:
 
     def epsilon_text(self, places: int = 2) -> str:
         """The epsilon for people, rounded up, so that what is printed is never too small."""
+        if self.odds == 1:  # rational: no logarithm to be rounded
+            return f"{ceil(self.exponent * 10**places) / 10**places:.{places}f}"
         nudged = self._ln() + Decimal(10) ** -20
         return str(nudged.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING))
 

@@ -112,8 +112,9 @@ def _weights(odds: Fraction, r: int, *, between: bool) -> npt.NDArray[np.int64]:
 
 def _programme(limit: float, r: int, *, between: bool) -> Floats:
     """The best probabilities, shape (r, outputs); outputs of the same kind are put together."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_matrix
+    from scipy import optimize, sparse
+
+    linprog: Any = optimize.linprog  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
 
     m = _CANDIDATES
     value = np.linspace(-1, 1, m) * _REACH * (limit + 1) / (limit - 1)
@@ -143,7 +144,9 @@ def _programme(limit: float, r: int, *, between: bool) -> Floats:
     wanted = np.stack([np.ones(half), place[:half]], axis=1).ravel()
     found: Any = linprog(
         np.eye(worst + 1)[worst],
-        A_ub=coo_matrix((terms.factors, (terms.rows, terms.columns)), (terms.count, worst + 1)),
+        A_ub=sparse.coo_matrix(
+            (terms.factors, (terms.rows, terms.columns)), (terms.count, worst + 1)
+        ),
         b_ub=terms.bounds,
         A_eq=equal,
         b_eq=wanted,

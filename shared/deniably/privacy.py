@@ -10,7 +10,6 @@ from deniably.exponential import floor_exp
 from deniably.loss import Loss
 
 BITS = 32
-_SHORT = 42  # bits; 1024 weights of that size still sum to at most 2**53
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Privacy:
         """(own, other) whose odds, ``parts`` times over, are within the promise and next to it."""
         if self.epsilon is not None:
             return floor_exp(self.epsilon / parts, bits), 1 << bits
-        if parts == 1 and self._odds.numerator < 1 << max(bits, _SHORT):
+        if parts == 1 and self._odds.denominator <= 1 << bits:
             return self._odds.numerator, self._odds.denominator
         scaled = self._odds.numerator * (1 << bits * parts) // self._odds.denominator
         return _root(scaled, parts), 1 << bits

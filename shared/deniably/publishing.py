@@ -81,6 +81,8 @@ def published(question: _Question, privacy: Privacy) -> Mapping[str, object]:
                 shown.setdefault("most", len(choices_of(question)))
             if question["type"] == "scale":
                 shown["aim"] = question.get("aim", "distribution")
+                if "scores" in question:
+                    shown["scores"] = _scores(question)
         case "number":
             shown["range"] = _range(question)
             shown["aim"] = question.get("aim", "mean")
@@ -125,7 +127,10 @@ def mechanism_of(question: _Question, privacy: Privacy) -> Mechanism:
             _no_name(name, "point")
             grid = _grid(question, privacy)
             if any(_positions(part) < grid for part in question["parts"]):
-                raise ValueError("the grid is finer than the steps of a part")
+                least = min(_positions(part) for part in question["parts"])
+                raise ValueError(
+                    f"the grid is finer than the steps of a part; grid is at most {least} here"
+                )
             return subset_selection(grid**2, *privacy.weights())
         case _:
             _no_name(name, "product")
@@ -187,7 +192,7 @@ def sizes_together(questions: Sequence[_Question]) -> list[int]:
     """The numbers of choices, where all questions could be one product; else none."""
     simple = all(
         question["type"] in ("yes_no", "select_one")
-        and not {"mechanism", "show_if"} & set(question)
+        and not {"mechanism", "show_if", "hint"} & set(question)
         for question in questions
     )
     return [len(choices_of(question)) for question in questions] if simple else []
@@ -235,6 +240,13 @@ def _condition(written: Mapping[str, Any]) -> dict[str, object]:
     }
 
 
+def _scores(question: _Question) -> list[int]:
+    """The author's scores; categories that are added by name get some too, which no mean uses."""
+    scores = list(question["scores"])
+    added = len(choices_of(question)) - len(question["choices"])
+    return scores + [scores[-1] + 1 + i for i in range(added)]
+
+
 def _range(question: _Question) -> dict[str, str]:
     texts = {key: plain(_fraction(question.get(key, 1))) for key in ("minimum", "maximum", "step")}
     if "unit" in question:
@@ -254,7 +266,8 @@ def _grid(question: _Question, privacy: Privacy) -> int:
     """Coarse where the noise is large: k-means and the eye average over areas, but not for ever."""
     if "grid" in question:
         return cast(int, question["grid"])
-    return 8 if privacy.ln <= 1 else 12 if privacy.ln < 4 else 16
+    usual = 8 if privacy.ln <= 1 else 12 if privacy.ln < 4 else 16
+    return min(usual, *(_positions(part) for part in question["parts"]))
 
 
 def _fraction(value: object) -> Fraction:

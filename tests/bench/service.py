@@ -117,7 +117,7 @@ def fill(database: Path, survey: Survey, n: int) -> None:
         )
         connection.execute("UPDATE totals SET reports = ? WHERE survey = ?", [n, survey.name])
         connection.executemany(
-            "UPDATE tallies SET count = ? WHERE survey = ? AND question = ? AND choice = ?",
+            "INSERT INTO tallies (count, survey, question, choice) VALUES (?, ?, ?, ?)",
             [
                 (int(count), survey.name, question, choice)
                 for question, found in tallies.items()

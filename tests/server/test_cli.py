@@ -49,7 +49,9 @@ def test_every_command_of_the_distribution_is_here() -> None:
         if each.value.startswith("deniably_server")
     ]
 
-    assert sorted(each.name for each in ours) == ["check", "close", "publish", "serve", "token"]
+    assert sorted(each.name for each in ours) == [
+        "check", "close", "plan", "publish", "serve", "simulate", "token",
+    ]  # fmt: skip
     for each in ours:
         command = each.load()
         assert isinstance(command, click.Command)

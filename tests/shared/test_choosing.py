@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from deniably.budgeting import best, sample, split, together
 from deniably.channels import matrix
 from deniably.choosing import (
+    _cdf_variance,  # pyright: ignore[reportPrivateUsage]
     for_choice,
     for_distribution,
     for_mean,
@@ -19,7 +21,15 @@ from deniably.choosing import (
     two_coins,
     vector_variance,
 )
-from deniably.mechanisms import Channel, SampledTicks, SetResponse, SubsetSelection, Window
+from deniably.inversion import scores
+from deniably.mechanisms import (
+    Channel,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Vector,
+    Window,
+)
 from deniably.privacy import Privacy
 from deniably.variances import marginal_variance, mean_variance, share_variance
 
@@ -154,6 +164,82 @@ def test_an_inefficient_second_coin_is_carried_out_exactly() -> None:
     s, t = 0.73, 0.03
     support = t + (s - t) * 0.1
     assert support * (1 - support) / (s - t) ** 2 == pytest.approx(0.184, abs=5e-4)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(7, "0.5"), (16, "1"), (20, "0.1"), (31, "3")])
+def test_the_width_of_a_square_wave_is_the_best_of_all(k: int, epsilon: str) -> None:
+    """By the unbiased distribution function, each of its values estimated on its own."""
+
+    def variance(window: Window) -> float:
+        channel = matrix(window)
+        outputs = channel.mean(axis=0)
+        scored = [scores(channel, np.arange(k) < t) for t in range(1, k)]
+        return sum(float(outputs @ v**2 - (outputs @ v) ** 2) for v in scored)
+
+    found = for_distribution(k, eps(epsilon))
+    assert isinstance(found, Window)
+    every = [variance(Window(k, k + w - 1, w, found.own, found.other)) for w in range(1, k + 1)]
+    assert variance(found) == pytest.approx(min(every), rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
+def test_many_buckets_get_a_width_that_is_as_good_as_the_best(epsilon: str) -> None:
+    k = 150
+    found = for_distribution(k, eps(epsilon))
+    assert isinstance(found, Window)
+    every = [
+        _cdf_variance(matrix(Window(k, k + w - 1, w, found.own, found.other)))
+        for w in range(1, k + 1)
+    ]
+    assert _cdf_variance(matrix(found)) <= min(every) * 1.002
+
+
+def test_fine_grids_share_one_design() -> None:
+    coarse, fine = for_mean(101, eps(2)), for_mean(1 << 20, eps(2))
+
+    assert isinstance(coarse, Channel)
+    assert isinstance(fine, Channel)
+    assert (coarse.k, fine.k) == (101, 1 << 20)
+    assert coarse.weights == fine.weights
+    assert mean_variance(fine) == pytest.approx(mean_variance(coarse))
+    assert mean_variance(fine) <= mean_variance(for_mean(1 << 20, eps(2), "window"))
+
+
+def test_at_tiny_odds_a_window_is_as_good_as_any_channel() -> None:
+    for epsilon in ("0.01", "0.09"):
+        found = for_mean(101, eps(epsilon))
+        assert isinstance(found, Window)
+        assert mean_variance(found) <= 1.001 * mean_variance(for_mean(101, eps(epsilon), "channel"))
+
+
+def test_a_vector_with_a_tiny_epsilon_is_still_asked() -> None:
+    found = for_vector([101] * 8, eps("0.01"))
+
+    assert isinstance(found, Vector)
+    assert found.s == 1
+    assert found.loss.within(Fraction(1, 100))
+
+
+def test_a_scale_with_many_digits_is_rounded_up_by_next_to_nothing() -> None:
+    for k, epsilon in ((2, "9.123456789"), (1_000_001, "0.010000001"), (3, "0.3333333331")):
+        found = for_mean(k, eps(epsilon), "laplace")
+        assert found.loss.within(Fraction(epsilon))
+        assert found.loss.epsilon == pytest.approx(float(epsilon), rel=1e-6)
+    with pytest.raises(ValueError, match="coarser step"):
+        for_mean(1 << 20, Privacy(epsilon=Fraction(1, 4000)), "laplace")
+
+
+def test_odds_with_many_digits_are_rounded_down() -> None:
+    odds = Fraction("3.123456789012345678")
+    for found in (for_choice(100, Privacy(odds=odds)), for_ticks(30, 3, Privacy(odds=odds))):
+        assert not isinstance(found, Channel)
+        assert odds * (1 - Fraction(1, 10**9)) < found.loss.odds <= odds
+    assert Privacy(odds=Fraction(13, 7)).weights() == (13, 7), "short ones are kept as they are"
+
+
+def test_coins_with_too_many_digits_are_explained() -> None:
+    with pytest.raises(ValueError, match="fewer digits"):
+        two_coins(Fraction("0.12345678901234567"), Fraction("0.1234567890123456"))
 
 
 @pytest.mark.parametrize("name", ["k_ary", "grr", "oue", "rappor", "subset_selection", None])

@@ -158,7 +158,7 @@ questions:
             "same number of steps",
         ),
         ({"type": "point", "parts": [PART, OTHER], "grid": 12}, "finer than the steps"),
-        ({"type": "point", "parts": [PART, OTHER, OTHER | {"name": "c", "label": "C"}]}, "length"),
+        ({"type": "point", "parts": [PART, OTHER, OTHER | {"name": "c"}]}, "has 2 parts"),
         (
             {"type": "product", "parts": [
                 {"name": n, "label": n, "choices": [f"c{i}" for i in range(40)]} for n in "ab"]},

@@ -94,3 +94,8 @@ def test_a_printed_epsilon_is_never_too_small(odds: Fraction) -> None:
     exact = Decimal(odds.numerator).ln() - Decimal(odds.denominator).ln()
 
     assert exact <= Decimal(Loss(odds).epsilon_text()) <= exact + Decimal("0.0101")
+
+
+def test_a_rational_epsilon_is_printed_as_it_is() -> None:
+    assert Loss(exponent=Fraction(1)).epsilon_text() == "1.00"
+    assert Loss(exponent=Fraction(1001, 1000)).epsilon_text() == "1.01"

@@ -1,0 +1,165 @@
+"""``deniably plan``: respondents, margin and epsilon, any of the three from the other two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+if TYPE_CHECKING:
+    from deniably.planning import Goal, Plan
+    from deniably.questions import Question
+    from deniably.survey import Survey
+
+
+@click.command()
+@click.argument(
+    "file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--choices",
+    type=click.IntRange(2, 1024),
+    default=2,
+    show_default=True,
+    help="Number of choices, where no survey is given.",
+)
+@click.option("--most", type=click.IntRange(1, 1024), help="Ticks allowed, for several answers.")
+@click.option("--mean", is_flag=True, help="Plan a mean (margins are parts of its range).")
+@click.option("--epsilon", type=click.FloatRange(0.01, 10), help="Privacy of the question.")
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Wanted margin either way, such as 0.05 for five points.",
+)
+@click.option("--n", "n", type=click.IntRange(1), help="Number of respondents.")
+@click.option("--share", type=click.FloatRange(0, 1), help="Expected share [default: the worst].")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(
+    file: Path | None,
+    choices: int,
+    most: int | None,
+    mean: bool,
+    epsilon: float | None,
+    margin: float | None,
+    n: int | None,
+    share: float | None,
+    confidence: float,
+    as_json: bool,
+) -> None:
+    """Plan a survey: of epsilon, margin and n give two, get the third and its price.
+
+    With a survey FILE its own epsilons hold; give --margin or --n.
+    """  # fmt: skip
+    from deniably import planning
+
+    if file is None:
+        goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
+        rows = [("the question", _solve(goal, epsilon, margin, n, confidence))]
+    else:
+        if epsilon is not None:
+            raise click.UsageError("a survey has its epsilon already; give --margin or --n")
+        rows = [
+            (name, _solve(goal, at, margin, n, confidence))
+            for name, goal, at in _goals(file, share)
+        ]
+    if as_json:
+        click.echo(json.dumps([{"question": name} | _as_json(found) for name, found in rows]))
+        return
+    _show(rows, confidence)
+
+
+def _solve(
+    goal: Goal, epsilon: float | None, margin: float | None, n: int | None, confidence: float
+) -> Plan:
+    from deniably import planning
+
+    solve: Callable[[], Plan]
+    match epsilon, margin, n:
+        case float(), float(), None:
+            solve = lambda: planning.respondents(goal, epsilon, margin, confidence)  # noqa: E731
+        case float(), None, int():
+            solve = lambda: planning.margin(goal, epsilon, n, confidence)  # noqa: E731
+        case None, float(), int():
+            solve = lambda: planning.epsilon(goal, n, margin, confidence)  # noqa: E731
+        case _:
+            raise click.UsageError("give two of --epsilon, --margin and --n (of a survey: one)")
+    try:
+        return solve()
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _goals(file: Path, share: float | None) -> list[tuple[str, Goal, float]]:
+    """(what is estimated, its goal, its epsilon) for every question of a survey."""
+    survey = read_definition(file)
+    reports = survey.asked / len(survey.questions)
+    return [
+        (question.name, _goal(question, share, reports), question.mechanism.loss.epsilon)
+        for question in survey.questions
+    ]
+
+
+def _goal(question: Question, share: float | None, reports: float) -> Goal:
+    from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
+    from deniably.planning import Goal, mechanism_goal
+    from deniably.publishing import accuracy
+
+    mechanism = question.mechanism
+    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        return mechanism_goal(mechanism, share, reports)
+    variance = accuracy(mechanism, question.type)
+    return Goal(lambda _: variance, 0.25, reports)
+
+
+def read_definition(file: Path) -> Survey:
+    """An author's survey or a published definition. Raises ClickException."""
+    from deniably.authoring import compile_survey, load
+    from deniably.errors import BadSurvey
+    from deniably.survey import as_survey
+
+    try:
+        document = load(file.read_bytes())
+        published = isinstance(document, dict) and "spec" in cast(dict[str, object], document)
+        return as_survey(document) if published else compile_survey(document)
+    except BadSurvey as error:
+        raise click.ClickException(f"{file} is no valid survey:\n{error}") from None
+
+
+def _as_json(found: Plan) -> dict[str, Any]:
+    return asdict(found) | {"design_effect": round(found.design_effect, 4)}
+
+
+def _show(rows: list[tuple[str, Plan]], confidence: float) -> None:
+    table = [("question", "epsilon", "respondents", "margin", "asked directly", "trusted curator")]
+    table += [
+        (
+            name,
+            f"{found.epsilon:.2f}",
+            f"{found.n:,}",
+            f"{100 * found.margin:.1f} %",
+            f"{found.direct:,}",
+            f"{found.curator:,}",
+        )
+        for name, found in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *rest in table:
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        click.echo("  ".join([first.ljust(widths[0]), *cells]))
+    worst = max(rows, key=lambda row: row[1].n)[1]
+    click.echo(
+        f"\nMargins hold in {100 * confidence:g} of 100 surveys. The same margin would take"
+        f" {worst.direct:,} people asked directly, and {worst.curator:,} if a trusted curator"
+        " collected true answers and published at the same epsilon: protection costs"
+        f" {worst.design_effect:.1f} times the respondents."
+    )
