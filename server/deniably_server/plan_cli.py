@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -128,8 +128,8 @@ def read_definition(file: Path) -> Survey:
     from deniably.survey import as_survey
 
     try:
-        document = load(file.read_bytes())
-        published = isinstance(document, dict) and "spec" in cast(dict[str, object], document)
+        document: Any = load(file.read_bytes())
+        published = "spec" in document if isinstance(document, dict) else False
         return as_survey(document) if published else compile_survey(document)
     except BadSurvey as error:
         raise click.ClickException(f"{file} is no valid survey:\n{error}") from None

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
+from random import Random
 
 from playwright.sync_api import sync_playwright
 
@@ -17,7 +19,10 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from conftest import ARGUMENTS  # noqa: E402
 from deniably.authoring import publish_text  # noqa: E402
+from deniably.report import randomise_answers  # noqa: E402
 from deniably_client.demo import HERE, answer_all, respondents  # noqa: E402
+from deniably_server.store import Store  # noqa: E402
+from every_type import somebody, survey_of_everything  # noqa: E402
 from server.material import Server  # noqa: E402
 
 
@@ -37,6 +42,14 @@ def main(folder: Path) -> None:
         page = browser.new_page(viewport={"width": 760, "height": 1000}, device_scale_factor=1)
         page.goto(f"{server.url}/surveys/marriage")
         page.screenshot(path=folder / "dashboard.png")
+        everything, random = survey_of_everything(), Random(1)
+        server.publish(everything)
+        with closing(Store(str(server.database))) as store:
+            for _ in range(5000):
+                store.add(everything, randomise_answers(everything, somebody(random)))
+        page = browser.new_page(viewport={"width": 600, "height": 900}, device_scale_factor=1)
+        page.goto(f"{server.url}/surveys/everything/groups?question=home&count=2")
+        page.locator("section.card").screenshot(path=folder / "map.png")
         browser.close()
         server.stop()
 
