@@ -129,10 +129,13 @@ def read_definition(file: Path) -> Survey:
 
     try:
         document: Any = load(file.read_bytes())
-        published = "spec" in document if isinstance(document, dict) else False
-        return as_survey(document) if published else compile_survey(document)
+        return as_survey(document) if _is_published(document) else compile_survey(document)
     except BadSurvey as error:
         raise click.ClickException(f"{file} is no valid survey:\n{error}") from None
+
+
+def _is_published(document: Any) -> bool:
+    return isinstance(document, dict) and "spec" in document
 
 
 def _as_json(found: Plan) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def test_every_command_of_the_distribution_is_here() -> None:
     ]
 
     assert sorted(each.name for each in ours) == [
-        "check", "close", "plan", "publish", "serve", "simulate", "token",
+        "audit", "check", "close", "plan", "publish", "serve", "simulate", "token",
     ]  # fmt: skip
     for each in ours:
         command = each.load()

@@ -1,4 +1,4 @@
-"""``deniably plan`` and ``deniably simulate``: what authors try before they publish."""
+"""``deniably plan``, ``simulate`` and ``audit``: what authors try before they publish."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from random import Random
 import pytest
 from click.testing import CliRunner, Result
 
+from deniably.coins import Coins
+from deniably.mechanisms import SubsetSelection
+from deniably_server.audit_cli import audit
 from deniably_server.plan_cli import plan
 from deniably_server.simulate_cli import simulate
 from every_type import somebody, survey_of_everything
@@ -130,3 +133,41 @@ def test_a_wrong_file_is_explained(file: Path, tmp_path: Path, text: str, why: s
 
     assert done.exit_code == 1
     assert why in done.output
+
+
+# --- audit --------------------------------------------------------------------------------------
+
+
+def test_an_audit_shows_claimed_exact_and_certified(file: Path) -> None:
+    done = run(audit, file, "--trials", 2000)
+
+    assert done.exit_code == 0, done.output
+    first, second = done.output.splitlines()[1:3]
+    assert first.split()[:3] == ["stolen", "2.0000", "2.0000"]
+    assert "passed, every branch walked" in first
+    assert second.startswith("drinks")
+    assert "one chance in a million" in done.output
+
+
+def test_an_audit_can_be_read_by_programs(file: Path) -> None:
+    rows = json.loads(run(audit, file, "--trials", 2000, "--json").output)
+
+    for row in rows:
+        assert row["passed"]
+        assert 0.5 < row["certified"] <= row["exact"] <= row["claimed"] + 1e-9
+
+
+def test_a_survey_that_gives_away_more_than_it_claims_fails(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A randomiser that keeps the answer too often, under a definition that is right."""
+    honest = SubsetSelection.randomise
+
+    def faulty(self: SubsetSelection, answer: int, coins: Coins) -> tuple[int, ...]:
+        return (answer,) if coins.choose((1, 3)) == 0 else honest(self, answer, coins)
+
+    monkeypatch.setattr(SubsetSelection, "randomise", faulty)
+    done = run(audit, file, "--trials", 2000)
+
+    assert done.exit_code == 1
+    assert "FAILED" in done.output
