@@ -12,6 +12,7 @@ import platform
 
 import accuracy
 import alternatives
+import means
 import service
 import speed
 from sheet import Sheet
@@ -29,6 +30,7 @@ def main() -> None:
     ours = speed.measure(sheet)
     alternatives.compare_speed(sheet, peers, ours)
     accuracy.measure(sheet, peers)
+    means.measure(sheet)
     service.measure(sheet)
     sheet.end()
 

@@ -1,0 +1,90 @@
+"""Means and distributions of numbers: against what is possible, and against Laplace noise.
+
+Variances are n times that of a mean on [-1, 1], where it is worst. What is possible is the value
+of a linear programme over all channels with unbiased outputs (33 inputs, 121 values).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from sheet import Sheet
+
+from deniably.channels import matrix, position_scores
+from deniably.choosing import for_distribution
+from deniably.coins import Coins
+from deniably.distribution import density, wasserstein
+from deniably.mean_design import best_for_mean, best_window
+from deniably.mechanisms.subset_selection import weights_for_epsilon
+from deniably.privacy import Privacy
+
+POSSIBLE = {1.0: 3.991, 1.5: 1.692, 2.0: 0.866, 3.0: 0.304, 4.0: 0.127, 6.0: 0.027}
+BUCKETS = 32
+# W1 x 1000 of Li et al.'s square wave with EM on beta(2, 5): (epsilon, n) -> figure.
+SQUARE_WAVE = {
+    (0.5, 2000): 62, (1.0, 2000): 35, (2.0, 2000): 19, (1.0, 20000): 16, (2.0, 20000): 7.8,
+}  # fmt: skip
+
+
+def measure(sheet: Sheet) -> None:
+    sheet.section("f", "Variance of a mean, worst value, against what any channel can do")
+    settings = {1.0: 3.991, 2.0: 0.866} if sheet.quick else POSSIBLE
+    for epsilon, least in settings.items():
+        weights = weights_for_epsilon(Fraction(str(epsilon)))
+        ours = best_for_mean(1001, *weights)
+        ratio, goal = ours.variance / least, 1.20 if epsilon < 1.5 else 1.10
+        window = best_window(1001, *weights).variance
+        name = f"epsilon {epsilon:<3g} ours / possible"
+        sheet.figure(name, f"{ratio:.3f}", f"<= {goal}", ratio <= goal)
+        sheet.note(
+            f"   variance {ours.variance:.4g}; window {window:.4g}; Laplace"
+            f" {8 / epsilon**2:.4g} ({8 / epsilon**2 / ours.variance:.1f} times ours)"
+        )
+        real(sheet, epsilon, 2_000 if sheet.quick else 100_000)
+    sheet.section("g", f"Error of a distribution (W1 x 1000), {BUCKETS} buckets, beta(2, 5)")
+    for (epsilon, n), figure in SQUARE_WAVE.items():
+        found, error = distance(epsilon, n, 4 if sheet.quick else 40)
+        met = found - 4 * error <= figure
+        name = f"epsilon {epsilon:<3g} n = {n:<6,} square wave with EM {figure}"
+        sheet.figure(name, f"{found:.1f}±{error:.1f}", "no worse", met)
+
+
+def real(sheet: Sheet, epsilon: float, n: int) -> None:
+    """The same from reports of the running code, at the middle of the range."""
+    mechanism = best_for_mean(1001, *weights_for_epsilon(Fraction(str(epsilon)))).mechanism
+    score = position_scores(mechanism) / 500 - 1
+    coins = Coins()
+    seen = np.array([score[mechanism.randomise(500, coins)[0]] for _ in range(n)])
+    expected = float(matrix_row(mechanism, 500) @ score**2)
+    sheet.note(
+        f"   of {n:,} reports to 0: mean {seen.mean():+.4f}, variance {seen.var():.4g}"
+        f" (by formula {expected:.4g})"
+    )
+
+
+def matrix_row(mechanism, position: int):  # type: ignore[no-untyped-def]
+    from deniably.channels import rounding, rows
+
+    found = rows(mechanism)
+    return (rounding(mechanism.k, len(found), [position]) @ found)[0]
+
+
+def distance(epsilon: float, n: int, rounds: int) -> tuple[float, float]:
+    """The mean W1 x 1000 of displayed distributions, and its standard error."""
+    window = for_distribution(BUCKETS, Privacy(epsilon=Fraction(str(epsilon))))
+    channel = matrix(window)  # type: ignore[arg-type]
+    edges = np.linspace(0, 1, BUCKETS + 1)
+    truth = np.diff([1 - (1 - x) ** 5 * (1 + 5 * x) for x in edges])  # beta(2, 5)
+    truth /= truth.sum()
+    generator = np.random.default_rng()
+    found = [
+        1000 * wasserstein(
+            density(generator.multinomial(n, truth @ channel), channel).shares,
+            truth,
+            1 / BUCKETS,
+        )
+        for _ in range(rounds)
+    ]  # fmt: skip
+    return float(np.mean(found)), float(np.std(found) / math.sqrt(rounds))
