@@ -215,16 +215,22 @@ def _sampled(mechanism: SampledTicks) -> str:
 
 
 def _window(mechanism: Window) -> str:
-    near = _frequencies(Fraction(mechanism.w * mechanism.own, mechanism.total), Fraction(0))
+    inside = Fraction(mechanism.w * mechanism.own, mechanism.total)
+    out_of = next(n for n in (100, 1_000, 10_000, 100_000) if 0 < round(inside * n) < n)
+    near = round(inside * out_of)
     if mechanism.m == 2:
         return (
             "What is sent is only “low” or “high”, drawn by chance: the higher your answer, the"
-            f" more often “high”, but never more than {near.own} of {near.out_of} times."
+            f" more often “high”, but never more than {near} of {out_of} times."
         )
+    these = (
+        "the one nearest to your answer"
+        if mechanism.w == 1
+        else (f"one of the {mechanism.w} nearest to your answer")
+    )
     return (
-        f"What is sent is one of {mechanism.m} places along the scale: {near.own} of {near.out_of}"
-        f" times one of the {mechanism.w} near your answer,"
-        f" {near.out_of - near.own} of {near.out_of} times any other."
+        f"What is sent is one of {mechanism.m} places along the scale: {near} of {out_of} times"
+        f" {these}, {out_of - near} of {out_of} times any other."
     )
 
 

@@ -1,5 +1,6 @@
 """The protection in natural frequencies: computed from the mechanism, and never too rosy."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.authoring import publish_text
-from deniably.explain import forward, natural_frequencies, reverse, times, total
+from deniably.explain import clipped, forward, natural_frequencies, reverse, times, total
 from deniably.mechanisms.subset_selection import k_ary, warner
+from every_type import survey_of_everything
 
 SURVEY = publish_text(
     """
@@ -50,3 +52,52 @@ def test_neither_never_nor_always_is_claimed(mechanism) -> None:  # type: ignore
     seen = natural_frequencies(mechanism)
 
     assert 0 < seen.own < seen.out_of
+
+
+# --- every mechanism ----------------------------------------------------------------------------
+
+EVERYTHING = survey_of_everything()
+FORBIDDEN = ("epsilon", "algorithm", "noise", "fake", "false", "lie ", "anonymous")
+
+
+def test_every_question_is_explained_in_words_that_people_use() -> None:
+    for question in EVERYTHING.questions:
+        text = f"{forward(question)} {reverse(question)} {clipped(question) or ''}"
+        assert not any(word in text.lower() for word in FORBIDDEN), text
+        assert re.search(r"\d{6}", text.replace(",", "")) is None or "1 in 100,000" in text, text
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("drugs", "An option that you tick is among them 27 of 100 times"),
+        ("worries", "Ticked or not is sent as it is 88 of 100 times"),
+        ("trust", "79 of 100 times the one nearest to your answer"),
+        ("income", "60 of 100 times one of the 3 nearest to your answer"),
+        ("caught", "one of 2 signals"),
+        ("sick", "larger than 6.93 days"),
+        ("fines", "larger than 16.5"),
+        ("hours", "picks at random 1 of your 2 numbers"),
+        ("home", "names 8 of 64 areas of the map"),
+        ("vote", "names 1 of 6 combinations"),
+    ],
+)
+def test_every_mechanism_has_its_own_sentence_with_its_figures(name: str, words: str) -> None:
+    (question,) = [q for q in EVERYTHING.questions if q.name == name]
+
+    assert words in forward(question)
+
+
+def test_a_promise_that_can_fail_says_so() -> None:
+    (fines,) = [q for q in EVERYTHING.questions if q.name == "fines"]
+
+    assert "except with a chance of at most 1 in 100,000" in reverse(fines)
+    assert "except with a chance" in total(EVERYTHING)
+
+
+def test_what_counts_as_a_bound_is_said_beforehand() -> None:
+    by_name = {question.name: question for question in EVERYTHING.questions}
+
+    assert clipped(by_name["drinks"]) == "Numbers below 0 count as 0, numbers above 50 as 50."
+    assert "Paid work: 0 to 80" in str(clipped(by_name["hours"]))
+    assert clipped(by_name["stolen"]) is None
