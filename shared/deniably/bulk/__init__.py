@@ -46,7 +46,9 @@ def randomise_many(
 
 
 @overload
-def randomise_many(mechanism: Part | Gaussian | SampledTicks | Vector, answers: Answers) -> Int64: ...
+def randomise_many(
+    mechanism: Part | Gaussian | SampledTicks | Vector, answers: Answers
+) -> Int64: ...
 
 
 def randomise_many(mechanism: Mechanism, answers: Answers) -> Packed | Int64:

@@ -38,9 +38,7 @@ def placed(ticks: Booleans, inside: Booleans, outside: Booleans) -> Booleans:
     most = inside.shape[1]
     blanks = np.arange(most) < most - ticks.sum(axis=1, keepdims=True)
     padded = np.concatenate([ticks, blanks], axis=1)
-    order = np.where(
-        padded, np.cumsum(padded, axis=1) - 1, most - 1 + np.cumsum(~padded, axis=1)
-    )
+    order = np.where(padded, np.cumsum(padded, axis=1) - 1, most - 1 + np.cumsum(~padded, axis=1))
     return np.take_along_axis(np.concatenate([inside, outside], axis=1), order, axis=1)
 
 
@@ -59,9 +57,7 @@ def unary(mechanism: Unary, ticks: Booleans) -> Packed:
     return _packed(reported)
 
 
-def vector(
-    mechanism: Vector, answers: Int64, randomise: Callable[[Part, Int64], Int64]
-) -> Int64:
+def vector(mechanism: Vector, answers: Int64, randomise: Callable[[Part, Int64], Int64]) -> Int64:
     """Cells ``number * d + part``, shape (n, s), for valid positions, shape (n, d).
 
     ``randomise(part, positions)`` makes the reports of one part, shape (n,).
