@@ -19,9 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably import bulk
 from deniably.audit import distribution
-from deniably.bulk import randomise_many
+from deniably.bulk import randomise_many, uniform
+from deniably.bulk import single_choice as bulk
+from deniably.bulk.blocks import BLOCK
 from deniably.coins import Coins
 from deniably.errors import BadAnswer
 from deniably.mechanisms.subset_selection import (
@@ -83,8 +84,8 @@ def test_over_all_words_every_integer_below_n_occurs_equally_often(
     refused = (1 << 16) % n
     # Refused words are drawn again: twice all of them are refused, then each becomes a 0.
     again = [] if not refused else [words[-refused:], words[-refused:], words[:1].repeat(refused)]
-    monkeypatch.setattr(bulk, "urandom", tape(words, *again))
-    counts = np.bincount(bulk._below(n, 1 << 16), minlength=n)
+    monkeypatch.setattr(uniform, "urandom", tape(words, *again))
+    counts = np.bincount(uniform.below(n, 1 << 16), minlength=n)
     counts[0] -= refused
     assert counts.tolist() == [(1 << 16) // n] * n
 
@@ -97,23 +98,23 @@ def test_with_long_words_exactly_the_incomplete_last_run_is_refused(
     words = [0, n - 1, n, n + 1, first_refused - 1, first_refused, (1 << 64) - 1]
     again = np.array([first_refused, 5], dtype=np.uint64)
     monkeypatch.setattr(
-        bulk, "urandom", tape(np.array(words, dtype=np.uint64), again, np.array([6], np.uint64))
+        uniform, "urandom", tape(np.array(words, dtype=np.uint64), again, np.array([6], np.uint64))
     )
-    assert bulk._below(n, len(words)).tolist() == [0, n - 1, 0, 1, n - 1, 6, 5]
+    assert uniform.below(n, len(words)).tolist() == [0, n - 1, 0, 1, n - 1, 6, 5]
 
 
 @pytest.mark.parametrize("n", [2, 1 << 10, 1 << 11, 1 << 62])
 def test_a_power_of_two_refuses_no_word(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     word = np.uint16 if n <= 1 << 10 else np.uint64
     words = np.array([0, 1, np.iinfo(word).max], dtype=word)
-    monkeypatch.setattr(bulk, "urandom", tape(words))
-    assert bulk._below(n, 3).tolist() == [0, 1, n - 1]
+    monkeypatch.setattr(uniform, "urandom", tape(words))
+    assert uniform.below(n, 3).tolist() == [0, 1, n - 1]
 
 
 # The table ---------------------------------------------------------------------------------------
 
 
-def law_of_table(law: bulk._Law) -> dict[int, Fraction]:
+def law_of_table(law: bulk.Law) -> dict[int, Fraction]:
     """The exact law of ``law.draw``: words counted, and the second draw's intervals measured."""
     masks, words = np.unique(law.table, return_counts=True)
     first = dict(zip(masks.tolist(), words.tolist(), strict=True))
@@ -136,7 +137,7 @@ def test_the_table_gives_each_report_to_answer_0_exactly_its_probability(
     mechanism: SubsetSelection,
 ) -> None:
     k, omega = mechanism.k, mechanism.omega
-    law = bulk._masks(mechanism)
+    law = bulk.masks(mechanism)
     assert law is not None
     total = comb(k - 1, omega - 1) * mechanism.own + comb(k - 1, omega) * mechanism.other
     assert law_of_table(law) == {
@@ -148,7 +149,7 @@ def test_the_table_gives_each_report_to_answer_0_exactly_its_probability(
 def test_a_draw_reads_the_table_and_draws_again_only_where_it_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    law = bulk._masks(subset_selection(16, *ONE))
+    law = bulk.masks(subset_selection(16, *ONE))
     assert law is not None
     words = np.arange(1 << 16, dtype=np.uint16)
     again = np.flatnonzero(law.table == 0)
@@ -156,7 +157,7 @@ def test_a_draw_reads_the_table_and_draws_again_only_where_it_says_so(
     end = int(law.ends[-1])
     second = np.array([end - 1 - i * (end // len(again)) for i in range(len(again))], np.uint64)
     # The last word is one turn of the bound too large, so a wrong bound would be seen.
-    monkeypatch.setattr(bulk, "urandom", tape(words, np.append(second[:-1], second[-1:] + end)))
+    monkeypatch.setattr(uniform, "urandom", tape(words, np.append(second[:-1], second[-1:] + end)))
     drawn = law.draw(1 << 16)
     expected = law.table.copy()
     expected[again] = law.second(second)
@@ -169,7 +170,7 @@ def test_the_rotation_adds_the_answer_to_every_choice(k: int) -> None:
     word = np.uint32 if k <= 16 else np.uint64
     for mask in [*(1 << v for v in range(k)), 3, (1 << k) - 2, 0x5A5A5A5A & ((1 << k) - 1)]:
         twice = np.full(k, mask * ((1 << k) + 1), dtype=word)
-        turned = bulk._rotated(twice, np.arange(k), k)
+        turned = bulk.rotated(twice, np.arange(k), k)
         assert unpacked(turned, k) == [
             tuple(sorted((v + x) % k for v in choices(mask, k))) for x in range(k)
         ]
@@ -179,12 +180,12 @@ def test_the_rotation_adds_the_answer_to_every_choice(k: int) -> None:
 def test_table_and_rotation_have_the_law_of_the_shipped_randomiser(
     mechanism: SubsetSelection,
 ) -> None:
-    law = bulk._masks(mechanism)
+    law = bulk.masks(mechanism)
     assert law is not None
     probabilities = law_of_table(law)
     masks = np.array(list(probabilities), dtype=law.values.dtype)
     for answer in range(mechanism.k):
-        rotated = bulk._rotated(masks, np.full(len(masks), answer), mechanism.k)
+        rotated = bulk.rotated(masks, np.full(len(masks), answer), mechanism.k)
         reports = unpacked(rotated, mechanism.k)
         assert dict(zip(reports, probabilities.values(), strict=True)) == exact(mechanism, answer)
 
@@ -207,7 +208,7 @@ def exact(mechanism: SubsetSelection, answer: int) -> dict[Report, Fraction]:
     ids=repr,
 )
 def test_the_table_is_used_where_it_is_short(mechanism: SubsetSelection, tabled: bool) -> None:
-    assert (bulk._masks(mechanism) is not None) == tabled
+    assert (bulk.masks(mechanism) is not None) == tabled
 
 
 # Floyd's algorithm -------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ def test_the_same_draws_make_the_same_report_as_on_the_device(mechanism: SubsetS
     cases = list(product(range(k), [False, True], *map(range, bounds)))
     assert len(cases) == 2 * k * prod(bounds)
     answers, kept, *draws = (np.array(column) for column in zip(*cases, strict=True))
-    packed = bulk._subsets(k, answers, kept, zip(bounds, draws, strict=True))
+    packed = bulk.subsets(k, answers, kept, zip(bounds, draws, strict=True))
     assert unpacked(packed, k) == [
         mechanism.randomise(answer, Given(kept, draws)) for answer, kept, *draws in cases
     ]
@@ -249,8 +250,8 @@ def test_the_draws_have_the_bounds_of_the_specification(monkeypatch: pytest.Monk
         # 27 = omega * own: the answer is kept for exactly the draws below it.
         return np.array([0, 26, 27, 100] if len(asked) == 1 else [0, 0, 0, 0], dtype=np.uint16)
 
-    monkeypatch.setattr(bulk, "_below", below)
-    packed = bulk._by_floyd(mechanism, np.full(4, 20))
+    monkeypatch.setattr(bulk, "below", below)
+    packed = bulk.by_floyd(mechanism, np.full(4, 20))
     assert asked == [27 + 37 * 2, 37, 38, 39]
     assert unpacked(packed, 40) == [(0, 20, 39), (0, 20, 39), (0, 38, 39), (0, 38, 39)]
 
@@ -336,7 +337,7 @@ def test_every_report_has_omega_choices_in_range(data: st.DataObject) -> None:
         mechanism.check(report)
 
 
-@pytest.mark.parametrize("n", [0, 1, bulk._PART - 1, bulk._PART, 2 * bulk._PART + 1])
+@pytest.mark.parametrize("n", [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 1])
 @pytest.mark.parametrize("k", [4, 40])
 def test_every_answer_gets_its_own_report(k: int, n: int) -> None:
     """With huge odds a report is the answer, but for once in a million million times."""
@@ -355,7 +356,7 @@ def test_reports_are_a_function_of_the_operating_systems_bytes(
 
     def run() -> npt.NDArray[np.uint8]:
         source = np.random.default_rng(1)
-        monkeypatch.setattr(bulk, "urandom", source.bytes)
+        monkeypatch.setattr(uniform, "urandom", source.bytes)
         return randomise_many(mechanism, answers)
 
     assert np.array_equal(run(), run())
@@ -366,7 +367,7 @@ def test_reports_are_a_function_of_the_operating_systems_bytes(
 def test_an_answer_out_of_range_is_refused_before_any_draw_and_not_named(
     k: int, kind: type[np.integer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "urandom", tape())
+    monkeypatch.setattr(uniform, "urandom", tape())
     limits = np.iinfo(kind)
     for wrong in {k, limits.max, max(-1, limits.min), limits.min} - {0}:
         with pytest.raises(BadAnswer) as refusal:
@@ -382,6 +383,6 @@ def test_an_answer_out_of_range_is_refused_before_any_draw_and_not_named(
 def test_only_a_row_of_whole_numbers_is_taken(
     answers: npt.NDArray[np.int64], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bulk, "urandom", tape())
+    monkeypatch.setattr(uniform, "urandom", tape())
     with pytest.raises(BadAnswer, match="one row of whole numbers"):
         randomise_many(subset_selection(5, *ONE), answers)

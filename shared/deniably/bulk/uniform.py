@@ -1,0 +1,55 @@
+"""Where randomness enters: many exact uniform integers and coins, of the system's generator."""
+
+from __future__ import annotations
+
+from os import urandom
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.integer[Any]]
+Unsigned = npt.NDArray[np.unsignedinteger[Any]]
+Int64 = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+WORD = 16
+"""Bits of the words that tables and coins look at first."""
+
+
+def below(n: int, size: int) -> Unsigned:
+    """``size`` integers below n, each value with probability exactly 1/n, for 1 <= n < 2**63."""
+    if n == 1:
+        return np.zeros(size, dtype=np.uint16)
+    word = np.uint16 if n <= 1 << 10 else np.uint64
+    most = int(np.iinfo(word).max)
+    last = most - (most + 1) % n
+    drawn = words(size, word)
+    # Up to `last` every residue modulo n occurs equally often; words above are drawn again.
+    while (late := np.flatnonzero(drawn > last)).size:
+        drawn[late] = words(late.size, word)
+    return drawn - drawn // n * n  # numpy divides faster than it takes remainders
+
+
+def signed_below(n: int, size: int) -> Int64:
+    """The same as signed integers: numpy turns sums of 64-bit unsigned and signed into floats."""
+    return below(n, size).astype(np.int64)
+
+
+def heads(weight: int, total: int, size: int) -> Booleans:
+    """``size`` coins, each True with probability exactly weight / total, 0 <= weight < total.
+
+    A word of 16 bits decides, but for the one word in which the share ends; there a second draw
+    does, so that 2**16 P(True) = cut + rest / total = 2**16 weight / total.
+    """
+    cut, rest = divmod(weight << WORD, total)
+    drawn = words(size, np.uint16)
+    shown = drawn < cut
+    edge = np.flatnonzero(drawn == cut)
+    shown[edge] = below(total, edge.size) < rest
+    return shown
+
+
+def words(size: int, word: type[np.unsignedinteger[Any]]) -> Unsigned:
+    """``size`` random words."""
+    return np.frombuffer(bytearray(urandom(size * np.dtype(word).itemsize)), dtype=word)
