@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from deniably_server.result import BucketResult, CellResult, ChoiceResult
+from deniably_server.result import AreaResult, BucketResult, ChoiceResult
 
 _WIDTH = 400
 _LEFT, _RIGHT, _ROW, _TOP, _AXIS = 8, 16, 42, 6, 24
@@ -68,10 +68,11 @@ def heat_map(
     name: str,
     label: str,
     axes: Sequence[str],
-    cells: Sequence[CellResult],
+    cells: Sequence[AreaResult],
     centres: Sequence[tuple[float, float]] = (),
 ) -> Markup:
-    """A square of areas: the first number to the right, the second upwards; darker is more.
+    """A square of areas: the first number to the right, the second upwards; darker is more, and
+    what stands out from the noise has a frame.
 
     ``centres`` are drawn over it, each as fractions of the two ranges.
     """
@@ -81,10 +82,10 @@ def heat_map(
     size = side / grid
     about = f"Map of {label}: {axes[0]} to the right, {axes[1]} upwards."
     parts = _start(name, about, side + 44)
-    for index, cell in enumerate(cells):
+    for index, cell in sorted(enumerate(cells), key=lambda area: area[1]["stands_out"]):
         column, row = divmod(index, grid)
         parts.append(
-            f'<rect class="area" x="{left + column * size:.1f}"'
+            f'<rect class="area{" seen" * cell["stands_out"]}" x="{left + column * size:.1f}"'
             f' y="{_TOP + side - (row + 1) * size:.1f}" width="{size:.1f}" height="{size:.1f}"'
             f' fill-opacity="{cell["consistent"] / most:.3f}"/>'
         )

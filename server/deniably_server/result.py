@@ -11,6 +11,7 @@ from deniably import analysis, explain
 from deniably.binomial import Floats
 from deniably.estimate import Estimate
 from deniably.inversion import Margin, Mean
+from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.parts import Choice, Range
 from deniably.questions import (
     Number,
@@ -34,7 +35,9 @@ class ChoiceResult(TypedDict):
     what share of people that means.
 
     ``interval`` and ``joint_interval`` are for the population that the respondents are a random
-    sample of, ``respondents_interval`` for these respondents alone.
+    sample of, ``respondents_interval`` for these respondents alone. ``stands_out`` says whether
+    the estimate stands out from the noise of all choices that nobody has (None where choices are
+    asked about through others).
     """
 
     name: str
@@ -46,6 +49,7 @@ class ChoiceResult(TypedDict):
     joint_interval: list[float]
     respondents_interval: list[float]
     consistent: float
+    stands_out: bool | None
 
 
 class MeanResult(TypedDict):
@@ -99,6 +103,12 @@ class CellResult(TypedDict):
     consistent: float
 
 
+class AreaResult(CellResult):
+    """The same, and whether it stands out from the noise of all that nobody is in."""
+
+    stands_out: bool
+
+
 class QuestionResult(TypedDict):
     """One question with its protection, its estimates and how to read them.
 
@@ -124,7 +134,7 @@ class QuestionResult(TypedDict):
     distribution: list[BucketResult]
     quantiles: list[QuantileResult]
     parts: list[PartResult]
-    cells: list[CellResult]
+    cells: list[AreaResult]
 
 
 class SurveyResult(TypedDict):
@@ -192,7 +202,8 @@ def _question(question: Question, tally: Tally) -> QuestionResult:
 def _fill_choices(shown: QuestionResult, question: Any, tally: Tally) -> None:
     found = analysis.shares(question, tally, CONFIDENCE)
     _effect(shown, found)
-    shown["choices"] = _choices(question.choices, found, finding.support_counts(question, tally))
+    counts, out = finding.support_counts(question, tally), _out(question, tally, found)
+    shown["choices"] = _choices(question.choices, found, counts, out)
     shown["sentence"] = finding.sentence(question, found)
     shown["flags"] = finding.flags(question, tally, found)
 
@@ -278,7 +289,7 @@ def _fill_point(shown: QuestionResult, question: Point, tally: Tally) -> None:
         for part in question.parts
     ]
     names = [[one, other] for one in areas[0] for other in areas[1]]
-    shown["cells"] = _cells(names, found)
+    shown["cells"] = _cells(names, found, _out(question, tally, found))
     shown["sentence"] = finding.leading_cell(names, found)
     shown["flags"] = finding.cell_flags(question.mechanism, tally, found)
 
@@ -289,7 +300,7 @@ def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> Non
     names: list[list[str]] = [[]]
     for part in question.parts:
         names = [[*name, choice.label] for name in names for choice in part.choices]
-    shown["cells"] = _cells(names, found)
+    shown["cells"] = _cells(names, found, _out(question, tally, found))
     for part, shares in zip(
         question.parts, analysis.marginals(question, tally, CONFIDENCE), strict=True
     ):
@@ -298,7 +309,7 @@ def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> Non
                 "name": part.name,
                 "label": part.label,
                 "mean": None,
-                "choices": _choices(part.choices, shares, None),
+                "choices": _choices(part.choices, shares, None, None),
             }
         )
     shown["sentence"] = finding.leading_cell(names, found)
@@ -322,8 +333,18 @@ def _effect(shown: QuestionResult, found: Estimate) -> None:
     shown["effective_n"] = None if found.effective_n is None else _round(found.effective_n)
 
 
+def _out(question: Question, tally: Tally, found: Estimate) -> list[bool] | None:
+    mechanism = question.mechanism
+    if not isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        return None
+    return [bool(out) for out in analysis.standing_out(mechanism, tally, found)]
+
+
 def _choices(
-    choices: Sequence[Choice], found: Estimate, counts: Sequence[int] | None
+    choices: Sequence[Choice],
+    found: Estimate,
+    counts: Sequence[int] | None,
+    out: Sequence[bool] | None,
 ) -> list[ChoiceResult]:
     return [
         {
@@ -336,12 +357,16 @@ def _choices(
             "joint_interval": _pair(found.joint_low, found.joint_high, v),
             "respondents_interval": _pair(found.respondents_low, found.respondents_high, v),
             "consistent": _round(found.consistent[v]),
+            "stands_out": None if out is None else out[v],
         }
         for v, choice in enumerate(choices)
     ]
 
 
-def _cells(names: Sequence[list[str]], found: Estimate) -> list[CellResult]:
+def _cells(
+    names: Sequence[list[str]], found: Estimate, out: Sequence[bool] | None
+) -> list[AreaResult]:
+    assert out is not None  # joint reports support their cells
     return [
         {
             "names": name,
@@ -349,6 +374,7 @@ def _cells(names: Sequence[list[str]], found: Estimate) -> list[CellResult]:
             "standard_error": _round(found.standard_error[v]),
             "interval": _pair(found.low, found.high, v),
             "consistent": _round(found.consistent[v]),
+            "stands_out": out[v],
         }
         for v, name in enumerate(names)
     ]

@@ -11,8 +11,8 @@ import io
 from collections.abc import Iterator
 
 from deniably_server.result import (
+    AreaResult,
     BucketResult,
-    CellResult,
     ChoiceResult,
     MeanResult,
     QuestionResult,
@@ -46,6 +46,7 @@ _COLUMNS: tuple[str, ...] = (
     "part",
     "unit",
     "delta",
+    "stands_out",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -101,6 +102,7 @@ def _share(choice: ChoiceResult) -> _Row:
         "estimate": choice["estimate"],
         "standard_error": choice["standard_error"],
         "consistent": choice["consistent"],
+        "stands_out": choice["stands_out"],
         **_ends("", choice["interval"]),
         **_ends("joint_", choice["joint_interval"]),
         **_ends("respondents_", choice["respondents_interval"]),
@@ -119,13 +121,14 @@ def _mean(mean: MeanResult) -> _Row:
     }
 
 
-def _cell(cell: CellResult) -> _Row:
+def _cell(cell: AreaResult) -> _Row:
     return {
         "figure": "joint share",
         "choice_label": "; ".join(cell["names"]),
         "estimate": cell["estimate"],
         "standard_error": cell["standard_error"],
         "consistent": cell["consistent"],
+        "stands_out": cell["stands_out"],
         **_ends("", cell["interval"]),
     }
 

@@ -6,6 +6,7 @@ random sample of it, those for these respondents if they are all that is meant.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -23,10 +24,20 @@ from deniably.channels import (
     some_positions,
 )
 from deniably.difference import pair_support
+from deniably.display import base_cut
 from deniably.distribution import Quantile
-from deniably.estimate import Estimate, estimate, estimate_through, project, tightened
+from deniably.estimate import (
+    Estimate,
+    Pure,
+    estimate,
+    estimate_through,
+    project,
+    supports,
+    tightened,
+    variance,
+)
 from deniably.inversion import Margin, Mean, linear, scores
-from deniably.likelihood import Fit
+from deniably.likelihood import Fit, distinct, maximum_likelihood
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -94,6 +105,30 @@ def marginals(question: Product, tally: Tally, confidence: float = CONFIDENCE) -
 def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENCE) -> Estimate:
     """The shares of all combinations, or of all areas of the map, in the order of the cells."""
     return estimate(tally, question.mechanism, confidence)
+
+
+def standing_out(mechanism: Pure, tally: Tally, found: Estimate) -> npt.NDArray[np.bool_]:
+    """Which choices stand out from the noise, shape (k,): see ``display.base_cut``."""
+    _, asked = supports(tally, mechanism)
+    noise = np.sqrt(variance(mechanism, 0.0) / asked)
+    stays: npt.NDArray[np.bool_] = base_cut(found.raw, noise) > 0
+    return stays
+
+
+def likeliest(mechanism: SubsetSelection, reports: Iterable[Sequence[int]]) -> Fit:
+    """The shares of a single choice that make the whole reports likeliest, by EM.
+
+    For display, as the nearest point of the simplex is, from which it hardly differs unless one
+    choice has nearly all; it needs the reports themselves, not their tally, because a report
+    says more than its supports do one by one. Raises ValueError where there is no report.
+    """
+
+    def likelihood(report: tuple[int, ...]) -> Floats:
+        odds = np.full(mechanism.k, float(mechanism.other))
+        odds[list(report)] = mechanism.own
+        return odds
+
+    return maximum_likelihood(*distinct(reports, likelihood))
 
 
 # --- means ------------------------------------------------------------------------------------

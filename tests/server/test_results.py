@@ -14,6 +14,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.analysis import standing_out
 from deniably.estimate import estimate
 from deniably.survey import Survey
 from deniably.tally import Tally
@@ -132,6 +133,9 @@ def test_every_number_is_that_of_the_estimator() -> None:
                 round(found.joint_high[v], 6),
             ]
             assert choice["consistent"] == round(found.consistent[v], 6)
+            assert choice["stands_out"] == standing_out(
+                question.mechanism, counted[question.name], found
+            )[v]  # fmt: skip
 
 
 @pytest.mark.parametrize("stolen", [[0, 1], [1, 0]])
@@ -279,6 +283,7 @@ def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
         assert [float(row["joint_low"]), float(row["joint_high"])] == choice["joint_interval"]
         for key in ("estimate", "standard_error", "consistent"):
             assert float(row[key]) == choice[key]
+        assert row["stands_out"] == str(choice["stands_out"])
         assert int(row["n"]) == question["n"] == 40
 
 
@@ -300,6 +305,36 @@ def test_a_label_never_runs_as_a_formula(client: FlaskClient, app: Flask, label:
     assert first["choice_label"] == "'" + label
     assert first["question_label"] == "'" + label
     assert float(first["estimate"]) < 0  # a number keeps its sign and gets no apostrophe
+
+
+# --- many answers that few have ----------------------------------------------------------------
+
+
+def test_of_many_answers_the_page_leads_with_those_that_stand_out(
+    client: FlaskClient, app: Flask
+) -> None:
+    store: Store = app.extensions["deniably"]
+    names = [f"word-{v}" for v in range(21)]
+    asked = {
+        "name": "word",
+        "type": "select_one",
+        "label": "Which word?",
+        "choices": [{"name": name, "label": name.capitalize()} for name in names],
+        "claim": {"odds": "3"},
+        "mechanism": {"name": "subset_selection", "k": 21, "omega": 1, "own": 3, "other": 1},
+    }
+    survey = survey_named(questions=[asked], **OPEN)
+    store.publish(survey)
+    for n in range(200):
+        store.add(survey, a_report(survey, word=[n % 21 if n % 3 else 5]))
+    result = json.loads(client.get("/api/surveys/workplace/results").data)["questions"][0]
+
+    page = client.get("/surveys/workplace").get_data(as_text=True)
+
+    assert [choice["name"] for choice in result["choices"] if choice["stands_out"]] == ["word-5"]
+    assert "1 of 21 answers stands out from the noise." in page
+    assert page.index("Word-5</th>") < page.index("20 answers that cannot be told from nobody’s")
+    assert page.index("20 answers that") < page.index("Word-0</th>")
 
 
 # --- the cost -----------------------------------------------------------------------------------

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,14 @@ import pytest
 from deniably import analysis
 from deniably.audit import distribution
 from deniably.channels import matrix, noise_law
+from deniably.estimate import estimate
 from deniably.inversion import Mean
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
     Gaussian,
     Laplace,
+    SampledTicks,
     SubsetSelection,
     Window,
 )
@@ -250,6 +254,70 @@ def test_every_number_of_a_vector_has_its_own_reports() -> None:
     assert b is not None
     assert (a.n, b.n) == (n, 3 * n)
     assert (a.estimate, b.estimate) == (pytest.approx(1, abs=1e-6), pytest.approx(10, abs=1e-5))
+
+
+# --- whole reports, and what stands out -----------------------------------------------------
+
+
+@pytest.mark.parametrize("omega", [1, 2, 3])
+def test_whole_reports_give_back_the_shares_that_made_them(omega: int) -> None:
+    mechanism = SubsetSelection(5, omega, 3, 1)
+    truth = np.array([0.6, 0.2, 0.15, 0.05, 0])
+    law: dict[tuple[int, ...], Fraction] = {}
+    for answer, share in enumerate(truth):
+        for report, probability in distribution(partial(mechanism.randomise, answer)).items():
+            law[report] = law.get(report, Fraction(0)) + Fraction(share) * probability
+    reports = [report for report, p in law.items() for _ in range(round(20_000 * p))]
+
+    found = analysis.likeliest(mechanism, reports)
+
+    np.testing.assert_allclose(found.shares, truth, atol=0.002)
+    assert found.shortfall < 1e-3
+
+
+def test_whole_reports_say_more_than_their_supports_where_nearly_all_agree() -> None:
+    """Over 40 surveys of a fixed seed the mean squared error is smaller by a fifth and more."""
+    mechanism = SubsetSelection(6, 2, OWN, OTHER)
+    people = np.array([3667, 67, 67, 67, 66, 66])
+    laws = [distribution(partial(mechanism.randomise, answer)) for answer in range(6)]
+    rng, errors = np.random.default_rng(6), []
+    for _ in range(40):
+        reports: list[tuple[int, ...]] = []
+        for law, n in zip(laws, people, strict=True):
+            times = rng.multinomial(n, [float(p) for p in law.values()])
+            for report, count in zip(law, times, strict=True):
+                reports += [report] * count
+        shares = (
+            estimate(tally(reports, 6), mechanism).raw,
+            analysis.likeliest(mechanism, reports).shares,
+        )
+        errors.append([((found - people / people.sum()) ** 2).sum() for found in shares])
+    by_supports, by_reports = np.mean(errors, axis=0)
+
+    assert by_reports < 0.8 * by_supports
+
+
+def test_a_choice_stands_out_from_the_noise_of_those_that_nobody_has() -> None:
+    """k = 40 and a risk of 5 %: Phi^-1(1 - 0.00125) = 3.0233 standard errors."""
+    mechanism, n = SubsetSelection(40, 1, OWN, OTHER), 1_000_000
+    q = float(mechanism.q)
+    noise = (n * q * (1 - q)) ** 0.5
+    counts = np.full(40, round(n * q))
+    counts[3], counts[4] = math.ceil(n * q + 3.03 * noise), math.floor(n * q + 3.02 * noise)
+    seen = Tally(n, counts)
+
+    out = analysis.standing_out(mechanism, seen, estimate(seen, mechanism))
+
+    assert np.flatnonzero(out).tolist() == [3]
+
+
+def test_an_option_that_few_devices_drew_needs_more_to_stand_out() -> None:
+    mechanism = SampledTicks(2, 1, 3, 1)
+    seen = Tally(10_100, np.array([68, 32, 6800, 3200]))  # of each option: unticked, ticked
+    found = estimate(seen, mechanism, single=False)
+
+    assert found.raw[0] == pytest.approx(found.raw[1])
+    assert analysis.standing_out(mechanism, seen, found).tolist() == [False, True]
 
 
 # --- margins cover as they state --------------------------------------------------------------
