@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -163,6 +164,7 @@ def decimal_fraction(text: str) -> Fraction:
     return Fraction(text)
 
 
+@lru_cache(maxsize=1024)
 def number(text: str) -> Fraction:
     """The value of a decimal that may be negative. Raises ValueError unless in its one spelling."""
     spelt = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII)

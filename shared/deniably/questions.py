@@ -227,11 +227,11 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     def encode(self, answer: object) -> Input:
         """The positions of the numbers of all parts (part name -> number). Raises BadAnswer."""
-        given = _by_part(answer, [part.name for part in self.parts], self.name)
-        return tuple(
-            _cell(part.range, given[part.name], k, self.name)
-            for part, k in zip(self.parts, self.sizes, strict=True)
-        )
+        return tuple(_by_part(self, answer))
+
+    def encode_part(self, index: int, given: object) -> int:
+        """The position of the number of one part. Raises BadAnswer."""
+        return _cell(self.parts[index].range, given, self.sizes[index], self.name)
 
 
 class Point(_Asked, frozen=True, kw_only=True, tag="point"):
@@ -249,13 +249,18 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
             raise ValueError("the mechanism's k is the number of cells, grid * grid")
         self._keeps_its_claim(self.mechanism)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells of each part."""
+        return (self.grid, self.grid)
+
     def encode(self, answer: object) -> Input:
         """The cell of the map (part name -> number). Raises BadAnswer."""
-        given = _by_part(answer, [part.name for part in self.parts], self.name)
-        first, second = (
-            _cell(part.range, given[part.name], self.grid, self.name) for part in self.parts
-        )
-        return first * self.grid + second
+        return _joined(_by_part(self, answer), self.shape)
+
+    def encode_part(self, index: int, given: object) -> int:
+        """The row (index 0) or the column (1) of the cell. Raises BadAnswer."""
+        return _cell(self.parts[index].range, given, self.grid, self.name)
 
 
 class Product(_Asked, frozen=True, kw_only=True, tag="product"):
@@ -277,16 +282,18 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
 
     def encode(self, answer: object) -> Input:
         """The index of the combination (part name -> choice name). Raises BadAnswer."""
-        given = _by_part(answer, [part.name for part in self.parts], self.name)
-        index = 0
-        for part in self.parts:
-            names = [choice.name for choice in part.choices]
-            if given[part.name] not in names:
-                raise BadAnswer("the answer is none of " + ", ".join(names), self.name)
-            index = index * len(names) + names.index(cast(str, given[part.name]))
-        return index
+        return _joined(_by_part(self, answer), self.shape)
+
+    def encode_part(self, index: int, given: object) -> int:
+        """The index of the choice of one part. Raises BadAnswer."""
+        names = [choice.name for choice in self.parts[index].choices]
+        if given not in names:
+            raise BadAnswer("the answer is none of " + ", ".join(names), self.name)
+        return names.index(str(given))
 
 
+InParts = VectorOfNumbers | Point | Product
+"""Questions whose answers have a value for each part."""
 Question = YesNo | SelectOne | SelectMultiple | Scale | Number | VectorOfNumbers | Point | Product
 Conditional = SelectOne | SelectMultiple | Scale
 """Questions that can be hidden."""
@@ -318,7 +325,16 @@ def _cell(grid: Range, given: object, cells: int, name: str) -> int:
         raise BadAnswer(str(error), name) from None
 
 
-def _by_part(answer: object, names: Sequence[str], question: str) -> Mapping[str, object]:
+def _by_part(question: InParts, answer: object) -> list[int]:
+    names = [part.name for part in question.parts]
     if not isinstance(answer, Mapping) or set(cast(Mapping[str, object], answer)) != set(names):
-        raise BadAnswer("needs an answer for each of " + ", ".join(names), question)
-    return cast(Mapping[str, object], answer)
+        raise BadAnswer("needs an answer for each of " + ", ".join(names), question.name)
+    given = cast(Mapping[str, object], answer)
+    return [question.encode_part(index, given[name]) for index, name in enumerate(names)]
+
+
+def _joined(places: Sequence[int], shape: Sequence[int]) -> int:
+    index = 0
+    for place, size in zip(places, shape, strict=True):
+        index = index * size + place
+    return index
