@@ -85,7 +85,7 @@ Case = tuple[str, str, Setting]  # package, method, setting
 
 
 def measure(sheet: Sheet, peers: Peers | None) -> None:
-    sheet.section("e", f"Squared error of real reports / Ye-Barg bound, uniform truth, n = {N}")
+    sheet.section(f"Squared error of real reports / Ye-Barg bound, uniform truth, n = {N}")
     worst = [Setting(k, epsilon, "uniform") for k in SIZES for epsilon in EPSILONS]
     skewed = [Setting(k, epsilon, "halving") for k in SIZES[1:] for epsilon in EPSILONS]
     if sheet.quick:

@@ -20,12 +20,13 @@ PACKAGES = (
     "multi-freq-ldpy==0.2.5",
     "pure-ldp==1.2.0",
     "xxhash==3.8.2",
-    "scikit-learn",  # pure-ldp imports these two and does not say so
-    "statsmodels",
+    "diffprivlib==0.6.6",
+    "scikit-learn<1.7",  # diffprivlib does not start with later ones; pure-ldp does not name it
+    "statsmodels",  # pure-ldp imports it and does not say so
 )
 
 NOT_PRIVATE = ("multi-freq-ldpy", "SS")
-"""Its reports name the truth first wherever they hold it; section d shows it."""
+"""Its reports name the truth first wherever they hold it; the section on speed shows it."""
 
 
 class Peers:
@@ -53,7 +54,7 @@ def rows_of(running: Sequence[subprocess.Popen[str]]) -> Iterator[dict[str, Any]
 def find(sheet: Sheet) -> Peers | None:
     """The other libraries; a full run installs them where they are missing."""
     if not installed() and not sheet.quick:
-        sheet.progress(f"installing {', '.join(PACKAGES[:2])} into {ENVIRONMENT.name}")
+        sheet.progress(f"installing {', '.join(PACKAGES[:2])} and others into {ENVIRONMENT.name}")
         try:
             subprocess.run([sys.executable, "-m", "venv", ENVIRONMENT], check=True)
             options = ["--quiet", "--disable-pip-version-check"]
@@ -71,7 +72,7 @@ def installed() -> bool:
 
 
 def compare_speed(sheet: Sheet, peers: Peers | None, ours: Ours) -> None:
-    sheet.section("d", "The same with other libraries, epsilon 1 (ours / theirs in brackets)")
+    sheet.section("The same with other libraries, epsilon 1 (ours / theirs in brackets)")
     if peers is None:
         sheet.note("not measured: they are not installed (a run without --quick does that)")
         return

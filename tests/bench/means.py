@@ -10,11 +10,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from alternatives import Peers
 from sheet import Sheet
 
+from deniably.bulk import randomise_many
 from deniably.channels import matrix, position_scores
 from deniably.choosing import for_distribution
-from deniably.coins import Coins
 from deniably.distribution import density, wasserstein
 from deniably.mean_design import best_for_mean, best_window
 from deniably.mechanisms.subset_selection import weights_for_epsilon
@@ -28,9 +29,10 @@ SQUARE_WAVE = {
 }  # fmt: skip
 
 
-def measure(sheet: Sheet) -> None:
-    sheet.section("f", "Variance of a mean, worst value, against what any channel can do")
+def measure(sheet: Sheet, peers: Peers | None) -> None:
+    sheet.section("Variance of a mean, worst value, against what any channel can do")
     settings = {1.0: 3.991, 2.0: 0.866} if sheet.quick else POSSIBLE
+    added = noise_of(peers, list(settings), 1000 if sheet.quick else 100_000)
     for epsilon, least in settings.items():
         weights = weights_for_epsilon(Fraction(str(epsilon)))
         ours = best_for_mean(1001, *weights)
@@ -39,11 +41,16 @@ def measure(sheet: Sheet) -> None:
         name = f"epsilon {epsilon:<3g} ours / possible"
         sheet.figure(name, f"{ratio:.3f}", f"<= {goal}", ratio <= goal)
         sheet.note(
-            f"   variance {ours.variance:.4g}; window {window:.4g}; Laplace"
+            f"   variance {ours.variance:.4g}; window {window:.4g}; Laplace noise by formula"
             f" {8 / epsilon**2:.4g} ({8 / epsilon**2 / ours.variance:.1f} times ours)"
         )
-        real(sheet, epsilon, 2_000 if sheet.quick else 100_000)
-    sheet.section("g", f"Error of a distribution (W1 x 1000), {BUCKETS} buckets, beta(2, 5)")
+        real(sheet, epsilon, 2_000 if sheet.quick else 1_000_000)
+        for method, variance, error in added.get(epsilon, []):
+            name = f"            diffprivlib {method} / ours"
+            ratio = variance / ours.variance
+            found = f"{ratio:.2f}±{error / ours.variance:.2f}"
+            sheet.figure(name, found, ">= 1", variance + 4 * error >= ours.variance)
+    sheet.section(f"Error of a distribution (W1 x 1000), {BUCKETS} buckets, beta(2, 5)")
     for (epsilon, n), figure in SQUARE_WAVE.items():
         found, error = distance(epsilon, n, 4 if sheet.quick else 40)
         met = found - 4 * error <= figure
@@ -55,13 +62,22 @@ def real(sheet: Sheet, epsilon: float, n: int) -> None:
     """The same from reports of the running code, at the middle of the range."""
     mechanism = best_for_mean(1001, *weights_for_epsilon(Fraction(str(epsilon)))).mechanism
     score = position_scores(mechanism) / 500 - 1
-    coins = Coins()
-    seen = np.array([score[mechanism.randomise(500, coins)[0]] for _ in range(n)])
+    seen = score[randomise_many(mechanism, np.full(n, 500))]
     expected = float(matrix_row(mechanism, 500) @ score**2)
     sheet.note(
         f"   of {n:,} reports to 0: mean {seen.mean():+.4f}, variance {seen.var():.4g}"
         f" (by formula {expected:.4g})"
     )
+
+
+def noise_of(
+    peers: Peers | None, epsilons: list[float], n: int
+) -> dict[float, list[tuple[str, float, float]]]:
+    """diffprivlib's measured variances with their standard errors, at each epsilon."""
+    found: dict[float, list[tuple[str, float, float]]] = {epsilon: [] for epsilon in epsilons}
+    for row in peers.rows("noise", epsilons=epsilons, reports=n) if peers else ():
+        found[row["epsilon"]].append((row["method"], row["variance"], row["error"]))
+    return found
 
 
 def matrix_row(mechanism, position: int):  # type: ignore[no-untyped-def]

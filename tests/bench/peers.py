@@ -4,6 +4,7 @@
     python peers.py speed '{"settings": [[16, 1]], "reports": 5000, "rounds": 5}'
     python peers.py error '{"settings": [["pure-ldp", "HR", 2, 1, "uniform"]], "n": 9,
         "seconds": 1}'
+    python peers.py noise '{"epsilons": [1], "reports": 20000}'
     python peers.py order '{"k": 16, "epsilon": 1, "reports": 20000}'
 
 Every line of the output is one JSON object.
@@ -20,6 +21,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from diffprivlib.mechanisms import Laplace, Staircase
 from multi_freq_ldpy.pure_frequency_oracles import GRR, HE, LH, SS, UE
 from pure_ldp.frequency_oracles import (
     DEClient,
@@ -187,6 +189,24 @@ def order(k: int, epsilon: float, reports: int) -> Iterator[dict[str, Any]]:
     yield {"first": kept.count(0) / len(kept), "size": len(made[0][1])}
 
 
+def noise(epsilons: list[float], reports: int) -> Iterator[dict[str, Any]]:
+    """diffprivlib's noise on a number in [-1, 1]: the variance of ``reports`` reports to 0 (it
+    is the same for every number), their standard error, and how many a second."""
+    for epsilon in epsilons:
+        for mechanism in (Laplace, Staircase):
+            perturb = mechanism(epsilon=epsilon, sensitivity=2).randomise
+            start = time.perf_counter()
+            made = np.array([perturb(0.0) for _ in range(reports)])
+            seconds = time.perf_counter() - start
+            yield {
+                "method": mechanism.__name__,
+                "epsilon": epsilon,
+                "variance": float((made**2).mean()),
+                "error": float((made**2).std() / reports**0.5),
+                "rate": reports / seconds,
+            }
+
+
 def methods() -> Iterator[dict[str, Any]]:
     """What is compared."""
     for package, offered in METHODS.items():
@@ -200,6 +220,7 @@ def main() -> None:
         "methods": methods,
         "speed": speed,
         "error": error,
+        "noise": noise,
         "order": order,
     }[sys.argv[1]]
     for row in measure(**json.loads(sys.argv[2])):

@@ -12,6 +12,7 @@ import platform
 
 import accuracy
 import alternatives
+import every_mechanism
 import means
 import service
 import speed
@@ -28,9 +29,10 @@ def main() -> None:
     )
     peers = alternatives.find(sheet)
     ours = speed.measure(sheet)
+    every_mechanism.measure(sheet)
     alternatives.compare_speed(sheet, peers, ours)
     accuracy.measure(sheet, peers)
-    means.measure(sheet)
+    means.measure(sheet, peers)
     service.measure(sheet)
     sheet.end()
 

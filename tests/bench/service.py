@@ -79,7 +79,7 @@ def perturbed(survey: Survey, n: int) -> tuple[list[list[list[int]]], dict[str, 
 
 def dashboard(sheet: Sheet, folder: Path) -> None:
     few, many = (1000, 20_000) if sheet.quick else (1000, 1_000_000)
-    sheet.section("h", f"GET of the results with {few:,} and {many:,} reports, 3 questions")
+    sheet.section(f"GET of the results with {few:,} and {many:,} reports, 3 questions")
     database = folder / "dashboard.db"
     surveys = {n: survey_named(f"reports-{n}") for n in (few, many)}
     for n, survey in surveys.items():
@@ -149,7 +149,7 @@ def look(port: int, paths: list[str]) -> list[float] | None:
 
 def ingest(sheet: Sheet, folder: Path) -> None:
     rounds, seconds = (2, 1.0) if sheet.quick else (7, 4.0)
-    sheet.section("i", f"Reports acknowledged over HTTP, 3 questions, {CONNECTIONS} connections")
+    sheet.section(f"Reports acknowledged over HTTP, 3 questions, {CONNECTIONS} connections")
     survey, database = survey_named("ingest"), folder / "ingest.db"
     store = Store(str(database))
     store.publish(survey)

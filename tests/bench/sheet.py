@@ -16,10 +16,12 @@ class Sheet:
         self.quick = quick
         self.met = 0
         self.missed: list[str] = []
+        self._letter = ord("a") - 1
         self._start = time.perf_counter()
 
-    def section(self, letter: str, title: str) -> None:
-        print(f"\n{letter}. {title}", flush=True)
+    def section(self, title: str) -> None:
+        self._letter += 1
+        print(f"\n{chr(self._letter)}. {title}", flush=True)
 
     def figure(self, name: str, value: str, goal: str = "", met: bool | None = None) -> None:
         verdict = ""

@@ -42,11 +42,11 @@ def measure(sheet: Sheet) -> Ours:
         device={k: device_rate(k, sheet.quick) for k in SIZES},
         aggregate={k: aggregate_rate(k, sheet.quick) for k in SIZES},
     )
-    sheet.section("a", "Reports perturbed in bulk, one core, epsilon 1")
+    sheet.section("Reports perturbed in bulk, one core, epsilon 1")
     for k, per_second in ours.bulk.items():
         name = f"k = {k}, omega = {mechanism(k).omega}"
         rate_figure(sheet, name, per_second, GOAL_BULK if k == 16 else None)
-    sheet.section("b", "Reports perturbed one by one on the device, epsilon 1, new coins each")
+    sheet.section("Reports perturbed one by one on the device, epsilon 1, new coins each")
     for k, per_second in ours.device.items():
         rate_figure(sheet, f"Python, k = {k}", per_second, GOAL_DEVICE if k == 16 else None)
     try:
@@ -99,7 +99,7 @@ def listed(channel: SubsetSelection, n: int) -> list[list[int]]:
 def tallies(sheet: Sheet) -> None:
     n = 50_000 if sheet.quick else 1_000_000
     rounds = 3 if sheet.quick else 7
-    sheet.section("c", f"Tally and estimate of {n:,} reports, k = 16, epsilon 1")
+    sheet.section(f"Tally and estimate of {n:,} reports, k = 16, epsilon 1")
     channel = mechanism(16)
     packed = randomise_many(channel, np.arange(n) % 16)
     from_packed = seconds_of(lambda: estimate(tally_packed(packed, 16), channel), rounds)
