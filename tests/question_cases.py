@@ -332,6 +332,8 @@ def totals():
         *(survey(YES_NO, strong, half, LAPLACE, ask=count) for count in (1, 2, 3)),
         *(survey(LAPLACE, half, GAUSS, YES_NO, ask=count) for count in (1, 2, 3)),
         survey(VECTOR, POINT, PRODUCT, ask=2),
+        # The question with a delta is not among those with the largest odds.
+        *(survey(strong, YES_NO, GAUSS, half, ask=count) for count in (1, 2, 3)),
     ]  # fmt: skip
     tests = []
     for definition in definitions:

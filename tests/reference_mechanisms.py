@@ -303,7 +303,8 @@ def added(losses):
 
 
 def largest(losses, count):
-    """By odds * e^exponent, the larger first; of equal ones the earlier."""
+    """By odds * e^exponent, the larger first; of equal ones the earlier. The largest deltas."""
+    deltas = sorted((delta for _, _, delta in losses), reverse=True)
     rest, taken = list(losses), []
     for _ in range(count):
         worst = rest[0]
@@ -312,7 +313,8 @@ def largest(losses, count):
                 worst = one
         rest.remove(worst)
         taken.append(worst)
-    return added(taken)
+    odds, exponent, _ = added(taken)
+    return odds, exponent, sum(deltas[:count], NOTHING)
 
 
 def _above(one, other):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
-from math import ceil
+from math import ceil, prod
 
 from deniably.exponential import at_most_exp, exp_bounds
 
@@ -63,3 +64,18 @@ class Loss:
         with localcontext(prec=50):
             exact = Decimal(self.odds.numerator).ln() - Decimal(self.odds.denominator).ln()
             return exact + Decimal(self.exponent.numerator) / self.exponent.denominator
+
+
+def largest(losses: Sequence[Loss], count: int) -> Loss:
+    """The most that ``count`` of the losses, whichever they are, can add up to.
+
+    The deltas are those of the largest deltas: a drawing of questions with small odds and a delta
+    is not covered by larger odds without one.
+    """
+    odds = sorted(losses, reverse=True)[:count]
+    deltas = sorted((loss.delta for loss in losses), reverse=True)[:count]
+    return Loss(
+        prod((loss.odds for loss in odds), start=Fraction(1)),
+        sum((loss.exponent for loss in odds), Fraction(0)),
+        sum(deltas, Fraction(0)),
+    )

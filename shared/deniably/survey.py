@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from deniably.canonical import canonical, digest, parse
 from deniably.errors import BadSurvey, Problem
-from deniably.loss import Loss
-from deniably.mechanisms.vector import largest
+from deniably.loss import Loss, largest
 from deniably.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.questions import Condition, Conditional, Question
 
@@ -79,9 +77,8 @@ class Survey(Value, frozen=True, dict=True):
     @property
     def total(self) -> Loss:
         """What all reports of one person together can give away: the sum, exactly; where some
-        of the questions are asked, of those that give away most."""
-        losses = [question.mechanism.loss for question in self.questions]
-        return reduce(add, losses) if self.asked == len(losses) else largest(losses, self.asked)
+        of the questions are asked, the most that any drawing of them gives away."""
+        return largest([question.mechanism.loss for question in self.questions], self.asked)
 
 
 def show_if(question: Question) -> ShowIf | None:

@@ -4,6 +4,9 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
+from itertools import combinations
+from operator import add
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from deniably.authoring import publish_text
 from deniably.errors import BadSurvey
-from deniably.loss import Loss
+from deniably.loss import Loss, largest
 from deniably.survey import read_survey
 
 DEFINITION = publish_text(
@@ -99,3 +102,33 @@ def test_a_printed_epsilon_is_never_too_small(odds: Fraction) -> None:
 def test_a_rational_epsilon_is_printed_as_it_is() -> None:
     assert Loss(exponent=Fraction(1)).epsilon_text() == "1.00"
     assert Loss(exponent=Fraction(1001, 1000)).epsilon_text() == "1.01"
+
+
+# What any drawing of some questions gives away -----------------------------------------------
+
+LOSSES = st.builds(
+    Loss,
+    st.fractions(min_value=1, max_value=9, max_denominator=9),
+    st.fractions(min_value=0, max_value=2, max_denominator=9),
+    st.sampled_from([Fraction(0), Fraction(1, 10**6), Fraction(1, 10**5)]),
+)
+
+
+@given(st.lists(LOSSES, min_size=1, max_size=5), st.data())
+def test_whichever_questions_are_drawn_the_total_covers_them(
+    losses: list[Loss], data: st.DataObject
+) -> None:
+    count = data.draw(st.integers(1, len(losses)))
+
+    total = largest(losses, count)
+
+    for drawn in combinations(losses, count):
+        given_away = reduce(add, drawn)
+        assert not total < given_away
+        assert total.delta >= given_away.delta
+
+
+def test_a_delta_is_not_hidden_behind_larger_odds() -> None:
+    pure, gaussian = Loss(Fraction(9)), Loss(exponent=Fraction(1), delta=Fraction(1, 10**5))
+
+    assert largest([pure, gaussian], 1) == Loss(Fraction(9), delta=Fraction(1, 10**5))

@@ -8,7 +8,7 @@ import { checkClaim, twoWeights } from "/claim.js";
 import { Coins } from "/coins.js";
 import { BadAnswer, Refused } from "/errors.js";
 import { fraction, parts } from "/fraction.js";
-import { total } from "/loss.js";
+import { total } from "/total.js";
 import { checkMechanism, loadMechanism, loss, randomise } from "/mechanism.js";
 import * as noise from "/noise.js";
 import { verify } from "/survey.js";

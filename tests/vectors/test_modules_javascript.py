@@ -146,7 +146,7 @@ def test_a_broken_claim_is_refused_before_anything_is_drawn(run: Any) -> None:
 
 def test_the_odds_of_a_survey_multiply(run: Any) -> None:
     body = """
-      const { total } = await import("/loss.js");
+      const { total } = await import("/total.js");
       return total(given).odds.map(String);
     """
     assert run(body, asked(TRUE)["definition"]) == [str(3 * 11674931554), str(2**32)]
@@ -559,7 +559,8 @@ def test_a_simple_survey_fetches_no_code_that_it_does_not_need(run: Any) -> None
     """
     simple = run(body, asked(TRUE))
     needless = {"answers.js", "channel.js", "choices.js", "gaussian_noise.js", "loss.js"}
-    needless |= {"noise.js", "numbers.js", "positions.js", "ticks.js", "vector.js", "window.js"}
+    needless |= {"noise.js", "numbers.js", "positions.js", "ticks.js", "total.js", "vector.js"}
+    needless |= {"window.js"}
     assert "subset_selection.js" in simple
     assert needless.isdisjoint(simple)
     (several,) = (one for one in EVERY if one[0]["name"] == "drugs")

@@ -318,6 +318,13 @@ MUTANTS = (
     Mutant(
         "the smallest losses count", "loss.js", "above(a, b) ? -1", "above(b, a) ? -1", "totals"
     ),
+    Mutant(
+        "deltas are those of the largest odds",
+        "loss.js",
+        "const { delta } = most(({ delta: [n, d] }, { delta: [m, e] }) => n * e > m * d);",
+        "const { delta } = most(above);",
+        "totals",
+    ),
     Mutant("all are asked", "loss.js", "slice(0, count)", "slice(0)", "totals"),
     Mutant(
         "exponents are not added",

@@ -1,21 +1,22 @@
 // What several reports of one person give away together (SPEC sections 2.2 and 2.14).
 
 import { atMostExp, pure } from "./claim.js";
-import { loss } from "./mechanism.js";
 
-/** @import { Definition, Fraction, Loss } from "./types.js" */
+/** @import { Fraction, Loss } from "./types.js" */
 
-/** @type {(definition: Definition) => Loss} of one person in a verified survey */
-export const total = ({ questions, ask = questions.length }) =>
-  largest(
-    questions.map(({ mechanism }) => loss(mechanism)),
-    ask,
-  );
-
-/** @type {(losses: readonly Loss[], count: number) => Loss} the sum of the largest losses */
+/**
+ * The most that `count` of the losses, whichever they are, can add up to: the largest odds, and
+ * the largest deltas, which may be those of others.
+ * @type {(losses: readonly Loss[], count: number) => Loss}
+ */
 export function largest(losses, count) {
-  const falling = [...losses].sort((a, b) => (above(a, b) ? -1 : above(b, a) ? 1 : 0));
-  return falling.slice(0, count).reduce(sum, pure([1n, 1n]));
+  /** @type {(above: (one: Loss, two: Loss) => boolean) => Loss} */
+  const most = (above) => {
+    const falling = [...losses].sort((a, b) => (above(a, b) ? -1 : above(b, a) ? 1 : 0));
+    return falling.slice(0, count).reduce(sum, pure([1n, 1n]));
+  };
+  const { delta } = most(({ delta: [n, d] }, { delta: [m, e] }) => n * e > m * d);
+  return { ...most(above), delta };
 }
 
 /** @type {(one: Loss, two: Loss) => Loss} */

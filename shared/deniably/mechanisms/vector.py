@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from itertools import pairwise
-from operator import add
 
 import msgspec
 
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadMechanism, BadReport
-from deniably.loss import Loss
+from deniably.loss import Loss, largest
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.noise import BoundedLaplace, Laplace
 from deniably.mechanisms.reports import LARGEST_NUMBER, Report
@@ -81,8 +79,3 @@ class Vector(
             if abs(cell) > LARGEST_NUMBER:
                 raise BadReport("a reported number is too large", path)
             self.parts[cell % d].check([cell // d], path)
-
-
-def largest(losses: Sequence[Loss], count: int) -> Loss:
-    """The sum of the ``count`` largest losses."""
-    return reduce(add, sorted(losses, reverse=True)[:count])
