@@ -31,9 +31,9 @@ from deniably.estimate import (
     Pure,
     estimate,
     estimate_through,
+    of_means,
     project,
     supports,
-    tightened,
     variance,
 )
 from deniably.inversion import Margin, Mean, linear, scores
@@ -380,31 +380,9 @@ def _grouped(
     every = [weighted(tally, mechanism, row, confidence) for row in inside]
     level = 1 - (1 - confidence) / len(groups)
     joint = [weighted(tally, mechanism, row, level) for row in inside]
-    raw = np.array([one.estimate for one in every])
-    consistent = project(raw)
-    error = np.array([one.population.standard_error for one in every])
-    direct = float((consistent * (1 - consistent)).sum()) / tally.n
-    effect = float((error**2).sum()) / direct if direct * tally.n >= 1e-12 else None
-    low, high = tightened(
-        np.array([one.population.low for one in joint]),
-        np.array([one.population.high for one in joint]),
-    )
-    return Estimate(
-        n=tally.n,
-        confidence=confidence,
-        raw=raw,
-        standard_error=error,
-        low=np.array([one.population.low for one in every]),
-        high=np.array([one.population.high for one in every]),
-        joint_low=low,
-        joint_high=high,
-        respondents_low=np.array([one.respondents.low for one in every]),
-        respondents_high=np.array([one.respondents.high for one in every]),
-        consistent=consistent,
-        design_effect=effect,
-        effective_n=None if effect is None else tally.n / effect,
-        suspicious=np.array([one.population.missed for one in every]),
-    )
+    consistent = project([one.estimate for one in every])
+    noisy = np.array([one.population.standard_error**2 for one in every])
+    return of_means(every, joint, consistent, noisy)
 
 
 def _whole(mechanism: _Single, tally: Tally) -> Floats:

@@ -8,7 +8,7 @@ are a random sample of.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from deniably.binomial import Floats
 from deniably.intervals import Interval, population_interval, respondents_interval
-from deniably.inversion import linear, scores
+from deniably.inversion import Mean, linear, scores
 from deniably.likelihood import maximum_likelihood
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.tally import Tally
@@ -123,15 +123,24 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
     every = [linear(tally.counts, v, q, confidence) for v in weights]
     joint = [linear(tally.counts, v, q, 1 - (1 - confidence) / len(q)) for v in weights]
     consistent = maximum_likelihood(tally.counts, q).shares
+    noisy = np.array([consistent @ (q @ v**2) - (consistent @ q @ v) ** 2 for v in weights])
+    return of_means(every, joint, consistent, noisy / tally.n)
+
+
+def of_means(
+    every: Sequence[Mean], joint: Sequence[Mean], consistent: Floats, noisy: Floats
+) -> Estimate:
+    """Shares as means of scores: ``joint`` at the level that covers all of them at once,
+    ``noisy`` their variances, arrays of shape (k,)."""
+    n = every[0].n
     low, high = tightened(
         np.array([mean.population.low for mean in joint]),
         np.array([mean.population.high for mean in joint]),
     )
-    noisy = np.array([consistent @ (q @ v**2) - (consistent @ q @ v) ** 2 for v in weights])
-    effect = _design_effect(noisy / tally.n, consistent, tally.n)
+    effect = _design_effect(noisy, consistent, n)
     return Estimate(
-        n=tally.n,
-        confidence=confidence,
+        n=n,
+        confidence=every[0].confidence,
         raw=np.array([mean.estimate for mean in every]),
         standard_error=np.array([mean.population.standard_error for mean in every]),
         low=np.array([mean.population.low for mean in every]),
@@ -142,7 +151,7 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
         respondents_high=np.array([mean.respondents.high for mean in every]),
         consistent=consistent,
         design_effect=effect,
-        effective_n=None if effect is None else tally.n / effect,
+        effective_n=None if effect is None else n / effect,
         suspicious=np.array([mean.population.missed for mean in every]),
     )
 
