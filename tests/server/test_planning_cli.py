@@ -1,11 +1,9 @@
-"""``deniably plan``, ``simulate`` and ``audit``: what authors try before they publish."""
+"""``deniably plan`` and ``audit``: what authors try before they publish."""
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
-from random import Random
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,8 +12,6 @@ from deniably.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably_server.audit_cli import audit
 from deniably_server.plan_cli import plan
-from deniably_server.simulate_cli import simulate
-from every_type import somebody, survey_of_everything
 
 SURVEY = """
 name: s
@@ -64,75 +60,6 @@ def test_a_survey_is_planned_question_by_question(file: Path) -> None:
     assert [row["question"] for row in rows] == ["stolen", "drinks"]
     assert all(row["n"] == 2000 and 0 < row["margin"] < 0.1 for row in rows)
     assert run(plan, file, "--n", 5, "--epsilon", 1).exit_code == 2
-
-
-def test_a_simulation_shows_truth_and_estimate(file: Path, tmp_path: Path) -> None:
-    random = Random(1)
-    truth = tmp_path / "truth.csv"
-    rows = [(random.choice(["yes", "no", "no"]), random.randint(0, 20)) for _ in range(3000)]
-    with truth.open("w", newline="") as out:
-        csv.writer(out).writerows([("stolen", "drinks"), *rows])
-
-    done = run(simulate, file, "--truth", truth, "--json")
-
-    figures = {(row["question"], row["figure"]): row for row in json.loads(done.stdout)}
-    assert set(figures) == {("stolen", "yes"), ("stolen", "no"), ("drinks", "mean")}
-    share = float(figures["stolen", "yes"]["truth"].split()[0])
-    seen = float(figures["stolen", "yes"]["estimate"].split()[0])
-    assert share == pytest.approx(33.3, abs=3)
-    # The standard error is 1.2 points: seven of them.
-    assert seen == pytest.approx(share, abs=8.5)
-    assert "intervals hold the truth" in run(simulate, file, "--truth", truth).output
-
-
-def test_every_type_can_be_simulated(tmp_path: Path) -> None:
-    survey = survey_of_everything()
-    file, truth = tmp_path / "survey.json", tmp_path / "truth.csv"
-    file.write_bytes(survey.canonical)
-    random = Random(2)
-    rows = []
-    for _ in range(400):
-        row: dict[str, object] = {}
-        for name, answer in somebody(random).items():
-            if isinstance(answer, dict):
-                row |= {f"{name}.{part}": value for part, value in answer.items()}
-            else:
-                row[name] = ";".join(answer) if isinstance(answer, list) else answer
-        rows.append(row)
-    with truth.open("w", newline="") as out:
-        writer = csv.DictWriter(out, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-
-    done = run(simulate, file, "--truth", truth, "--json")
-
-    assert done.exit_code == 0, done.output
-    figures = {(row["question"], row["figure"]) for row in json.loads(done.stdout)}
-    assert ("drugs", "cannabis") in figures
-    assert ("what", "not_applicable") in figures
-    assert ("happy", "mean score") in figures
-    assert ("hours", "care mean") in figures
-    assert ("vote", "party.red") in figures
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("stolen\nyes\n", "the column drinks is missing"),
-        ("stolen,drinks\nyes,3\nperhaps,4\n", "row 3: stolen: the answer is none of yes, no"),
-        ("stolen,drinks\nyes,many\n", "row 2: drinks: needs a number"),
-        ("stolen,drinks\nyes,\n", "row 2: drinks: needs an answer"),
-        ("stolen,drinks\n", "has no rows"),
-    ],
-)
-def test_a_wrong_file_is_explained(file: Path, tmp_path: Path, text: str, why: str) -> None:
-    truth = tmp_path / "truth.csv"
-    truth.write_text(text)
-
-    done = run(simulate, file, "--truth", truth)
-
-    assert done.exit_code == 1
-    assert why in done.output
 
 
 # --- audit --------------------------------------------------------------------------------------

@@ -1,0 +1,161 @@
+"""A survey run on people whose true answers are known: once, or again and again.
+
+Everything goes the way that real answers go: encoded, randomised by exactly the law of the device
+(in bulk: a million one by one would take minutes), tallied, estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import sqrt
+from operator import add
+from typing import Literal
+
+import numpy as np
+
+from deniably import bulk
+from deniably.binomial import Floats
+from deniably.bulk.picks import picked
+from deniably.mechanisms import SampledTicks, Vector
+from deniably.questions import Question
+from deniably.survey import Survey
+from deniably.tally import Tally
+from deniably_server.simulation.expected import SO_MANY, expected_tally
+from deniably_server.simulation.figures import Found, Truth, estimates, truths
+from deniably_server.simulation.people import Answers, People, blocks, read_people
+
+__all__ = ["Figure", "People", "compare", "read_people", "simulate"]
+
+Meant = Literal["these respondents", "the population"]
+"""Whom an interval is for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One figure of the results beside its truth in the file, in each of some runs.
+
+    ``predicted`` is the standard error that the design gives for just these people, None where
+    the figure is no mean. ``low .. high`` are 95 % intervals for ``meant``.
+    """
+
+    question: str
+    truth: Truth
+    predicted: float | None
+    meant: Meant
+    estimates: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def mean(self) -> float:
+        """The mean estimate."""
+        return float(self.estimates.mean())
+
+    @property
+    def rmse(self) -> float:
+        """The root of the mean squared error about the truth."""
+        return float(((self.estimates - self.truth.value) ** 2).mean() ** 0.5)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the runs whose interval holds the truth."""
+        slack = 1e-9 * max(1.0, abs(self.truth.value))  # a truth of 0 or 1 is an end itself
+        held = (self.low - slack <= self.truth.value) & (self.truth.value <= self.high + slack)
+        return float(held.mean())
+
+
+def simulate(people: People) -> dict[str, Tally]:
+    """The tallies of one run: everybody's device answers once.
+
+    Raises ValueError where no device picked a question.
+    """
+    survey, tallies = people.survey, dict[str, list[Tally]]()
+    for some in blocks(people.n):
+        size: int = some.stop - some.start
+        # Which questions each device asks, as ``report.draw_questions`` picks them.
+        asked = picked(np.full(size, survey.asked), len(survey.questions))
+        for answers, own in zip(people.answers, asked.T, strict=True):
+            question = answers.question
+            reports = bulk.randomise_many(question.mechanism, answers.inputs(some)[own])
+            tallies.setdefault(question.name, []).append(
+                bulk.tally_many(question.mechanism, reports)
+            )
+    found = {name: reduce(add, some) for name, some in tallies.items()}
+    if short := [name for name, tally in found.items() if tally.n == 0]:
+        raise ValueError(f"nobody was asked {', '.join(short)}; simulate more people")
+    return found
+
+
+def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[Figure]:
+    """Every figure of the results in ``runs``, each the tallies of the questions, and its truth.
+
+    A figure that a run cannot tell (the mean of a part that nobody reported) is left out of it.
+    """
+    found: dict[str, list[Sequence[Found | None]]] = {}
+    for tallies in runs:
+        for question in people.survey.questions:
+            seen = estimates(question, tallies[question.name])
+            found.setdefault(question.name, []).append(seen)
+    return [
+        figure
+        for answers in people.answers
+        for figure in _figures(people.survey, answers, found[answers.question.name])
+    ]
+
+
+def _figures(survey: Survey, answers: Answers, runs: list[Sequence[Found | None]]) -> list[Figure]:
+    question = answers.question
+    design = estimates(question, expected_tally(answers))
+    figures: list[Figure] = []
+    for truth, expected, *seen in zip(truths(answers), design, *runs, strict=True):
+        told = [one for one in seen if one is not None]
+        if truth is None or not told:
+            continue
+        part = not _everybody_reports(survey, question)
+        ends = [one.population if part or not one.respondents else one.respondents for one in told]
+        figures.append(
+            Figure(
+                question.name,
+                truth,
+                _predicted(survey, answers, truth, expected),
+                "the population" if part or not told[0].respondents else "these respondents",
+                np.array([one.estimate for one in told]),
+                np.array([low for low, _ in ends]),
+                np.array([high for _, high in ends]),
+            )
+        )
+    return figures
+
+
+def _everybody_reports(survey: Survey, question: Question) -> bool:
+    """Whether every figure has a report of everybody.
+
+    Where devices pick some of the questions, options or numbers, those who report are a random
+    sample of the file: of it the intervals for the population speak, and are a little wide.
+    """
+    match question.mechanism:
+        case SampledTicks(k=k, s=s):
+            everything = s == k
+        case Vector(parts=parts, s=s):
+            everything = s == len(parts)
+        case _:
+            everything = True
+    return everything and survey.asked == len(survey.questions)
+
+
+def _predicted(
+    survey: Survey, answers: Answers, truth: Truth, expected: Found | None
+) -> float | None:
+    """The standard error by the design, for these people.
+
+    The variance for a population is that of the randomisation plus that of drawing the people,
+    ``spread / n``; these people are not drawn. (Of questions that some are asked, n of the first
+    term are those, and taking ``spread`` over everybody is the finite-population correction.)
+    """
+    if expected is None or expected.standard_error is None or truth.spread is None:
+        return None
+    asked = answers.n * survey.asked / len(survey.questions)
+    population = expected.standard_error**2 * SO_MANY / asked
+    return sqrt(max(population - truth.spread / answers.n, 0.0))

@@ -1,0 +1,210 @@
+"""The people of a simulation: a table of true answers, encoded for the survey's mechanisms.
+
+A million people give few distinct answers: each distinct cell of a column is read once, by the
+question's own rules, and every person keeps its number only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count, islice
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.errors import BadAnswer
+from deniably.mechanisms import Mechanism, SampledTicks, SetResponse, Unary
+from deniably.questions import (
+    NOT_APPLICABLE,
+    InParts,
+    Input,
+    Question,
+    SelectMultiple,
+    VectorOfNumbers,
+)
+from deniably.report import is_shown
+from deniably.survey import Survey, show_if
+
+Encoded = npt.NDArray[Any]
+
+BLOCK = 1 << 18
+"""People whose answers are laid out at once, so that memory stays bounded."""
+
+_ROWS = 1 << 9  # of text at once: twice as fast as thousands, which leave the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The cells of a column: person i wrote ``texts[codes[i]]``."""
+
+    texts: list[str]
+    codes: npt.NDArray[np.int32]
+
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many people wrote each of the texts."""
+        return np.bincount(self.codes, minlength=len(self.texts)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What n people answer to a question, "not applicable" where it is hidden from them.
+
+    There is a column a part, or a single one; ``encoded[c][v]`` is what text v of column c means.
+    """
+
+    question: Question
+    columns: list[Column]
+    encoded: list[Encoded]
+
+    @property
+    def n(self) -> int:
+        """How many people there are."""
+        return len(self.columns[0].codes)
+
+    def inputs(self, people: slice) -> Encoded:
+        """The answers of some people, as ``bulk.randomise_many`` takes them."""
+        parts = [
+            encoded[column.codes[people]]
+            for column, encoded in zip(self.columns, self.encoded, strict=True)
+        ]
+        match self.question:
+            case VectorOfNumbers():
+                return np.stack(parts, axis=1)
+            case question if isinstance(question, InParts):
+                return np.ravel_multi_index(parts, question.shape)
+            case _:
+                return parts[0]
+
+    def blocks(self) -> Iterator[Encoded]:
+        """The answers of all people, some at a time."""
+        return (self.inputs(people) for people in blocks(self.n))
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The true answers of n people, by the survey's questions in their order."""
+
+    survey: Survey
+    answers: list[Answers]
+
+    @property
+    def n(self) -> int:
+        """How many people there are."""
+        return self.answers[0].n
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """n people, some at a time."""
+    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
+
+
+def read_people(survey: Survey, rows: Iterable[Sequence[str]]) -> People:
+    """The people in a table: a row of names, then a row a person.
+
+    A column is called as its question, or ``question.part`` where there are parts; several ticks
+    are written as ``a;b``. What is written for a hidden question is not looked at. Raises
+    BadAnswer with the row and what is wrong, never with the answer.
+    """
+    names = {question.name: _column_names(question) for question in survey.questions}
+    columns = _read(rows, [name for some in names.values() for name in some])
+    found: dict[str, Answers] = {}
+    for question in survey.questions:
+        own = [columns[name] for name in names[question.name]]
+        found[question.name] = _answers(question, _shown(question, own, found))
+    return People(survey, list(found.values()))
+
+
+def _column_names(question: Question) -> list[str]:
+    if isinstance(question, InParts):
+        return [f"{question.name}.{part.name}" for part in question.parts]
+    return [question.name]
+
+
+def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Column]:
+    lines = (list(row) for row in rows if row)  # a blank line is nobody
+    header = next(lines, list[str]())
+    for name in wanted:
+        if name not in header:
+            raise BadAnswer(f"the column {name} is missing; there are {', '.join(header)}")
+    places = {name: place for place, name in enumerate(header)}
+    # A text that is new gets the next number.
+    numbers: dict[str, defaultdict[str, int]] = {
+        name: defaultdict(count().__next__) for name in wanted
+    }
+    codes: dict[str, list[npt.NDArray[np.int32]]] = {name: [] for name in wanted}
+    people = 0
+    whole = (row + [""] * (len(header) - len(row)) for row in lines)
+    while block := list(islice(whole, _ROWS)):
+        people += len(block)
+        for name in wanted:
+            cells = map(itemgetter(places[name]), block)
+            found = map(numbers[name].__getitem__, cells)
+            codes[name].append(np.fromiter(found, np.int32, len(block)))
+    if not people:
+        raise BadAnswer("the table has no rows")
+    return {
+        name: Column([text.strip() for text in numbers[name]], np.concatenate(codes[name]))
+        for name in wanted
+    }
+
+
+def _shown(
+    question: Question, columns: list[Column], earlier: Mapping[str, Answers]
+) -> list[Column]:
+    """The columns with "not applicable" for those who do not see the question."""
+    condition = show_if(question)
+    if condition is None:
+        return columns
+    (column,) = columns  # what can be hidden has no parts
+    (decides,) = earlier[condition.question].columns
+    sees = [is_shown(question, {condition.question: text}, ()) for text in decides.texts]
+    codes = np.where(np.array(sees)[decides.codes], column.codes, len(column.texts))
+    kept, codes = np.unique(codes, return_inverse=True)
+    texts = [*column.texts, NOT_APPLICABLE]
+    return [Column([texts[code] for code in kept], codes.astype(np.int32))]
+
+
+def _answers(question: Question, columns: list[Column]) -> Answers:
+    if isinstance(question, InParts):
+        encoded = [
+            np.array(_each(column, partial(question.encode_part, part)))
+            for part, column in enumerate(columns)
+        ]
+    else:
+        inputs = _each(columns[0], lambda text: question.encode(_answer(question, text)))
+        encoded = [_laid_out(question.mechanism, inputs)]
+    return Answers(question, columns, encoded)
+
+
+def _each(column: Column, encode: Callable[[str], Input]) -> list[Input]:
+    found: list[Input] = []
+    for text in column.texts:
+        try:
+            found.append(encode(text))
+        except BadAnswer as error:
+            row = int(np.argmax(column.codes == len(found))) + 2  # after the row of names
+            raise BadAnswer(f"row {row}: {error}") from None
+    return found
+
+
+def _answer(question: Question, text: str) -> str | list[str]:
+    if isinstance(question, SelectMultiple):
+        return [one.strip() for one in text.split(";") if one.strip()]
+    if not text:
+        raise BadAnswer("needs an answer", question.name)
+    return text
+
+
+def _laid_out(mechanism: Mechanism, inputs: list[Any]) -> Encoded:
+    """Encoded answers as bulk code takes them: a row of booleans where options are ticked."""
+    if not isinstance(mechanism, SetResponse | SampledTicks | Unary):
+        return np.array(inputs, dtype=np.int64)
+    rows = np.zeros((len(inputs), mechanism.k), dtype=np.bool_)
+    for row, ticks in zip(rows, inputs, strict=True):
+        row[list(ticks)] = True
+    return rows
