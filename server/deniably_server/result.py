@@ -152,7 +152,8 @@ class SurveyResult(TypedDict):
 
 def result(survey: Survey, state: str, tallies: Mapping[str, Tally]) -> SurveyResult:
     """The result from the tally of every question, each of at least one report."""
-    questions = [_question(question, tallies[question.name]) for question in survey.questions]
+    drawn = survey.asked < len(survey.questions)
+    questions = [_question(one, tallies[one.name], drawn) for one in survey.questions]
     total = survey.total
     return {
         "survey": survey.name,
@@ -168,7 +169,7 @@ def result(survey: Survey, state: str, tallies: Mapping[str, Tally]) -> SurveyRe
     }
 
 
-def _question(question: Question, tally: Tally) -> QuestionResult:
+def _question(question: Question, tally: Tally, drawn: bool) -> QuestionResult:
     loss = question.mechanism.loss
     shown: QuestionResult = {
         "name": question.name,
@@ -193,7 +194,22 @@ def _question(question: Question, tally: Tally) -> QuestionResult:
         "cells": [],
     }
     _FILL[type(question)](shown, question, tally)
+    if drawn:
+        _widen(shown)
     return shown
+
+
+def _widen(shown: QuestionResult) -> None:
+    """Where devices draw which questions they report, those who reported this one are a random
+    sample of these respondents, so that the margins are those for a population."""
+    parts = shown["parts"]
+    for mean in (shown["mean"], *(part["mean"] for part in parts)):
+        if mean:
+            mean["respondents_standard_error"] = mean["standard_error"]
+            mean["respondents_interval"] = mean["interval"]
+    for choices in (shown["choices"], *(part["choices"] for part in parts)):
+        for choice in choices:
+            choice["respondents_interval"] = choice["interval"]
 
 
 # --- one function a type ----------------------------------------------------------------------

@@ -7,7 +7,7 @@ random sample of it, those for these respondents if they are all that is meant.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
 
@@ -163,8 +163,13 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
 def means(
     question: VectorOfNumbers, tally: Tally, confidence: float = CONFIDENCE
 ) -> list[Mean | None]:
-    """The mean of every part, each from the reports that have it; None where there is none."""
+    """The mean of every part, each from the reports that have it; None where there is none.
+
+    Where devices draw what they report, those who report a part are a random sample of these
+    respondents, so that the margins for both are those for a population.
+    """
     mechanism, d = question.mechanism, len(question.parts)
+    drawn = isinstance(mechanism, Vector) and mechanism.s < d
     cells = tally.cells()
     found: list[Mean | None] = []
     for index, part in enumerate(question.parts):
@@ -172,7 +177,8 @@ def means(
         single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
         n = sum(own.values())
         one = from_cells(n, own, single.cell_count)
-        found.append(_in_unit(_mean_position(single, one, confidence), part.range) if n else None)
+        mean = _in_unit(_mean_position(single, one, confidence), part.range) if n else None
+        found.append(replace(mean, respondents=mean.population) if mean and drawn else mean)
     return found
 
 

@@ -84,7 +84,10 @@ def estimate(
     alpha = 1 - confidence
     every = _each(population_interval, counts, asked, p, q, alpha)
     joint = _each(population_interval, counts, asked, p, q, alpha / mechanism.k)
-    here = _each(respondents_interval, counts, asked, p, q, alpha)
+    # Those whose devices drew an option are a random sample of these respondents, who are their
+    # population here; its interval is a little wide for so small a one.
+    drawn = isinstance(mechanism, SampledTicks) and mechanism.s < mechanism.k
+    here = every if drawn else _each(respondents_interval, counts, asked, p, q, alpha)
     low, high = (joint.low, joint.high)
     support = q + (p - q) * consistent
     noisy = support * (1 - support) / (asked * (p - q) ** 2)

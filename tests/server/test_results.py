@@ -307,6 +307,20 @@ def test_a_label_never_runs_as_a_formula(client: FlaskClient, app: Flask, label:
     assert float(first["estimate"]) < 0  # a number keeps its sign and gets no apostrophe
 
 
+def test_where_devices_draw_the_questions_the_margins_are_those_for_a_population() -> None:
+    """Of the respondents a random part reported a question: its margin is no smaller for that."""
+    drawn = survey_named(ask=1)
+    counted = tallies(drawn, 1000, stolen=[420, 580], often=[500, 450, 400, 350, 300])
+
+    result = results(drawn, "closed", counted)
+
+    for question in result["questions"]:
+        for choice in question["choices"]:
+            assert choice["respondents_interval"] == choice["interval"]
+    for choice in results(survey_named(), "closed", counted)["questions"][0]["choices"]:
+        assert choice["respondents_interval"] != choice["interval"]
+
+
 # --- many answers that few have ----------------------------------------------------------------
 
 

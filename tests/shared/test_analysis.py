@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from deniably import analysis
 from deniably.audit import distribution
+from deniably.bulk import tally_many
 from deniably.channels import matrix, noise_law
 from deniably.estimate import estimate
 from deniably.inversion import Mean
@@ -83,6 +85,17 @@ PRODUCT = ask(
     ],
     mechanism=subset(6, 2),
 )
+
+_PART = {"name": "window", "m": 2, "w": 1, "own": OWN, "other": OTHER}
+TWO_NUMBERS = ask(
+    type="vector",
+    parts=[
+        {"name": "a", "label": "A", "range": RANGE | {"maximum": "1"}},
+        {"name": "b", "label": "B", "range": RANGE},
+    ],
+    mechanism={"name": "vector", "s": 1, "parts": [_PART | {"k": 2}, _PART | {"k": 11}]},
+)
+
 
 # --- on the enumerated channel --------------------------------------------------------------
 
@@ -230,15 +243,7 @@ def test_noisy_numbers_average_to_their_mean(mechanism: dict[str, object]) -> No
 
 def test_every_number_of_a_vector_has_its_own_reports() -> None:
     """One of two numbers is sent: 0 to 1 and 0 to 10, all people at the top of both."""
-    part = {"name": "window", "m": 2, "w": 1, "own": OWN, "other": OTHER}
-    question = ask(
-        type="vector",
-        parts=[
-            {"name": "a", "label": "A", "range": RANGE | {"maximum": "1"}},
-            {"name": "b", "label": "B", "range": RANGE},
-        ],
-        mechanism={"name": "vector", "s": 1, "parts": [part | {"k": 2}, part | {"k": 11}]},
-    )
+    question = TWO_NUMBERS
     high = OWN / (OWN + OTHER)
     n = 10**8
     cells = {
@@ -404,6 +409,34 @@ def test_margins_of_noisy_numbers_cover(kind: type) -> None:
         return found, 5.0, float(people.mean())
 
     assert min(coverage(run)) >= FEWEST
+
+
+def test_margins_cover_these_respondents_where_each_device_draws_what_it_reports() -> None:
+    """One of four options is drawn, at odds that add little noise: what matters is who drew it."""
+    mechanism, n = SampledTicks(4, 1, 50, 1), 2000
+    rng, covered = np.random.default_rng(20_260_102), 0
+    for _ in range(RUNS):
+        ticks = rng.random((n, 4)) < [0.5, 0.1, 0.9, 0.4]
+        seen = tally_many(mechanism, randomise(mechanism, ticks, rng))
+        found = estimate(seen, mechanism, single=False)
+        covered += found.respondents_low[0] <= ticks[:, 0].mean() <= found.respondents_high[0]
+    assert covered >= FEWEST
+
+
+def randomise(
+    mechanism: SampledTicks, ticks: npt.NDArray[np.bool_], rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
+    drawn = rng.integers(0, mechanism.k, len(ticks))
+    flipped = rng.random(len(ticks)) < mechanism.other / (mechanism.own + mechanism.other)
+    return (2 * drawn + (ticks[np.arange(len(ticks)), drawn] ^ flipped))[:, None]
+
+
+def test_margins_of_a_drawn_number_are_those_for_a_population() -> None:
+    for mean in analysis.means(
+        TWO_NUMBERS, from_cells(4000, {2: 700, 0: 300, 3: 2000, 1: 1000}, 4)
+    ):
+        assert mean is not None
+        assert mean.respondents == mean.population
 
 
 def test_nothing_is_estimated_from_no_reports() -> None:
