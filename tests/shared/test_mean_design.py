@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deniably import mean_design
 from deniably.channels import matrix, position_scores
 from deniably.exponential import at_most_exp
 from deniably.mean_design import best_channel, best_for_mean, best_window, worst_variance
@@ -67,6 +68,27 @@ def test_every_design_is_unbiased_and_as_accurate_as_it_says(k: int, epsilon: st
     assert found.variance == min(
         best_window(k, *weights(epsilon)).variance, best_channel(k, *weights(epsilon)).variance
     )
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(31, "0.25"), (3, "10"), (4, "10")])
+def test_a_programme_lost_in_rounding_leaves_the_other_designs(k: int, epsilon: str) -> None:
+    """Of some numbers of rows no rounded channel is unbiased within the odds."""
+    found = best_for_mean(k, *weights(epsilon))
+
+    assert at_most_exp(found.mechanism.loss.odds, Fraction(epsilon))
+    assert found.variance <= best_window(k, *weights(epsilon)).variance
+
+
+def test_numbers_with_different_bounds_share_their_programmes() -> None:
+    """What is solved depends on the odds and the rows: two fine grids are one problem, and a
+    budget over many numbers stays a matter of seconds."""
+    odds = weights("1.23")
+    best_channel(60, *odds)
+    solved = mean_design._weights.cache_info().misses
+
+    best_channel(1000, *odds)
+
+    assert mean_design._weights.cache_info().misses == solved
 
 
 @settings(deadline=None, max_examples=8)
