@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from deniably.planning import Goal, Plan
-    from deniably.questions import Question
+    from deniably.planning import Goal, Plan, Row
     from deniably.survey import Survey
+
+TOGETHER = "all together"
+
+_NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n or both)"
 
 
 @click.command()
@@ -58,24 +61,32 @@ def plan(
 ) -> None:
     """Plan a survey: of epsilon, margin and n give two, get the third and its price.
 
-    With a survey FILE its own epsilons hold; give --margin or --n.
+    With a survey FILE its own epsilons hold where you give --margin or --n; give both to get the
+    epsilon that each question needs.
     """  # fmt: skip
     from deniably import planning
 
     if file is None:
         goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
-        rows = [("the question", _solve(goal, epsilon, margin, n, confidence))]
+        found = _solve(goal, epsilon, margin, n, confidence)
+        rows = [planning.Row("the question", "mean" if mean else "share", found)]
     else:
         if epsilon is not None:
-            raise click.UsageError("a survey has its epsilon already; give --margin or --n")
-        rows = [
-            (name, _solve(goal, at, margin, n, confidence))
-            for name, goal, at in _goals(file, share)
-        ]
+            raise click.UsageError("a survey has its epsilon already; give --margin, --n or both")
+        if margin is None and n is None:
+            raise click.UsageError(_NEEDED)
+        survey = read_definition(file)
+        try:
+            rows = planning.plan_survey(
+                survey, n=n, margin=margin, share=share, confidence=confidence
+            )
+        except ValueError as error:
+            raise click.ClickException(str(error)) from None
+        rows.append(planning.Row(TOGETHER, "", planning.whole(survey, rows)))
     if as_json:
-        click.echo(json.dumps([{"question": name} | _as_json(found) for name, found in rows]))
-        return
-    _show(rows, confidence)
+        click.echo(json.dumps([_as_json(row) for row in rows]))
+    else:
+        _show(rows, confidence)
 
 
 def _solve(
@@ -92,33 +103,11 @@ def _solve(
         case None, float(), int():
             solve = lambda: planning.epsilon(goal, n, margin, confidence)  # noqa: E731
         case _:
-            raise click.UsageError("give two of --epsilon, --margin and --n (of a survey: one)")
+            raise click.UsageError(_NEEDED)
     try:
         return solve()
     except ValueError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _goals(file: Path, share: float | None) -> list[tuple[str, Goal, float]]:
-    """(what is estimated, its goal, its epsilon) for every question of a survey."""
-    survey = read_definition(file)
-    reports = survey.asked / len(survey.questions)
-    return [
-        (question.name, _goal(question, share, reports), question.mechanism.loss.epsilon)
-        for question in survey.questions
-    ]
-
-
-def _goal(question: Question, share: float | None, reports: float) -> Goal:
-    from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
-    from deniably.planning import Goal, mechanism_goal
-    from deniably.publishing import accuracy
-
-    mechanism = question.mechanism
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        return mechanism_goal(mechanism, share, reports)
-    variance = accuracy(mechanism, question.type)
-    return Goal(lambda _: variance, 0.25, reports)
 
 
 def read_definition(file: Path) -> Survey:
@@ -138,31 +127,49 @@ def _is_published(document: Any) -> bool:
     return isinstance(document, dict) and "spec" in document
 
 
-def _as_json(found: Plan) -> dict[str, Any]:
-    return asdict(found) | {"design_effect": round(found.design_effect, 4)}
+def _as_json(row: Row) -> dict[str, Any]:
+    return (
+        {"question": row.question, "figure": row.figure}
+        | asdict(row.plan)
+        | {"design_effect": round(row.plan.design_effect, 4), "note": row.note}
+    )
 
 
-def _show(rows: list[tuple[str, Plan]], confidence: float) -> None:
-    table = [("question", "epsilon", "respondents", "margin", "asked directly", "trusted curator")]
-    table += [
+def _show(rows: list[Row], confidence: float) -> None:
+    table: list[tuple[str, ...]] = [
         (
-            name,
-            f"{found.epsilon:.2f}",
-            f"{found.n:,}",
-            f"{100 * found.margin:.1f} %",
-            f"{found.direct:,}",
-            f"{found.curator:,}",
+            "question",
+            "figure",
+            "epsilon",
+            "respondents",
+            "margin",
+            "asked directly",
+            "trusted curator",
         )
-        for name, found in rows
     ]
+    table += [(row.question, row.figure, *_cells(row.plan)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for first, *rest in table:
-        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        click.echo("  ".join([first.ljust(widths[0]), *cells]))
-    worst = max(rows, key=lambda row: row[1].n)[1]
+    for first, second, *rest in table:
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[2:], strict=True)]
+        click.echo("  ".join([first.ljust(widths[0]), second.ljust(widths[1]), *cells]))
+    notes = [f"{row.question}, {row.figure}: {row.note}" for row in rows if row.note]
+    if notes:
+        click.echo("\n" + "\n".join(notes))
+    asked = [row for row in rows if row.question != TOGETHER]
+    worst = max(asked, key=lambda row: (row.plan.n, row.plan.design_effect)).plan
     click.echo(
         f"\nMargins hold in {100 * confidence:g} of 100 surveys. The same margin would take"
         f" {worst.direct:,} people asked directly, and {worst.curator:,} if a trusted curator"
         " collected true answers and published at the same epsilon: protection costs"
-        f" {worst.design_effect:.1f} times the respondents."
+        f" {'up to ' if len(asked) > 1 else ''}{worst.design_effect:.1f} times the respondents."
+    )
+
+
+def _cells(plan: Plan) -> tuple[str, ...]:
+    return (
+        f"{plan.epsilon:.2f}",
+        f"{plan.n:,}",
+        f"{100 * plan.margin:.1f} %",
+        f"{plan.direct:,}",
+        f"{plan.curator:,}",
     )

@@ -3,21 +3,28 @@
 Margins are half the width of a normal interval at the exact variance of one report. Beside them
 stands the price: how many people would do if they were asked directly and told the truth, and how
 many if a trusted curator collected true answers and published them at the same epsilon.
+
+    rows = plan_survey(survey, margin=0.05)     # respondents for every figure of every question
+    whole(survey, rows)                         # for all of them together
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, sqrt
+from math import ceil, floor, inf, sqrt
 from statistics import NormalDist
 
 from deniably.choosing import for_choice, for_mean, for_ticks
 from deniably.estimate import Pure
+from deniably.figures import Figure, figures
 from deniably.mechanisms import Channel
 from deniably.privacy import Privacy
-from deniably.variances import mean_variance, share_variance
+from deniably.publishing import mechanism_at
+from deniably.questions import Question
+from deniably.survey import Survey
+from deniably.variances import population_variance, share_variance
 
 _SMALLEST, _LARGEST = 1, 1000  # hundredths of epsilon
 
@@ -75,11 +82,11 @@ def share_goal(
 
 
 def mean_goal(positions: int, reports: float = 1.0) -> Goal:
-    """A mean on a grid, as a part of its range, where it is worst."""
+    """A mean on a grid, as a part of its range, where answers are spread in the worst way."""
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
-        return mean_variance(for_mean(positions, privacy)) / 4
+        return population_variance(for_mean(positions, privacy))
 
     return Goal(variance, 0.25, reports)
 
@@ -95,7 +102,10 @@ def respondents(goal: Goal, epsilon: float, margin: float, confidence: float = 0
     """How many respondents bring the margin. Raises ValueError unless margin is within (0, 1)."""
     _check(margin=margin)
     z = _z(confidence)
-    n = ceil(z * z * goal.variance(epsilon) / (margin * margin) / goal.reports - 1e-9)
+    variance = goal.variance(epsilon) / goal.reports
+    n = max(1, floor(z * z * variance / (margin * margin) * (1 - 1e-12)))
+    while _half(variance, n, z) > margin:  # at most twice; so the margin of n is never above
+        n += 1
     return _plan(goal, epsilon, n, margin, z)
 
 
@@ -104,8 +114,7 @@ def margin(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan
     if n < 1:
         raise ValueError("the number of respondents is at least 1")
     z = _z(confidence)
-    found = z * sqrt(goal.variance(epsilon) / (n * goal.reports))
-    return _plan(goal, epsilon, n, found, z)
+    return _plan(goal, epsilon, n, _half(goal.variance(epsilon) / goal.reports, n, z), z)
 
 
 def epsilon(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
@@ -115,16 +124,22 @@ def epsilon(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan
     margin.
     """
     _check(margin=wanted)
+    if n < 1:
+        raise ValueError("the number of respondents is at least 1")
+    z = _z(confidence)
+
+    def fits(hundredths: int) -> bool:
+        return _half(goal.variance(hundredths / 100) / goal.reports, n, z) <= wanted
+
     low, high = _SMALLEST - 1, _LARGEST
-    if margin(goal, high / 100, n, confidence).margin > wanted:
+    if not fits(high):
         raise ValueError(
             f"no epsilon up to 10 brings {n:,} respondents within {wanted:g}; ask more people or"
             " accept a wider margin"
         )
     while high - low > 1:
         middle = (low + high) // 2
-        fits = margin(goal, middle / 100, n, confidence).margin <= wanted
-        low, high = (low, middle) if fits else (middle, high)
+        low, high = (low, middle) if fits(middle) else (middle, high)
     return margin(goal, high / 100, n, confidence)
 
 
@@ -152,6 +167,89 @@ def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal
     return Goal(lambda _: share_variance(mechanism, at), spread, reports)
 
 
+_margin = margin  # beside arguments of that name
+
+
+# --- a whole survey ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """The plan of one figure of a question's results; ``note`` says what the figure is where its
+    name does not."""
+
+    question: str
+    figure: str
+    plan: Plan
+    note: str = ""
+
+
+def plan_survey(
+    survey: Survey,
+    *,
+    n: int | None = None,
+    margin: float | None = None,
+    share: float | None = None,
+    confidence: float = 0.95,
+) -> list[Row]:
+    """Every figure of a survey: the margin of ``n`` respondents, or the respondents for a margin,
+    at the epsilons that the survey has; of both, the epsilon that the question would need.
+
+    ``share`` is the expected share, by default the worst. Raises ValueError where neither is given,
+    and where no epsilon is enough.
+    """
+    reports = survey.asked / len(survey.questions)
+
+    def solve(question: Question, figure: Figure) -> Plan:
+        own = question.mechanism.loss.epsilon
+        as_asked = Goal(lambda _: figure.variance(question.mechanism), figure.spread, reports)
+        if n is None and margin is None:
+            raise ValueError("a survey is planned for a number of respondents, a margin or both")
+        if margin is None:
+            return _margin(as_asked, own, n or 0, confidence)
+        if n is None:
+            return respondents(as_asked, own, margin, confidence)
+        anew = Goal(lambda at: _anew(question, figure, at), figure.spread, reports)
+        try:
+            return epsilon(anew, n, margin, confidence)
+        except ValueError as error:
+            raise ValueError(f"{question.name}: {error}") from None
+
+    return [
+        Row(question.name, figure.name, solve(question, figure), figure.note)
+        for question in survey.questions
+        for figure in figures(question, share)
+    ]
+
+
+def whole(survey: Survey, rows: Sequence[Row]) -> Plan:
+    """One plan for all figures: the most respondents and the widest margin, with its price, and
+    the epsilon of a person's whole report (of those questions that are asked, where a part is)."""
+    needed = {row.question: 0.0 for row in rows}
+    for row in rows:
+        needed[row.question] = max(needed[row.question], row.plan.epsilon)
+    margin = max(row.plan.margin for row in rows)
+    weakest = [row.plan for row in rows if row.plan.margin == margin]
+    return Plan(
+        sum(sorted(needed.values())[-survey.asked :]),
+        max(row.plan.n for row in rows),
+        margin,
+        max(plan.direct for plan in weakest),
+        max(plan.curator for plan in weakest),
+    )
+
+
+def _anew(question: Question, figure: Figure, epsilon: float) -> float:
+    """The variance if the question were published with this epsilon; inf where it cannot be."""
+    claim = question.claim
+    delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
+    try:
+        privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))), delta=delta)
+        return figure.variance(mechanism_at(question, privacy))
+    except ValueError:
+        return inf
+
+
 def _plan(goal: Goal, epsilon: float, n: int, margin: float, z: float) -> Plan:
     return Plan(
         epsilon,
@@ -160,6 +258,11 @@ def _plan(goal: Goal, epsilon: float, n: int, margin: float, z: float) -> Plan:
         direct_respondents(goal.spread, margin, z),
         curator_respondents(goal.spread, epsilon, margin, z),
     )
+
+
+def _half(variance: float, n: int, z: float) -> float:
+    """Half the width of the interval."""
+    return z * sqrt(variance / n)
 
 
 def _z(confidence: float) -> float:
@@ -177,13 +280,16 @@ __all__ = [
     "Fraction",
     "Goal",
     "Plan",
+    "Row",
     "curator_respondents",
     "direct_respondents",
     "epsilon",
     "margin",
     "mean_goal",
     "mechanism_goal",
+    "plan_survey",
     "respondents",
     "share_goal",
+    "whole",
     "worst_share",
 ]

@@ -40,7 +40,17 @@ from deniably.mechanisms import (
 from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
 from deniably.parts import Range
 from deniably.privacy import Privacy, plain
-from deniably.questions import NOT_APPLICABLE, YES_NO
+from deniably.questions import (
+    NOT_APPLICABLE,
+    YES_NO,
+    Number,
+    Point,
+    Question,
+    Scale,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
+)
 from deniably.variances import mean_variance, share_variance
 
 _Question = Mapping[str, Any]
@@ -166,6 +176,21 @@ def accuracy(mechanism: Mechanism, kind: str) -> float:
             return mean_variance(mechanism) / 4
 
 
+def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
+    """What would randomise a published question with another privacy: the best there is, or where
+    its own mechanism is not that, the one of the same name.
+
+    Two coins of a bias become subset selection: their bias is for repeating an old survey.
+    Raises ValueError where there is none.
+    """
+    written = _as_written(question)
+    if not _by_default(written, question):
+        written["mechanism"] = _name(question)
+        if isinstance(question.mechanism, BoundedLaplace):
+            written["beyond"] = question.mechanism.beyond
+    return mechanism_of(written, privacy)
+
+
 def choices_of(question: _Question) -> list[dict[str, str]]:
     """The choices, with those that are added by name."""
     if question.get("type") == "yes_no":
@@ -213,6 +238,57 @@ def together_question(questions: Sequence[_Question]) -> _Question:
             for question in questions
         ],
     }
+
+
+def _as_written(question: Question) -> dict[str, Any]:
+    """A published question as an author writes it, as far as its mechanism depends on it."""
+    shown: dict[str, Any] = dict(msgspec.to_builtins(question))
+    # The mechanism is to be chosen anew; what is hidden has "Not applicable" among its choices.
+    for key in ("mechanism", "show_if"):
+        shown.pop(key, None)
+    if isinstance(question, Number):
+        shown |= shown.pop("range")
+        if question.aim == "distribution":
+            shown["buckets"] = question.mechanism.k
+    if isinstance(question, VectorOfNumbers | Point):
+        shown["parts"] = [part | part["range"] for part in shown["parts"]]
+    if isinstance(question, Scale) and isinstance(question.mechanism, SubsetSelection):
+        shown["aim"] = "distribution"
+    return shown
+
+
+def _by_default(written: _Question, question: Question) -> bool:
+    claim = question.claim
+    try:
+        if isinstance(claim.odds, str):
+            privacy = Privacy(odds=_fraction(claim.odds))
+        else:
+            delta = _fraction(claim.delta) if isinstance(claim.delta, str) else None
+            privacy = Privacy(epsilon=_fraction(claim.epsilon), delta=delta)
+        return mechanism_of(written, privacy) == question.mechanism
+    except ValueError:
+        return False
+
+
+def _name(question: Question) -> str | None:
+    """The name by which an author asks for the question's mechanism."""
+    match question.mechanism:
+        case SubsetSelection(omega=1) if isinstance(question, YesNo | SelectOne | Scale):
+            return "k_ary"
+        case SubsetSelection() if isinstance(question, Number):
+            return "subset_selection"
+        case Unary(own=own, other=other, total=total):
+            return "rappor" if own + other == total else "oue"
+        case BoundedLaplace():
+            return "bounded_laplace" if isinstance(question, Number) else "exponential"
+        case Vector(parts=parts):
+            return "laplace" if all(isinstance(part, Laplace) for part in parts) else "sample"
+        case Channel() if not (isinstance(question, Number | Scale) and question.aim == "mean"):
+            return None
+        case SubsetSelection():
+            return None
+        case Window() | Channel() | Laplace() | Gaussian() | SetResponse() | SampledTicks() as one:
+            return str(one.__struct_config__.tag)
 
 
 def _for_scale(question: _Question, privacy: Privacy, name: str | None) -> Mechanism:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniably.channels import noise_variance
+from deniably.binomial import Floats
+from deniably.channels import noise_variance, position_scores, some_positions
 from deniably.difference import pair_support
 from deniably.estimate import Pure, variance
 from deniably.mechanisms import (
@@ -56,3 +57,28 @@ def mean_variance(mechanism: Window | Channel | BoundedLaplace | Laplace | Gauss
     from deniably.mean_design import worst_variance
 
     return worst_variance(mechanism)
+
+
+def population_variance(
+    mechanism: Window | Channel | BoundedLaplace | Laplace | Gaussian,
+) -> float:
+    """n times the variance of an estimated mean on [0, 1] of people drawn at random, whose answers
+    are spread in the worst way."""
+    last = mechanism.k - 1
+    if isinstance(mechanism, Laplace | Gaussian):
+        return noise_variance(mechanism) / last**2 + 0.25  # half of them at either end
+    positions, channel = some_positions(mechanism)
+    return worst_spread(positions / last, channel @ (position_scores(mechanism) / last) ** 2)
+
+
+def worst_spread(place: Floats, square: Floats) -> float:
+    """The largest variance of the scores of people at several places, whatever their shares.
+
+    ``square`` has the mean square of the unbiased score of each place. At a mean mu the largest
+    mean square is on a line between two places, and mu^2 is taken off.
+    """
+    run = place[:, None] - place
+    slope = np.divide(square[:, None] - square, run, out=np.zeros_like(run), where=run != 0)
+    low, high = np.minimum(place[:, None], place), np.maximum(place[:, None], place)
+    mean = np.clip(slope / 2, low, high)
+    return float((square + slope * (mean - place) - mean**2).max())

@@ -12,6 +12,7 @@ from deniably.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably_server.audit_cli import audit
 from deniably_server.plan_cli import plan
+from every_type import survey_of_everything
 
 SURVEY = """
 name: s
@@ -57,9 +58,35 @@ def test_a_survey_is_planned_question_by_question(file: Path) -> None:
     done = run(plan, file, "--n", 2000, "--json")
 
     rows = json.loads(done.output)
-    assert [row["question"] for row in rows] == ["stolen", "drinks"]
+    assert [row["question"] for row in rows] == ["stolen", "drinks", "all together"]
     assert all(row["n"] == 2000 and 0 < row["margin"] < 0.1 for row in rows)
+    assert rows[-1]["margin"] == max(row["margin"] for row in rows)
+    assert rows[-1]["epsilon"] == pytest.approx(4)
     assert run(plan, file, "--n", 5, "--epsilon", 1).exit_code == 2
+
+
+def test_a_survey_is_planned_for_the_epsilon_that_it_needs(file: Path) -> None:
+    done = run(plan, file, "--n", 2000, "--margin", 0.1, "--json")
+
+    *rows, together = json.loads(done.output)
+    assert all(row["margin"] <= 0.1 and row["epsilon"] < 2 for row in rows)
+    assert together["epsilon"] == pytest.approx(sum(row["epsilon"] for row in rows))
+    failed = run(plan, file, "--n", 20, "--margin", 0.01)
+    assert failed.exit_code == 1
+    assert "stolen: no epsilon up to 10 brings 20 respondents within 0.01" in failed.output
+
+
+def test_a_plan_says_what_a_figure_is(tmp_path: Path) -> None:
+    """A product has a margin for its parts and one for its combinations, a map for its areas."""
+    file = tmp_path / "everything.json"
+    file.write_bytes(survey_of_everything().canonical)
+
+    shown = run(plan, file, "--n", 2000).output
+
+    for figure in ("share of party", "share of union", "share of a combination", "mean of care"):
+        assert figure in shown
+    assert "home, share of an area: each of 64 areas, about 5.125 km by 5.125 km" in shown
+    assert "vote, share of a combination: each of the 6 combinations" in shown
 
 
 # --- audit --------------------------------------------------------------------------------------

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any
+
 import numpy as np
 import pytest
 
 from deniably import planning
+from deniably.analysis import number_distribution
+from deniably.authoring import compile_survey
+from deniably.channels import matrix
 from deniably.choosing import for_choice
 from deniably.estimate import estimate
-from deniably.mechanisms import SubsetSelection
+from deniably.figures import figures
+from deniably.mechanisms import Channel, SubsetSelection, Window
+from deniably.mechanisms.subset_selection import subset_selection
 from deniably.privacy import Privacy
+from deniably.publishing import mechanism_at
+from deniably.questions import Number, Question
+from deniably.survey import Survey
 from deniably.tally import Tally
+from deniably.variances import marginal_variance
+from every_type import QUESTIONS, survey_of_everything
+
+Z = NormalDist().inv_cdf(0.975)
+PARTS = [{"name": name, "label": name, "minimum": 0, "maximum": 40} for name in ("x", "y")]
 
 # Binary, worst case, five points at 95 %, with z^2 = 3.84 instead of 3.8415.
 BINARY = [(0.5, 6402), (1, 1798), (2, 662), (3, 469)]
@@ -66,9 +83,193 @@ def test_sampled_questions_need_more_people() -> None:
 
 
 def test_a_mean_is_planned_in_parts_of_its_range() -> None:
+    """At worst half the people are at either end: their spread of 1/4 adds to the noise, which at
+    epsilon 1 is 4 on a range of 2."""
     found = planning.respondents(planning.mean_goal(101), 1, 0.05)
 
-    assert found.n == pytest.approx(3.8415 * 4.0 / 4 / 0.05**2, rel=0.01)
+    assert found.n == pytest.approx(3.8415 * (4.0 / 4 + 0.25) / 0.05**2, rel=0.01)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2, 6, 10])
+def test_protection_never_saves_respondents(epsilon: float) -> None:
+    for goal in (planning.mean_goal(101), planning.share_goal(2), planning.share_goal(9, 0.1)):
+        found = planning.respondents(goal, epsilon, 0.05)
+        assert found.direct <= found.n
+
+
+# --- a whole survey -----------------------------------------------------------------------------
+
+EVERYTHING = survey_of_everything()
+FIGURES = {
+    "stolen": ["share"],
+    "what": ["share"],
+    "caught": ["share"],
+    "drugs": ["share"],
+    "worries": ["share"],
+    "happy": ["share"],
+    "trust": ["mean"],
+    "drinks": ["mean"],
+    "income": ["share up to a number", "mean"],
+    "sick": ["mean"],
+    "fines": ["mean"],
+    "hours": ["mean of work", "mean of care"],
+    "home": ["share of an area"],
+    "vote": ["share of party", "share of union", "share of a combination"],
+}
+ONE_BY_ONE = [
+    survey_of_everything(questions=[{"claim": {"epsilon": "2"}} | question])
+    for question in QUESTIONS
+    if "show_if" not in question
+]
+
+
+def test_every_figure_of_every_type_is_planned() -> None:
+    rows = planning.plan_survey(EVERYTHING, n=2000)
+
+    for name, expected in FIGURES.items():
+        assert [row.figure for row in rows if row.question == name] == expected
+    assert all(row.plan.direct <= row.plan.curator <= row.plan.n for row in rows)
+    notes = {(row.question, row.figure): row.note for row in rows if row.note}
+    assert "64 areas, about 5.125 km by 5.125 km" in notes["home", "share of an area"]
+    assert "6 combinations" in notes["vote", "share of a combination"]
+
+
+@pytest.mark.parametrize("survey", ONE_BY_ONE, ids=lambda one: one.questions[0].name)
+def test_the_three_ways_to_plan_agree_for_every_type(survey: Survey) -> None:
+    for index, row in enumerate(planning.plan_survey(survey, margin=0.06)):
+        n = row.plan.n
+
+        def margin(n: int, index: int = index) -> float:
+            return planning.plan_survey(survey, n=n)[index].plan.margin
+
+        assert row.plan.margin == 0.06
+        assert margin(n) <= 0.06 < margin(n - 1)
+        # The question's own mechanism may be another than the one made for its epsilon.
+        question, figure = survey.questions[0], figures(survey.questions[0])[index]
+        needed = planning.plan_survey(survey, n=n, margin=0.06)[index].plan
+        assert needed.n == n
+        assert needed.margin <= 0.06
+        below = mechanism_at(question, privacy(question, needed.epsilon - 0.01))
+        assert figure.variance(below) / n > (0.06 / Z) ** 2
+
+
+def privacy(question: Question, epsilon: float) -> Privacy:
+    delta = question.claim.delta
+    return Privacy(
+        epsilon=Fraction(str(round(epsilon, 2))),
+        delta=Fraction(delta) if isinstance(delta, str) else None,
+    )
+
+
+def test_a_whole_survey_is_as_good_as_its_weakest_figure() -> None:
+    by_n = planning.plan_survey(EVERYTHING, n=2000)
+    by_margin = planning.plan_survey(EVERYTHING, margin=0.05)
+
+    assert planning.whole(EVERYTHING, by_n).margin == max(row.plan.margin for row in by_n)
+    assert planning.whole(EVERYTHING, by_margin).n == max(row.plan.n for row in by_margin)
+    assert planning.whole(EVERYTHING, by_n).epsilon == pytest.approx(EVERYTHING.total.epsilon)
+
+
+def test_the_epsilon_of_a_sampled_survey_is_that_of_what_is_asked() -> None:
+    some = compile_survey(
+        {
+            "name": "s",
+            "title": "S",
+            "budget": {"epsilon": 2, "spend": "sample", "ask": 1},
+            "questions": [
+                {"name": name, "label": name, "type": "yes_no"} for name in ("a", "b", "c")
+            ],
+        }
+    )
+    alone = planning.respondents(planning.share_goal(2), 2, 0.05).n
+
+    rows = planning.plan_survey(some, margin=0.05)
+
+    assert planning.whole(some, rows).epsilon == pytest.approx(2)
+    assert [row.plan.n for row in rows] == [pytest.approx(3 * alone, abs=3)] * 3
+    needed = planning.plan_survey(some, n=3 * alone, margin=0.05)
+    assert planning.whole(some, needed).epsilon == pytest.approx(2)
+
+
+@pytest.mark.parametrize("share", [None, 0.1])
+def test_a_marginal_is_planned_with_its_own_variance(share: float | None) -> None:
+    """Of the law of all reports (``test_variances``), not of one cell with as many people."""
+    party, union, cell = figures(EVERYTHING.questions[-1], share)
+    wide = subset_selection(24, *Privacy(epsilon=Fraction(1)).weights())
+    at = 0.1 if share else None
+
+    assert party.variance(wide) != cell.variance(wide)
+    for figure, size in ((party, 3), (union, 2)):
+        curve = [marginal_variance(wide, size, f / 1000) for f in range(1001)]
+        expected = max(curve) if at is None else marginal_variance(wide, size, at)
+        assert figure.variance(wide) == pytest.approx(expected, rel=1e-6)
+
+
+def test_shares_through_any_channel_are_those_of_the_same_design() -> None:
+    """Warner's design, written as a channel, is planned as Warner's design."""
+    (share,) = figures(EVERYTHING.questions[0])
+    warner, channel = SubsetSelection(2, 1, 3, 1), Channel(2, ((3, 1), (1, 3)))
+
+    assert share.variance(channel) == pytest.approx(share.variance(warner))
+
+
+def test_the_plan_of_a_distribution_is_what_the_results_show() -> None:
+    """Among people at one place or at two, and reports as expected, the worst is the planned."""
+    income = next(one for one in EVERYTHING.questions if one.name == "income")
+    assert isinstance(income, Number)
+    assert isinstance(income.mechanism, Window)
+    planned = planning.plan_survey(EVERYTHING, n=100_000)
+    widest = next(row.plan.margin for row in planned if row.figure == "share up to a number")
+    channel = matrix(income.mechanism)
+    shown = 0.0
+    for low in range(0, 16, 3):
+        for high in range(low, 16, 3):
+            counts = np.round(100_000 * (channel[low] + channel[high]) / 2).astype(np.int64)
+            found = number_distribution(income, Tally(int(counts.sum()), counts)).at_most
+            shown = max(shown, *(Z * one.population.standard_error for one in found))
+
+    assert widest * 0.9 < shown < widest * 1.001
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"type": "yes_no"},
+        {"type": "select_one", "choices": list("abcde"), "mechanism": "k_ary"},
+        {"type": "select_one", "choices": list("abcde"), "mechanism": "oue"},
+        {"type": "select_multiple", "choices": list("abcde"), "most": 2},
+        {"type": "select_multiple", "choices": list("abcde"), "mechanism": "sampled_ticks"},
+        {"type": "select_multiple", "choices": list("abcd"), "most": 1, "mechanism": "rappor"},
+        {"type": "scale", "choices": list("abcde"), "aim": "mean"},
+        {"type": "scale", "choices": list("abcde"), "mechanism": "window"},
+        {"type": "scale", "choices": list("abcde"), "aim": "mean", "mechanism": "exponential"},
+        {"type": "number", "minimum": 0, "maximum": 40, "mechanism": "window"},
+        {"type": "number", "minimum": 0, "maximum": 40, "mechanism": "bounded_laplace"},
+        {"type": "number", "minimum": 0, "maximum": 40, "mechanism": "gaussian", "delta": 1e-5},
+        {"type": "number", "minimum": 0, "maximum": 40, "aim": "distribution"},
+        {"type": "number", "minimum": 0, "maximum": 40, "aim": "distribution",
+         "mechanism": "subset_selection"},
+        {"type": "number", "minimum": 0, "maximum": 40, "aim": "distribution", "buckets": 4,
+         "mechanism": "laplace"},
+        {"type": "vector", "parts": PARTS, "mechanism": "laplace"},
+        {"type": "vector", "parts": PARTS},
+        {"type": "point", "parts": PARTS, "grid": 5},
+        {"type": "product", "parts": [
+            {"name": name, "label": name, "choices": list("abc")} for name in ("p", "q")]},
+    ],
+    ids=lambda one: f"{one['type']}-{one.get('mechanism', 'best')}",
+)  # fmt: skip
+def test_a_question_at_its_own_epsilon_keeps_its_mechanism(question: dict[str, Any]) -> None:
+    (asked,) = compile_survey(
+        {
+            "name": "s",
+            "title": "S",
+            "questions": [{"name": "q", "label": "Q", "epsilon": 1.5} | question],
+        }
+    ).questions
+
+    assert mechanism_at(asked, privacy(asked, 1.5)) == asked.mechanism
+    assert type(mechanism_at(asked, privacy(asked, 1.4))) is type(asked.mechanism)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +280,11 @@ def test_a_mean_is_planned_in_parts_of_its_range() -> None:
         (lambda: planning.share_goal(2, 1.5), "between 0 and 1"),
         (lambda: planning.epsilon(planning.share_goal(2), 10, 0.01), "ask more people"),
         (lambda: planning.respondents(planning.share_goal(2), 1, 0.1, 1), "confidence"),
+        (lambda: planning.epsilon(planning.share_goal(2), 0, 0.1), "at least 1"),
+        (lambda: planning.plan_survey(EVERYTHING), "a margin or both"),
+        (lambda: planning.plan_survey(EVERYTHING, n=0), "at least 1"),
+        (lambda: planning.plan_survey(EVERYTHING, n=100, share=2), "between 0 and 1"),
+        (lambda: planning.plan_survey(EVERYTHING, n=10, margin=0.01), "stolen: no epsilon up to"),
     ],
 )
 def test_what_cannot_be_planned_is_explained(call, why: str) -> None:  # type: ignore[no-untyped-def]
