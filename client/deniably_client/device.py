@@ -25,11 +25,8 @@ from urllib3.util.retry import Retry
 from deniably.errors import BadSurvey, Refused
 from deniably.questions import Question
 from deniably.report import Report, draw_questions, randomise_answers
-from deniably.survey import Survey, read_survey
+from deniably.survey import EPSILON_LIMIT, Survey, read_survey
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
-
-EPSILON_LIMIT = "5"
-"""Over all questions of one survey; above it a device refuses unless its owner raises it."""
 
 RETRIES = 6
 """After waits of up to 0.5, 1, 2, 4, 8, 16 seconds, or what the server's Retry-After says."""

@@ -19,8 +19,8 @@ from deniably.questions import (
     VectorOfNumbers,
 )
 from deniably.report import is_shown
-from deniably.survey import Survey
-from deniably_client.device import EPSILON_LIMIT, Device
+from deniably.survey import EPSILON_LIMIT, Survey
+from deniably_client.device import Device
 
 
 @click.command()

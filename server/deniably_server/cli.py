@@ -15,6 +15,7 @@ import click
 from deniably_server.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from deniably.loss import Loss
     from deniably.survey import Survey
     from deniably_server.store import Store
 
@@ -58,18 +59,22 @@ def _settings(*names: str) -> Callable[[_Command], _Command]:
 @_file
 def check(file: Path) -> None:
     """Check a survey and show what its questions protect, and how accurate they are."""
+    from deniably.budgeting import SHARE
     from deniably.explain import describe
-    from deniably.publishing import accuracy
+    from deniably.planning import plan_survey
     from deniably_server.odds import odds_text
 
     survey, notes = _compile_with_notes(file)
     click.echo(f"{survey.name}: {survey.title}")
     click.echo(f"digest {survey.digest}\n")
-    rows = [("question", "type", "mechanism", "odds", "epsilon", "margin")]
+    margins: dict[str, float] = {}
+    for planned in plan_survey(survey, n=_MARGIN_AT, share=SHARE):
+        margins[planned.question] = max(margins.get(planned.question, 0), planned.plan.margin)
+    rows: list[tuple[str, ...]] = [
+        ("question", "type", "mechanism", "odds", "epsilon", "delta", "margin")
+    ]
     for question in survey.questions:
         loss = question.mechanism.loss
-        asked = _MARGIN_AT * survey.asked / len(survey.questions)
-        margin = 196 * (accuracy(question.mechanism, question.type) / asked) ** 0.5
         rows.append(
             (
                 question.name,
@@ -77,12 +82,16 @@ def check(file: Path) -> None:
                 describe(question.mechanism),
                 odds_text(loss.bound),
                 loss.epsilon_text(),
-                f"{margin:.1f}",
+                _delta_text(loss),
+                f"{100 * margins[question.name]:.1f}",
             )
         )
     total = survey.total
     together = "all together" if survey.asked == len(survey.questions) else "what is asked"
-    rows.append((together, "", "", odds_text(total.bound), total.epsilon_text(), ""))
+    odds = odds_text(total.bound)
+    rows.append((together, "", "", odds, total.epsilon_text(), _delta_text(total), ""))
+    if not total.delta:  # nor has any question
+        rows = [(*row[:5], row[6]) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [
@@ -92,10 +101,34 @@ def check(file: Path) -> None:
         click.echo("  ".join(cells).rstrip())
     click.echo(
         f"\nmargin: of {_MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"
-        " in percent of the range for a mean"
+        " in percent of the range for a mean; the widest where a question has several"
     )
-    for note in notes:
+    for note in [*notes, *_refusals(survey, together)]:
         click.echo(f"\n{note}")
+
+
+def _delta_text(loss: Loss) -> str:
+    from deniably.privacy import plain
+
+    return plain(loss.delta) if loss.delta else "0"
+
+
+def _refusals(survey: Survey, together: str) -> list[str]:
+    """A sentence where devices refuse the survey."""
+    from fractions import Fraction
+
+    from deniably.survey import EPSILON_LIMIT
+
+    limit = Fraction(EPSILON_LIMIT)
+    if survey.total.within(limit):
+        return []
+    above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
+    found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
+    found.append(f"{together} {survey.total.epsilon_text()}")
+    return [
+        f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. The Python device and deniably answer"
+        " refuse this survey unless the respondent sets a higher limit."
+    ]
 
 
 @click.command()

@@ -15,6 +15,9 @@ from deniably.questions import Condition, Conditional, Question
 
 SPEC = 1
 
+EPSILON_LIMIT = "5"
+"""Over all questions of one survey; above it a device refuses unless its owner raises it."""
+
 
 class Results(Value, frozen=True):
     """When the results are shown: from ``minimum`` reports on, and ``while_open`` or only after."""

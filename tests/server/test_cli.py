@@ -16,6 +16,8 @@ import requests
 from click.testing import CliRunner, Result
 
 from deniably.authoring import publish_text
+from deniably.planning import plan_survey
+from deniably.survey import EPSILON_LIMIT
 from deniably_server import cli
 from deniably_server.settings import SETTINGS
 from server.material import Server
@@ -83,8 +85,69 @@ def test_check_shows_what_each_question_protects(file: Path) -> None:
         "all together                                        8.16     2.10\n"
         "\n"
         "margin: of 1,000 respondents, 95 % either way, in points for a share of 30 %, in percent"
-        " of the range for a mean\n"
+        " of the range for a mean; the widest where a question has several\n"
     )
+
+
+def test_check_agrees_with_the_plan(tmp_path: Path) -> None:
+    """Also for the questions that have several figures, such as a product."""
+    file = tmp_path / "pairs.yaml"
+    file.write_text(
+        "name: pairs\ntitle: Pairs\nquestions:\n"
+        "  - {name: vote, type: product, label: Vote, epsilon: 2, parts: ["
+        "{name: party, label: P, choices: [A, B, C]}, {name: union, label: U, choices: [Y, N]}]}\n"
+        "  - {name: drinks, type: number, label: D, epsilon: 4, minimum: 0, maximum: 50}\n"
+    )
+
+    checked = [line.split() for line in run(cli.check, file).output.splitlines()]
+
+    rows = plan_survey(publish_text(file.read_text()), n=1000, share=0.3)
+    for name in ("vote", "drinks"):
+        (shown,) = (line[-1] for line in checked if line[:1] == [name])
+        widest = max(row.plan.margin for row in rows if row.question == name)
+        assert shown == f"{100 * widest:.1f}"
+
+
+def test_check_shows_delta_where_there_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "everything.yaml"
+    file.write_text(
+        "name: noise\ntitle: Noise\nquestions:\n"
+        "  - {name: fines, type: number, label: Fines, epsilon: 1, delta: 0.00001,"
+        " mechanism: gaussian, minimum: 0, maximum: 10}\n"
+        "  - {name: stolen, type: yes_no, label: Stolen, epsilon: 1}\n"
+    )
+
+    head, fines, stolen, together = run(cli.check, file).output.splitlines()[3:7]
+
+    assert head.split()[-3:] == ["epsilon", "delta", "margin"]
+    assert fines.split()[-3:-1] == ["1.00", "0.00001"]
+    assert stolen.split()[-3:-1] == ["1.00", "0"]
+    assert together.split()[-2:] == ["2.00", "0.00001"]
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "found"),
+    [
+        ((2, 3), None),
+        ((2, 3.01), "all together 5.01"),
+        ((1, 5.5), "q1 alone 5.50, all together 6.50"),
+    ],
+)
+def test_check_says_where_devices_refuse(
+    tmp_path: Path, epsilons: tuple[float, ...], found: str | None
+) -> None:
+    file = tmp_path / "high.yaml"
+    lines = [
+        f"  - {{name: q{index}, type: yes_no, label: Q, epsilon: {epsilon}}}"
+        for index, epsilon in enumerate(epsilons)
+    ]
+    file.write_text("\n".join(["name: high", "title: High", "questions:", *lines]))
+
+    shown = run(cli.check, file)
+
+    assert shown.exit_code == 0
+    assert (f"epsilon above {EPSILON_LIMIT}: {found}." in shown.output) == (found is not None)
+    assert ("refuse" in shown.output) == (found is not None)
 
 
 def test_check_names_every_problem_and_fails(file: Path) -> None:
