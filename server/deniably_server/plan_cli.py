@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deniably.privacy import plain
+
 if TYPE_CHECKING:
     from deniably.planning import Goal, Plan, Row
     from deniably.survey import Survey
@@ -82,7 +84,8 @@ def plan(
             )
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-        rows.append(planning.Row(TOGETHER, "", planning.whole(survey, rows)))
+        together = planning.whole(survey, rows)
+        rows.append(planning.Row(TOGETHER, "", together, delta=survey.total.delta))
     if as_json:
         click.echo(json.dumps([_as_json(row) for row in rows]))
     else:
@@ -131,7 +134,11 @@ def _as_json(row: Row) -> dict[str, Any]:
     return (
         {"question": row.question, "figure": row.figure}
         | asdict(row.plan)
-        | {"design_effect": round(row.plan.design_effect, 4), "note": row.note}
+        | {
+            "design_effect": round(row.plan.design_effect, 4),
+            "note": row.note,
+            "delta": plain(row.delta),
+        }
     )
 
 
@@ -141,13 +148,16 @@ def _show(rows: list[Row], confidence: float) -> None:
             "question",
             "figure",
             "epsilon",
+            "delta",
             "respondents",
             "margin",
             "asked directly",
             "trusted curator",
         )
     ]
-    table += [(row.question, row.figure, *_cells(row.plan)) for row in rows]
+    table += [(row.question, row.figure, *_cells(row)) for row in rows]
+    if not any(row.delta for row in rows):
+        table = [(*line[:3], *line[4:]) for line in table]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for first, second, *rest in table:
         cells = [cell.rjust(width) for cell, width in zip(rest, widths[2:], strict=True)]
@@ -165,9 +175,11 @@ def _show(rows: list[Row], confidence: float) -> None:
     )
 
 
-def _cells(plan: Plan) -> tuple[str, ...]:
+def _cells(row: Row) -> tuple[str, ...]:
+    plan = row.plan
     return (
         f"{plan.epsilon:.2f}",
+        plain(row.delta),
         f"{plan.n:,}",
         f"{100 * plan.margin:.1f} %",
         f"{plan.direct:,}",

@@ -176,12 +176,13 @@ _margin = margin  # beside arguments of that name
 @dataclass(frozen=True)
 class Row:
     """The plan of one figure of a question's results; ``note`` says what the figure is where its
-    name does not."""
+    name does not. ``delta`` is the probability with which the epsilon need not hold."""
 
     question: str
     figure: str
     plan: Plan
     note: str = ""
+    delta: Fraction = Fraction(0)
 
 
 def plan_survey(
@@ -216,8 +217,9 @@ def plan_survey(
             raise ValueError(f"{question.name}: {error}") from None
 
     return [
-        Row(question.name, figure.name, solve(question, figure), figure.note)
+        Row(question.name, figure.name, solve(question, figure), figure.note, loss.delta)
         for question in survey.questions
+        for loss in [question.mechanism.loss]
         for figure in figures(question, share)
     ]
 

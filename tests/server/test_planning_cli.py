@@ -76,6 +76,45 @@ def test_a_survey_is_planned_for_the_epsilon_that_it_needs(file: Path) -> None:
     assert "stolen: no epsilon up to 10 brings 20 respondents within 0.01" in failed.output
 
 
+def test_a_delta_stands_beside_every_epsilon_that_has_one(tmp_path: Path, file: Path) -> None:
+    noisy = tmp_path / "noisy.yaml"
+    noisy.write_text(
+        "{name: s, title: T, questions: ["
+        "{name: stolen, type: yes_no, label: Stolen, epsilon: 1},"
+        "{name: drinks, type: number, label: Drinks, minimum: 0, maximum: 50, epsilon: 1,"
+        " delta: 0.00001, mechanism: gaussian}]}"
+    )
+
+    rows = json.loads(run(plan, noisy, "--n", 2000, "--json").output)
+
+    assert [row["delta"] for row in rows] == ["0", "0.00001", "0.00001"]
+    heading, stolen, drinks, *_ = run(plan, noisy, "--n", 2000).output.splitlines()
+    assert heading.index("delta") > heading.index("epsilon")
+    assert "  0.00001  " in drinks
+    assert "0.00001" not in stolen
+    assert "delta" not in run(plan, file, "--n", 2000).output
+
+
+def test_a_question_that_half_of_the_devices_draw_needs_twice_the_respondents(
+    tmp_path: Path,
+) -> None:
+    everybody = (
+        "{name: s, title: T, questions: [{name: a, type: yes_no, label: A, epsilon: 1},"
+        " {name: b, type: yes_no, label: B, epsilon: 1}]}"
+    )
+    some = (
+        "{name: s, title: T, budget: {epsilon: 1, spend: sample, ask: 1},"
+        " questions: [{name: a, type: yes_no, label: A}, {name: b, type: yes_no, label: B}]}"
+    )
+    needed: list[int] = []
+    for text in (everybody, some):
+        file = tmp_path / "survey.yaml"
+        file.write_text(text)
+        needed.append(json.loads(run(plan, file, "--margin", 0.05, "--json").output)[0]["n"])
+
+    assert needed[1] == pytest.approx(2 * needed[0], abs=1)
+
+
 def test_a_plan_says_what_a_figure_is(tmp_path: Path) -> None:
     """A product has a margin for its parts and one for its combinations, a map for its areas."""
     file = tmp_path / "everything.json"
