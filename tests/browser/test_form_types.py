@@ -268,3 +268,32 @@ def test_no_result_has_a_violation_that_axe_finds(
         wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
         assert page.evaluate(wide) <= 0, path
     context.close()
+
+
+def test_what_happens_to_numbers_out_of_bounds_is_said_before_they_are_written(
+    phone: Watched,
+) -> None:
+    phone.open("/s/everything")
+    phone.page.evaluate(JUMP, 8)
+    phone.page.wait_for_function("document.querySelector('[data-question=drinks]').hidden == false")
+
+    field = phone.page.locator("form.step:visible input")
+    described = phone.page.locator(f"#{field.get_attribute('aria-describedby')}")
+    assert described.inner_text() == "Numbers below 0 count as 0, numbers above 50 as 50."
+    above = "document.getElementById({!r}).getBoundingClientRect().bottom <= innerHeight"
+    assert phone.page.evaluate(above.format(described.get_attribute("id")))
+
+
+def test_a_promise_that_may_fail_says_how_rarely(phone: Watched) -> None:
+    """Discrete Gaussian noise has a delta; the question, the start and the receipt name it."""
+    phone.open("/s/everything")
+    named = [
+        phone.page.locator(f'[data-question="{question.name}"] details').inner_text()
+        for question in EVERYTHING.questions
+        if question.mechanism.loss.delta
+    ]
+
+    assert named
+    for text in (*named, phone.page.locator(".receipt").inner_text()):
+        assert "except with a chance of at most 1 in 100,000" in text
+    assert "1 in 100,000" in phone.page.locator("[data-step=start]").inner_text()
