@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NoReturn, cast
 
 from deniably import budgeting
-from deniably.combinations import condition_problems, unnatural
+from deniably.combinations import condition_problems, unnatural, why_no_more
 from deniably.documents import LONGEST_NUMBER
 from deniably.documents import load as load
 from deniably.errors import BadSurvey, Problem
@@ -30,6 +30,7 @@ from deniably.publishing import (
 )
 from deniably.schema import schema as schema
 from deniably.schema import schema_problems
+from deniably.shape import hidden_shapes
 from deniably.survey import SPEC, Survey, as_survey
 
 __all__ = ["compile_survey", "compile_with_notes", "load", "publish_text", "schema", "slug"]
@@ -125,7 +126,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             "questions": made,
         }
     )
-    return survey, notes
+    return survey, [*notes, *hidden_shapes(survey)]
 
 
 # --- the budget -------------------------------------------------------------------------------
@@ -216,7 +217,9 @@ def _question_problems(question: _Question, path: str, budgeted: bool) -> Iterat
     if kind == "yes_no" and "choices" in question:
         yield Problem(f"{path}.choices", "yes_no has the choices Yes and No; leave choices out")
     for key in question:
-        if key not in _EVERY | _KEYS[kind]:
+        if key in ("also", "show_if") and key not in _KEYS[kind]:
+            yield Problem(f"{path}.{key}", why_no_more(kind, key))
+        elif key not in _EVERY | _KEYS[kind]:
             allowed = ", ".join(sorted(_KEYS[kind]))
             yield Problem(f"{path}.{key}", f"{kind} has no {key}; it may have {allowed}")
     for key, why in _NEEDS.get(kind, {}).items():

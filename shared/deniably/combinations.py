@@ -15,6 +15,22 @@ _Question = Mapping[str, Any]
 
 _SAME_AS_COINS = ("subset_selection", "k_ary", "grr", "warner")
 _MOVING = ("window", "exponential")
+_OF_NUMBERS = (
+    "is no number and would count as one; ask {} as select_one with ranges as choices (such as 0 to"
+    " 9), or ask everybody and say in the hint that 0, or an end of the range, stands for it"
+)
+_INSTEAD = {
+    "number": _OF_NUMBERS.format("it"),
+    "vector": _OF_NUMBERS.format("each part"),
+    "point": (
+        "is no place; ask it as select_one with areas as choices, or ask everybody and say in the"
+        " hint which place stands for it"
+    ),
+    "product": (
+        "is no combination of the parts; give the parts that need it a choice of their own, such"
+        " as Not applicable"
+    ),
+}
 _DECIDING = ("yes_no", "select_one", "scale")
 
 
@@ -54,6 +70,12 @@ def condition_problems(questions: Sequence[_Question]) -> Iterator[Problem]:
                 yield Problem(
                     f"{path}.is", f"{name} is no choice of {condition['question']}: {allowed}"
                 )
+
+
+def why_no_more(kind: str, key: str) -> str:
+    """Why a question that is no list of choices has no ``also`` or ``show_if``, and the mend."""
+    what = "“Not applicable”" if key == "show_if" else "such an answer"
+    return f"{kind} has no {key}: {what} {_INSTEAD[kind]}"
 
 
 def _with_coins(question: _Question, path: str) -> Iterator[Problem]:

@@ -164,3 +164,39 @@ def test_what_is_just_beyond_the_bounds_is_not(epsilon: str) -> None:
             "name: s\ntitle: T\nquestions:\n"
             f"  - {{name: q, type: yes_no, label: Q, epsilon: {epsilon}}}\n"
         )
+
+
+# --- what has no place among numbers -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key", [{"also": ["prefer_not_to_say"]}, {"show_if": {"question": "first", "is": "yes"}}]
+)
+@pytest.mark.parametrize(
+    ("question", "mend"),
+    [
+        ({"type": "number", "minimum": 0, "maximum": 9}, "ask it as select_one with ranges"),
+        ({"type": "vector", "parts": PARTS}, "ask each part as select_one with ranges"),
+        ({"type": "point", "parts": PARTS}, "ask it as select_one with areas"),
+        (
+            {
+                "type": "product",
+                "parts": [
+                    {"name": "a", "label": "A", "choices": ["x", "y"]},
+                    {"name": "b", "label": "B", "choices": ["u", "v"]},
+                ],
+            },
+            "give the parts that need it a choice of their own",
+        ),
+    ],
+)
+def test_what_is_no_list_of_choices_says_why_it_has_no_more_of_them(
+    question: dict[str, Any], mend: str, key: dict[str, Any]
+) -> None:
+    first = {"name": "first", "type": "yes_no"}
+    ((path, why),) = problems(first, question | key)
+
+    (name,) = key
+    assert path == f"$.questions[1].{name}"
+    assert why.startswith(f"{question['type']} has no {name}: ")
+    assert mend in why

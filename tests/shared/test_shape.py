@@ -1,0 +1,113 @@
+"""Authors are told where noise hides a distribution, and only there."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deniably.analysis import number_distribution
+from deniably.authoring import compile_with_notes
+from deniably.mechanisms import Laplace, Window
+from deniably.questions import Number
+from deniably.shape import hidden_shapes, middle_error
+from deniably.survey import Survey
+from deniably.tally import Tally
+
+NUMBER: dict[str, Any] = {
+    "name": "income",
+    "type": "number",
+    "label": "Income?",
+    "minimum": 0,
+    "maximum": 15,
+    "aim": "distribution",
+}
+GAUSSIAN = {"mechanism": "gaussian", "delta": 0.00001}
+
+
+def asked(**keys: Any) -> tuple[Survey, list[str]]:
+    questions = [NUMBER | {"epsilon": 1} | keys]
+    return compile_with_notes({"name": "s", "title": "T", "questions": questions})
+
+
+@pytest.mark.parametrize("epsilon", [1, 4, 8])
+def test_gaussian_noise_hides_a_distribution_and_the_author_is_told(epsilon: float) -> None:
+    survey, notes = asked(epsilon=epsilon, **GAUSSIAN)
+
+    (note,) = notes
+    assert note.startswith("income: gaussian noise hides")
+    assert "no shares up to a number" in note
+    assert "square wave" in note
+    assert middle_error(survey.questions[0].mechanism) == inf  # type: ignore[arg-type]
+
+
+def test_what_the_author_is_told_is_what_the_results_do() -> None:
+    """Of 1,000 reports, drawn by whoever knows no better, there is nothing to read."""
+    question = asked(epsilon=8, **GAUSSIAN)[0].questions[0]
+    assert isinstance(question, Number)
+    rng = np.random.default_rng(1)
+    drawn = np.rint(rng.integers(0, 16, 1000) + rng.normal(0, 9, 1000)).astype(np.int64)
+    start = int(drawn.min())
+
+    found = number_distribution(question, Tally(1000, np.bincount(drawn - start), start, True))
+
+    assert found.at_most == []
+    assert found.quantiles == []
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"epsilon": 0.5},
+        {"mechanism": "subset_selection"},
+        {"aim": "mean"} | GAUSSIAN,
+        {"mechanism": "laplace", "epsilon": 8},
+        {"maximum": 2, "epsilon": 8} | GAUSSIAN,
+    ],
+)
+def test_elsewhere_there_is_no_warning(keys: dict[str, Any]) -> None:
+    assert asked(**keys)[1] == []
+
+
+def test_laplace_noise_is_measured() -> None:
+    survey, (note,) = asked(epsilon=2, mechanism="laplace")
+
+    points = 100 * middle_error(survey.questions[0].mechanism)  # type: ignore[arg-type]
+    assert f"a standard error of {int(points) + 1} points" in note
+    assert 25 < points < 100
+
+
+def test_a_thousand_buckets_of_noise_are_told_of_without_working_them_out() -> None:
+    """The standard error grows with the buckets: with 128 it is past use already."""
+    (note,) = asked(maximum=1023, buckets=1024, mechanism="laplace", epsilon=2)[1]
+
+    assert "no quantiles worth reading" in note
+
+
+def test_at_the_largest_epsilon_so_many_buckets_are_past_use() -> None:
+    assert 0.25 < middle_error(Laplace(128, "127/10")) < inf
+
+
+def test_the_error_is_that_of_simulated_surveys() -> None:
+    """400 surveys of 1,000 at their best scores: the ratio of variances is within 1 +- 0.36,
+    5 standard errors of a normal variance, which gives a false alarm below 1e-6."""
+    from deniably.channels import matrix
+    from deniably.inversion import scores
+
+    window = Window(k=8, m=10, w=3, own=3, other=1)
+    channel = matrix(window)
+    v = scores(channel, np.arange(8) < 4)
+    tallies = np.random.default_rng(7).multinomial(1000, channel.mean(axis=0), size=400)
+
+    assert (tallies @ v / 1000).var() == pytest.approx(middle_error(window) ** 2, rel=0.36)
+    assert middle_error(window, 4000) == pytest.approx(middle_error(window) / 2)
+    assert middle_error(Laplace(8, "7")) > middle_error(Laplace(8, "2"))
+
+
+def test_a_survey_without_distributions_has_none_to_hide() -> None:
+    question = {"name": "q", "type": "yes_no", "label": "Q?", "epsilon": 1}
+    survey, _ = compile_with_notes({"name": "s", "title": "T", "questions": [question]})
+
+    assert list(hidden_shapes(survey)) == []
