@@ -23,6 +23,11 @@ Asked = YesNo | SelectOne | SelectMultiple | Scale
 WIDEST_USEFUL = 0.10
 """Half the width of an interval from which on it is too wide to use."""
 
+UNDETERMINED = (
+    "The noise hides the shape: the reports do not determine which share of the numbers is at most"
+    " a given one, so there are no quantiles, and the bars are no more than a guess."
+)
+
 _SURE = 0.9999
 _MOST_NAMED = 3
 

@@ -17,7 +17,7 @@ from deniably_server import charts
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
 from deniably_server.finding import decimals
-from deniably_server.results import current_results
+from deniably_server.results import current_results, wants_smooth
 from deniably_server.together import links
 
 pages = Blueprint("pages", __name__)
@@ -62,9 +62,9 @@ def form(name: str) -> str:
 @pages.get("/surveys/<name>")
 def dashboard(name: str) -> str:
     """The results for people, or why they are not shown yet."""
-    survey = current_store().survey(name)
+    survey, smooth = current_store().survey(name), wants_smooth()
     try:
-        results = current_results(name)
+        results = current_results(name, smooth=smooth)
     except Hidden as hidden:
         return render_template(
             "message.html",
@@ -83,6 +83,7 @@ def dashboard(name: str) -> str:
         survey_parts=parts,
         links=links(survey),
         results=results,
+        smooth=smooth,
         survey=survey,
         charts=charts,
     )

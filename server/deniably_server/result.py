@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict, cast
+from typing import Any, Literal, TypedDict, cast
 
 import msgspec
 
-from deniably import analysis, explain
+from deniably import analysis, explain, smoothing
 from deniably.binomial import Floats
 from deniably.estimate import Estimate
 from deniably.inversion import Margin, Mean
@@ -28,6 +28,10 @@ from deniably_server.odds import odds_text
 
 CONFIDENCE = 0.95
 _DIGITS = 6
+
+Fit = Literal["em", "ems", "projection"]
+"""How shares for display were made: EM on whole reports, EM with smoothing, or the nearest
+distribution to the unbiased estimates."""
 
 
 class ChoiceResult(TypedDict):
@@ -112,7 +116,8 @@ class AreaResult(CellResult):
 class QuestionResult(TypedDict):
     """One question with its protection, its estimates and how to read them.
 
-    What its type does not have is empty or None.
+    What its type does not have is empty or None. ``fit`` says how the shares of a distribution
+    were made, ``can_smooth`` whether asking for smoothing makes a difference.
     """
 
     name: str
@@ -132,6 +137,8 @@ class QuestionResult(TypedDict):
     choices: list[ChoiceResult]
     mean: MeanResult | None
     distribution: list[BucketResult]
+    fit: Fit | None
+    can_smooth: bool
     quantiles: list[QuantileResult]
     parts: list[PartResult]
     cells: list[AreaResult]
@@ -150,10 +157,15 @@ class SurveyResult(TypedDict):
     questions: list[QuestionResult]
 
 
-def result(survey: Survey, state: str, tallies: Mapping[str, Tally]) -> SurveyResult:
-    """The result from the tally of every question, each of at least one report."""
+def result(
+    survey: Survey, state: str, tallies: Mapping[str, Tally], *, smooth: bool = False
+) -> SurveyResult:
+    """The result from the tally of every question, each of at least one report.
+
+    ``smooth`` is for an analyst who knows the distributions to be smooth: see ``smoothing``.
+    """
     drawn = survey.asked < len(survey.questions)
-    questions = [_question(one, tallies[one.name], drawn) for one in survey.questions]
+    questions = [_question(one, tallies[one.name], drawn, smooth) for one in survey.questions]
     total = survey.total
     return {
         "survey": survey.name,
@@ -169,7 +181,7 @@ def result(survey: Survey, state: str, tallies: Mapping[str, Tally]) -> SurveyRe
     }
 
 
-def _question(question: Question, tally: Tally, drawn: bool) -> QuestionResult:
+def _question(question: Question, tally: Tally, drawn: bool, smooth: bool) -> QuestionResult:
     loss = question.mechanism.loss
     shown: QuestionResult = {
         "name": question.name,
@@ -189,11 +201,16 @@ def _question(question: Question, tally: Tally, drawn: bool) -> QuestionResult:
         "choices": [],
         "mean": None,
         "distribution": [],
+        "fit": None,
+        "can_smooth": False,
         "quantiles": [],
         "parts": [],
         "cells": [],
     }
-    _FILL[type(question)](shown, question, tally)
+    if isinstance(question, Number):
+        _fill_number(shown, question, tally, smooth)
+    else:
+        _FILL[type(question)](shown, question, tally)
     if drawn:
         _widen(shown)
     return shown
@@ -238,7 +255,7 @@ def _fill_scale(shown: QuestionResult, question: Scale, tally: Tally) -> None:
         shown["sentence"] += " " + finding.mean_sentence("The mean score", mean, "")
 
 
-def _fill_number(shown: QuestionResult, question: Number, tally: Tally) -> None:
+def _fill_number(shown: QuestionResult, question: Number, tally: Tally, smooth: bool) -> None:
     grid = question.range
     mean = analysis.mean(question, tally, CONFIDENCE)
     assert mean is not None
@@ -248,6 +265,12 @@ def _fill_number(shown: QuestionResult, question: Number, tally: Tally) -> None:
     if question.aim == "mean":
         return
     found = analysis.number_distribution(question, tally, CONFIDENCE)
+    shown["fit"] = "projection" if isinstance(question.mechanism, SubsetSelection) else "em"
+    shown["can_smooth"] = smoothing.helps(question, tally.n)
+    if smooth and shown["can_smooth"]:
+        shown["fit"], found = "ems", smoothing.smoothed(question, tally, found)
+    if not found.at_most:
+        shown["flags"].append(finding.UNDETERMINED)
     ends = [
         (finding.number_text(low), finding.number_text(high))
         for low, high in analysis.bucket_ends(question)
@@ -334,7 +357,6 @@ def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> Non
 
 _FILL: dict[type, Any] = {
     Scale: _fill_scale,
-    Number: _fill_number,
     VectorOfNumbers: _fill_vector,
     Point: _fill_point,
     Product: _fill_product,

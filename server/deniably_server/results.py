@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from deniably_server.answer import json_answer
 from deniably_server.current import current_store
-from deniably_server.errors import Hidden, NotFound
+from deniably_server.errors import Hidden, Malformed, NotFound
 from deniably_server.result import SurveyResult
 from deniably_server.result import result as results
 from deniably_server.spreadsheet import spreadsheet
@@ -19,18 +19,28 @@ blueprint = Blueprint("results", __name__)
 @blueprint.get("/api/surveys/<name>/results")
 def as_json(name: str) -> Response:
     """The estimates, with their intervals and sentences."""
-    return json_answer(current_results(name))
+    return json_answer(current_results(name, smooth=wants_smooth()))
 
 
 @blueprint.get("/api/surveys/<name>/results.csv")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, one row a choice."""
-    response = Response(spreadsheet(current_results(name)), mimetype="text/csv")
+    response = Response(
+        spreadsheet(current_results(name, smooth=wants_smooth())), mimetype="text/csv"
+    )
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
 
-def current_results(name: str) -> SurveyResult:
+def wants_smooth() -> bool:
+    """Whether the request asks for smoothed distributions. Raises Malformed."""
+    wanted = request.args.get("smooth", "0")
+    if wanted not in ("0", "1"):
+        raise Malformed("smooth is 0 or 1: ?smooth=1 smooths the distributions that are shown")
+    return wanted == "1"
+
+
+def current_results(name: str, *, smooth: bool = False) -> SurveyResult:
     """The results of a survey as of now.
 
     Raises NotFound, or Hidden while the survey's own rules hide them. Neither the sentence nor
@@ -51,4 +61,4 @@ def current_results(name: str) -> SurveyResult:
             f"the results are shown from {rules.minimum:,} reports on"
             + (", and the survey was closed with fewer" if state == "closed" else "")
         )
-    return results(survey, state, tallies)
+    return results(survey, state, tallies, smooth=smooth)

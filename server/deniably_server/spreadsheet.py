@@ -47,6 +47,7 @@ _COLUMNS: tuple[str, ...] = (
     "unit",
     "delta",
     "stands_out",
+    "fit",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -90,7 +91,7 @@ def _figures(question: QuestionResult) -> Iterator[_Row]:
         yield from (named | _share(choice) for choice in part["choices"])
     yield from map(_cell, question["cells"])
     for bucket in question["distribution"]:
-        yield from _bucket(bucket)
+        yield from _bucket(bucket, question["fit"])
 
 
 def _share(choice: ChoiceResult) -> _Row:
@@ -133,9 +134,14 @@ def _cell(cell: AreaResult) -> _Row:
     }
 
 
-def _bucket(bucket: BucketResult) -> Iterator[_Row]:
+def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[_Row]:
     reach = f"{bucket['low']} to {bucket['high']}"
-    yield {"figure": "share", "choice_label": reach, "consistent": bucket["consistent"]}
+    yield {
+        "figure": "share",
+        "choice_label": reach,
+        "consistent": bucket["consistent"],
+        "fit": fit,
+    }
     if bucket["at_most_interval"]:
         yield {
             "figure": "share at most",
