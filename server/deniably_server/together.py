@@ -5,14 +5,16 @@ Both are computed when asked for; a cross-table reads every report of its survey
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Literal, TypedDict
+from urllib.parse import urlencode
 
 import numpy as np
 import numpy.typing as npt
 from flask import Blueprint, Response, render_template, request
 
+from deniably.binomial import Floats
 from deniably.clusters import Clusters, clusters
-from deniably.crosstab import count_pairs, crosstab, independence
+from deniably.crosstab import count_pairs, crosstab, independence, likeliest
 from deniably.estimate import project
 from deniably.mechanisms import SetResponse, SubsetSelection, Unary
 from deniably.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
@@ -27,13 +29,19 @@ from deniably_server.results import current_results
 blueprint = Blueprint("together", __name__)
 
 _Crossable = YesNo | SelectOne | SelectMultiple | Scale
+_Bits = npt.NDArray[np.bool_]
+_Fit = Literal["maximum_likelihood", "projection", "clipping"]
 _MOST_LINKS = 15
 _MOST_GROUPS = 12
 
 
 class CrosstabResult(TypedDict):
     """Shares of all pairs of answers (``rows`` by ``columns``, labels), with their margins, and
-    the p-value of the hypothesis that the two answers have nothing to do with each other."""
+    the p-value of the hypothesis that the two answers have nothing to do with each other.
+
+    ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
+    where that would take long, as the nearest shares to the estimates; and of several ticks a
+    person, which do not sum to 1, from the estimates one by one."""
 
     survey: str
     questions: list[str]
@@ -42,6 +50,7 @@ class CrosstabResult(TypedDict):
     n: int
     confidence: float
     independence: float
+    fit: _Fit
     cells: list[list[CellResult]]
 
 
@@ -74,7 +83,9 @@ def crosstab_as_json(name: str) -> Response:
 @blueprint.get("/surveys/<name>/crosstab")
 def crosstab_page(name: str) -> str:
     """The same for people."""
-    return render_template("crosstab.html", table=current_crosstab(name), title=_title(name))
+    table = current_crosstab(name)
+    query = urlencode({key: request.args[key] for key in ("rows", "columns")})
+    return render_template("crosstab.html", table=table, title=_title(name), query=query)
 
 
 @blueprint.get("/api/surveys/<name>/groups")
@@ -110,8 +121,7 @@ def current_crosstab(name: str) -> CrosstabResult:
     (first, rate), (second, other) = (_supports(survey, name, index) for index in chosen)
     found = crosstab(count_pairs(first, second), rate, other, CONFIDENCE)
     questions = [survey.questions[index] for index in chosen]
-    single = not any(isinstance(question, SelectMultiple) for question in questions)
-    shown = project(found.raw.ravel()) if single else np.clip(found.raw.ravel(), 0, 1)
+    fit, shown = _for_display(questions, first, second, found.raw)
     rows, columns = (
         [choice.label for choice in question.choices]
         for question in questions
@@ -125,6 +135,7 @@ def current_crosstab(name: str) -> CrosstabResult:
         "n": found.n,
         "confidence": CONFIDENCE,
         "independence": round(independence(first, second)[2], 6),
+        "fit": fit,
         "cells": [
             [
                 {
@@ -132,13 +143,26 @@ def current_crosstab(name: str) -> CrosstabResult:
                     "estimate": _round(found.raw[a, b]),
                     "standard_error": _round(found.standard_error[a, b]),
                     "interval": [_round(found.low[a, b]), _round(found.high[a, b])],
-                    "consistent": _round(shown[a * len(columns) + b]),
+                    "consistent": _round(shown[a, b]),
                 }
                 for b, column in enumerate(columns)
             ]
             for a, row in enumerate(rows)
         ],
     }
+
+
+def _for_display(
+    questions: list[Question], first: _Bits, second: _Bits, raw: Floats
+) -> tuple[_Fit, Floats]:
+    """Joint shares within [0, 1], which of single choices sum to 1."""
+    if any(isinstance(question, SelectMultiple) for question in questions):
+        return "clipping", np.clip(raw, 0, 1)
+    one, other = (float(question.mechanism.loss.odds) for question in questions)
+    shares = likeliest(first, second, (one, other))
+    if shares is None:
+        return "projection", project(raw.ravel()).reshape(raw.shape)
+    return "maximum_likelihood", shares
 
 
 def links(survey: Survey) -> list[tuple[str, str]]:
@@ -224,9 +248,7 @@ def _is_crossable(question: Question) -> bool:
     )
 
 
-def _supports(
-    survey: Survey, name: str, index: int
-) -> tuple[npt.NDArray[np.bool_], tuple[float, float]]:
+def _supports(survey: Survey, name: str, index: int) -> tuple[_Bits, tuple[float, float]]:
     """For each respondent who was asked both: which choices the report supports; and (p, q)."""
     mechanism = survey.questions[index].mechanism
     assert isinstance(mechanism, SubsetSelection | SetResponse | Unary)

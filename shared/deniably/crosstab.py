@@ -17,6 +17,10 @@ from deniably.binomial import Floats
 from deniably.inversion import linear
 from deniably.likelihood import Fit, maximum_likelihood
 
+_NEAR = 0.1  # units of log-likelihood; half a unit is one standard error of one share
+_WORK = 200_000_000  # cells of the channel times steps
+_FEWEST_STEPS, _MOST_STEPS = 50, 5_000
+
 
 @dataclass(frozen=True, eq=False)
 class PairTally:
@@ -97,15 +101,47 @@ def cell_variance(
 
 
 def joint_likelihood(
-    counts: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
+    counts: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    shortfall: float = 1e-4,
+    most_steps: int = 50_000,
 ) -> tuple[Floats, Fit]:
-    """The likeliest joint distribution, shape (inputs1, inputs2), and its fit.
+    """The likeliest joint distribution, shape (k1, k2), and its fit.
 
-    ``counts[y1, y2]`` are the pairs of reports, ``first`` and ``second`` the two channels.
+    ``counts`` (r,) says how often each of r different pairs of reports was seen, ``first`` (k1, r)
+    and ``second`` (k2, r) how likely each answer makes the report to its question, up to a factor
+    for each report. Stops as ``likelihood.maximum_likelihood`` does, and raises what that raises.
     """
     q1, q2 = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    fit = maximum_likelihood(np.ravel(counts), np.kron(q1, q2))
+    pairs = (q1[:, None] * q2).reshape(len(q1) * len(q2), -1)
+    fit = maximum_likelihood(counts, pairs, shortfall, most_steps)
     return fit.shares.reshape(len(q1), len(q2)), fit
+
+
+def likeliest(
+    first: npt.ArrayLike, second: npt.ArrayLike, odds: tuple[float, float]
+) -> Floats | None:
+    """The joint shares of two single choices that make whole reports likeliest, shape (k1, k2).
+
+    For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2); ``odds`` say for each
+    question how many times likelier a report is from an answer that it supports than from another
+    one, which for subset selection and unary encodings is all that it tells. None where the fit
+    would take more than about a second, or is not within ``_NEAR`` of the largest log-likelihood
+    by then. Of 2 to 4 choices a question, epsilon 1 to 3 and 300 to 2,000 people, its squared error
+    was 0.4 to 1 times that of the nearest point of the simplex to the unbiased shares; where each
+    row had one cell alone, up to 1.3 times. Raises ValueError where there is no respondent.
+    """
+    a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
+    packed = np.packbits(np.hstack([a, b]), axis=1)
+    _, some, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
+    most_steps = min(_WORK // (a.shape[1] * b.shape[1] * len(some)), _MOST_STEPS)
+    if most_steps < _FEWEST_STEPS:
+        return None
+    likely = [np.where(one[some], ratio, 1.0).T for one, ratio in zip((a, b), odds, strict=True)]
+    shares, fit = joint_likelihood(counts, *likely, shortfall=_NEAR / 10, most_steps=most_steps)
+    return shares if fit.shortfall <= _NEAR else None
 
 
 def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[float, int, float]:

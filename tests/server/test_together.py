@@ -1,0 +1,188 @@
+"""Cross-tables: of those alone who were asked both questions, and honest about their fit."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.crosstab import count_pairs, crosstab, likeliest
+from deniably.estimate import project
+from deniably.report import Report
+from deniably.survey import Survey
+from deniably_server.store import Store
+from server.material import survey_named
+
+OPEN = {"results": {"minimum": 5, "while_open": True}}
+PATH = "/api/surveys/workplace/crosstab?rows=stolen&columns=often"
+SUBSETS = [[a, b] for a in range(5) for b in range(a + 1, 5)]
+
+
+def add(store: Store, survey: Survey, values: dict[str, list[int]], times: int = 1) -> None:
+    for _ in range(times):
+        store.add(survey, Report(secrets.token_hex(16), survey.digest, values))
+
+
+def published(app: Flask, **changes: Any) -> tuple[Store, Survey]:
+    store: Store = app.extensions["deniably"]
+    survey = survey_named(**OPEN | changes)
+    store.publish(survey)
+    return store, survey
+
+
+def crossed(app: Flask) -> list[tuple[int, list[int], int]]:
+    """Reports to both questions, in any numbers: those who say yes are often the daily ones."""
+    store, survey = published(app)
+    made = [
+        (own, pair, 1 + 3 * (own == 0 and 4 in pair) + (own + sum(pair)) % 3)
+        for own, pair in product(range(2), SUBSETS)
+    ]
+    for own, pair, times in made:
+        add(store, survey, {"stolen": [own], "often": pair}, times)
+    return made
+
+
+def consistent(found: dict[str, Any]) -> np.ndarray[Any, Any]:
+    return np.array([[cell["consistent"] for cell in row] for row in found["cells"]])
+
+
+def by_plain_em(counts: list[int], columns: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """Dempster, Laird and Rubin's steps, 20,000 of them, from columns of the joint channel."""
+    tallied, channel = np.array(counts), np.array([column.ravel() for column in columns]).T
+    shares = np.full(len(channel), 1 / len(channel))
+    for _ in range(20_000):
+        shares = shares * (channel @ (tallied / (shares @ channel))) / tallied.sum()
+    return shares.reshape(columns[0].shape)
+
+
+def test_two_single_choices_show_the_likeliest_shares(app: Flask, client: FlaskClient) -> None:
+    made = crossed(app)
+
+    found = client.get(PATH).get_json()
+
+    assert found["fit"] == "maximum_likelihood"
+    columns = [
+        np.outer(
+            [3 if a == own else 1 for a in range(2)], [3 if b in pair else 1 for b in range(5)]
+        )
+        for own, pair, _ in made
+    ]
+    expected = by_plain_em([times for *_, times in made], columns)
+    np.testing.assert_allclose(consistent(found), expected, atol=0.02)
+    assert np.abs(consistent(found) - np.clip([[c["estimate"] for c in r] for r in found["cells"]],
+                                              0, 1)).max() > 0.03  # fmt: skip
+    page = client.get("/surveys/workplace/crosstab?rows=stolen&columns=often").text
+    assert "maximum likelihood" in page
+    assert 'href="/api/surveys/workplace/crosstab?rows=stolen&amp;columns=often"' in page
+
+
+def test_bits_one_by_one_have_the_likelihood_that_they_have(
+    app: Flask, client: FlaskClient
+) -> None:
+    """Unary encoding with p = 1/2 and q = 1/4: report by report, all bits of it."""
+    questions = json.loads(survey_named().canonical)["questions"]
+    questions[0]["mechanism"] = {
+        "name": "unary", "k": 2, "most": 1, "own": 2, "other": 1, "total": 4,
+    }  # fmt: skip
+    store, survey = published(app, questions=questions)
+    made = [
+        (bits, pair, 2 + 7 * (bits == [0] and 4 in pair) + len(bits))
+        for bits, pair in product([[], [0], [1], [0, 1]], SUBSETS)
+    ]
+    for bits, pair, times in made:
+        add(store, survey, {"stolen": bits, "often": pair}, times)
+
+    found = client.get(PATH).get_json()
+
+    def likelihood(bits: list[int], a: int) -> float:
+        """The own bit is set as often as not; the other one in a quarter of reports."""
+        return 1 / 2 * (1 / 4 if 1 - a in bits else 3 / 4)
+
+    columns = [
+        np.outer([likelihood(bits, a) for a in range(2)], [3 if b in pair else 1 for b in range(5)])
+        for bits, pair, _ in made
+    ]
+    assert found["fit"] == "maximum_likelihood"
+    expected = by_plain_em([times for *_, times in made], columns)
+    np.testing.assert_allclose(consistent(found), expected, atol=0.02)
+
+
+def test_what_would_take_long_is_projected(
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crossed(app)
+    monkeypatch.setattr("deniably.crosstab._WORK", 1)
+
+    found = client.get(PATH).get_json()
+
+    raw = np.array([[cell["estimate"] for cell in row] for row in found["cells"]])
+    assert found["fit"] == "projection"
+    np.testing.assert_allclose(consistent(found), project(raw.ravel()).reshape(2, 5), atol=1e-5)
+    page = client.get("/surveys/workplace/crosstab?rows=stolen&columns=often").text
+    assert "the nearest shares to the estimates" in page
+
+
+def test_several_ticks_are_shown_one_by_one(app: Flask, client: FlaskClient) -> None:
+    questions = json.loads(survey_named().canonical)["questions"]
+    questions[1] |= {
+        "type": "select_multiple",
+        "most": 1,
+        "mechanism": {"name": "unary", "k": 5, "most": 1, "own": 2, "other": 1, "total": 4},
+        "claim": {"odds": "3"},
+    }
+    store, survey = published(app, questions=questions)
+    add(store, survey, {"stolen": [0], "often": [0, 1]}, 20)
+    add(store, survey, {"stolen": [1], "often": [4]}, 20)
+
+    found = client.get(PATH).get_json()
+
+    raw = np.array([[cell["estimate"] for cell in row] for row in found["cells"]])
+    assert found["fit"] == "clipping"
+    np.testing.assert_array_equal(consistent(found), np.clip(raw, 0, 1))
+
+
+def test_only_those_who_were_asked_both_are_crossed(app: Flask, client: FlaskClient) -> None:
+    """Two of three questions each: of 100 respondents, 40 were asked these two."""
+    questions = json.loads(survey_named().canonical)["questions"]
+    third = questions[0] | {"name": "third"}
+    store, survey = published(app, questions=[*questions, third], ask=2)
+    both = [(n % 2, SUBSETS[n % 10]) for n in range(40)]
+    for own, pair in both:
+        add(store, survey, {"stolen": [own], "often": pair})
+    add(store, survey, {"stolen": [0], "third": [1]}, 35)
+    add(store, survey, {"often": [0, 3], "third": [0]}, 25)
+
+    found = client.get(PATH).get_json()
+
+    bits = np.eye(2, dtype=bool)[[own for own, _ in both]]
+    subsets = np.array([[b in pair for b in range(5)] for _, pair in both])
+    rates = [
+        (float(question.mechanism.p), float(question.mechanism.q))  # type: ignore[union-attr]
+        for question in survey.questions[:2]
+    ]
+    alone = crosstab(count_pairs(bits, subsets), *rates)
+    shares = likeliest(bits, subsets, (3, 3))
+    assert shares is not None
+    assert found["n"] == 40
+    for key, expected in (("estimate", alone.raw), ("standard_error", alone.standard_error)):
+        got = [[cell[key] for cell in row] for row in found["cells"]]
+        np.testing.assert_allclose(got, expected, atol=1e-6)
+    np.testing.assert_allclose(consistent(found), shares, atol=1e-6)
+
+
+def test_where_nobody_was_asked_both_there_is_no_table(app: Flask, client: FlaskClient) -> None:
+    questions = json.loads(survey_named().canonical)["questions"]
+    store, survey = published(app, questions=questions, ask=1)
+    add(store, survey, {"stolen": [0]}, 10)
+    add(store, survey, {"often": [0, 1]}, 10)
+
+    answer = client.get(PATH)
+
+    assert answer.status_code == 404
+    assert "asked both" in answer.get_json()["detail"]
