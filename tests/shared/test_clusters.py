@@ -50,3 +50,45 @@ def test_what_cannot_be_grouped_is_refused() -> None:
         clusters(HOME, tally_of(TWO_TOWNS, 100), 0)
     with pytest.raises(ValueError, match="at least one report"):
         clusters(HOME, Tally(0, np.zeros(64, dtype=np.int64)), 2)
+
+
+def a_survey(shares: dict[tuple[int, int], float], n: int, random: np.random.Generator) -> Tally:
+    """The tally of a survey of n people as devices make it: whole subsets, drawn from fixed seeds.
+
+    A report has its own area with probability p, and the rest of it are others, all alike.
+    """
+    mechanism = HOME.mechanism
+    areas = [column * HOME.grid + row for column, row in shares]
+    answers = random.choice(areas, size=n, p=list(shares.values()))
+    keys = random.random((n, mechanism.k))
+    own = random.random(n) < float(mechanism.p)
+    keys[np.arange(n), answers] = np.where(own, -1.0, 2.0)
+    reports = np.argpartition(keys, mechanism.omega - 1, axis=1)[:, : mechanism.omega]
+    return Tally(n, np.bincount(reports.ravel(), minlength=mechanism.k).astype(np.int64))
+
+
+def test_the_stated_errors_are_those_of_surveys_made_again() -> None:
+    """40 surveys of 1,500 people, all made by the devices' law. What is stated is an estimate
+    itself, so within a third; without the noise of privacy it would be a third of it."""
+    n, random = 1500, np.random.default_rng(2016)
+    stated = clusters(HOME, tally_of(TWO_TOWNS, n), 2, resamples=40, seed=1).groups
+
+    found = [
+        clusters(HOME, a_survey(TWO_TOWNS, n, random), 2, resamples=0).groups for _ in range(40)
+    ]
+
+    for group in stated:
+        places = np.array(
+            [
+                min(
+                    ((*other.centre, other.share) for other in one),
+                    key=lambda at: float(np.hypot(*np.subtract(at[:2], group.centre))),
+                )
+                for one in found
+            ]
+        )
+        moved = np.hypot(*(places[:, :2] - group.centre).T)
+        centre = float(np.sqrt((moved**2).mean()))
+        share = float(np.sqrt(((places[:, 2] - group.share) ** 2).mean()))
+        assert 2 / 3 < group.centre_error / centre < 3 / 2
+        assert 2 / 3 < group.share_error / share < 3 / 2

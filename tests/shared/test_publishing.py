@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from deniably.authoring import compile_survey, compile_with_notes, publish_text
 from deniably.errors import BadSurvey
@@ -255,3 +256,54 @@ def test_no_budget_is_ever_overspent(
     survey = compile_survey(budgeted({"epsilon": epsilon, "spend": spend}, *questions))
 
     assert survey.total.within(Fraction(str(epsilon)))
+
+
+# --- delta --------------------------------------------------------------------------------------
+
+
+TWO_NUMBERS: dict[str, Any] = {"type": "vector", "parts": [PART, OTHER], "delta": 0.00001}
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "delta"),
+    [
+        (TWO_NUMBERS, Vector, None),
+        (TWO_NUMBERS | {"mechanism": "gaussian"}, Gaussian, "0.00001"),
+        (
+            {"type": "number", "minimum": 0, "maximum": 9, "mechanism": "gaussian",
+             "delta": 0.0001},
+            Gaussian, "0.0001",
+        ),
+    ],
+)  # fmt: skip
+def test_a_delta_is_claimed_where_the_mechanism_needs_it_and_nowhere_else(
+    question: dict[str, Any], kind: type, delta: str | None
+) -> None:
+    """A vector that allows a delta takes Gaussian noise only where that is the best."""
+    asked = one(**question)
+
+    assert isinstance(asked.mechanism, kind)
+    assert asked.claim.epsilon == "1"
+    assert (asked.claim.delta if delta else asked.claim.delta is UNSET) == (delta or True)
+    assert bool(asked.mechanism.loss.delta) == bool(delta)
+
+
+NAMED = [
+    ({"type": "yes_no"}, ("warner", "k_ary", "oue", "rappor", "subset_selection")),
+    ({"type": "select_multiple", "choices": [*"abc"]},
+     ("set_response", "sampled_ticks", "oue", "rappor")),
+    ({"type": "scale", "choices": [*"abcde"]}, ("window", "exponential", "k_ary", "oue")),
+    ({"type": "number", "minimum": 0, "maximum": 9},
+     ("window", "channel", "laplace", "bounded_laplace")),
+    ({"type": "vector", "parts": [PART, OTHER]}, ("laplace", "sample")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "name"), [(question, name) for question, names in NAMED for name in names]
+)
+def test_a_mechanism_by_name_promises_no_delta(question: dict[str, Any], name: str) -> None:
+    asked = one(**question, mechanism=name)
+
+    assert asked.claim.delta is UNSET
+    assert asked.claim.covers(asked.mechanism.loss)
