@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from deniably_server.plan_cli import read_definition
+
+if TYPE_CHECKING:
+    from deniably.auditing import Verdict
 
 
 @click.command()
@@ -23,8 +27,10 @@ from deniably_server.plan_cli import read_definition
 def audit(file: Path, trials: int, as_json: bool) -> None:
     """Audit the privacy of the survey FILE by the code that devices run.
 
-    Fails (exit 1) where a question realises more than it claims. What is certified is wrong with
-    a chance of at most one in a million for each question.
+    Every branch of it is walked and held to the exact law of the published integers; where there
+    are too many, the likeliest, and reports are counted. Apart from that, reports of two answers
+    certify an epsilon. Fails (exit 1) where any of it is against the claim, or wrongly so with a
+    chance of at most one in a million for each question.
     """  # fmt: skip
     from deniably.auditing import audit as run
 
@@ -41,8 +47,12 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
                         "delta": float(one.exact.delta),
                         "certified": one.certified.epsilon,
                         "trials": one.certified.trials,
-                        "walked": one.walked,
+                        "walked": one.walk.complete,
+                        "answers": [one.walk.answers, one.walk.of],
+                        "paths": one.walk.paths,
+                        "rest": one.walk.rest,
                         "passed": one.passed,
+                        "fault": one.fault,
                     }
                     for one in verdicts
                 ]
@@ -56,9 +66,7 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
                 f"{one.claimed:.4f}",
                 f"{one.exact.epsilon:.4f}",
                 f">= {one.certified.epsilon:.4f}",
-                ("passed" if one.passed else "FAILED")
-                + (", every branch walked" if one.walked else "")
-                + (f", delta {float(one.exact.delta):g}" if one.exact.delta else ""),
+                _outcome(one),
             )
             for one in verdicts
         ]
@@ -67,8 +75,24 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
             cells = [f.rjust(width) for f, width in zip(figures, widths[1:], strict=False)]
             click.echo("  ".join([name.ljust(widths[0]), *cells, verdict]).rstrip())
         click.echo(
-            f"\nCertified from {trials:,} reports of each of two answers: the epsilon is at least"
-            " that, but for one chance in a million."
+            "\nWalked: every report of the code has exactly the probability that its published"
+            f"\nintegers say. Certified: {trials:,} reports of each of two answers prove that the"
+            "\nepsilon is at least that, but for one chance in a million."
         )
     if not all(one.passed for one in verdicts):
         raise SystemExit(1)
+
+
+def _outcome(one: Verdict) -> str:
+    delta = f", delta {float(one.exact.delta):g}" if one.exact.delta else ""
+    if one.fault:
+        return f"FAILED: {one.fault}{delta}"
+    walk = one.walk
+    some = f"{walk.answers:,} of {walk.of:,} answers"
+    if walk.complete:
+        how = "every branch walked"
+    elif not walk.rest:
+        how = f"every branch of {some} walked, reports counted"
+    else:
+        how = f"likeliest branches ({1 - walk.rest:.1%}) of {some} walked, reports counted"
+    return f"passed, {how}{delta}"

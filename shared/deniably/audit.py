@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from functools import lru_cache
+from heapq import heappop, heappush
+from typing import Generic, TypeVar
 
 from deniably.coins import Coins
 from deniably.exponential import exp_bounds
@@ -16,6 +19,7 @@ INFINITE: Fraction | None = None
 
 _ENUMERABLE = 1 << 10
 _BITS = 256
+_MOST_DRAWS = 1 << 12  # of one path; what draws more is not followed
 
 
 class _CutOff(Exception):
@@ -57,10 +61,7 @@ class _Replay(Coins):
         """One branch each way, by e**-(n/d) to 2**-256: paths that end early instead of billions
         of them. That the shipped ``chance`` has this probability is shown on its own."""
         happens = self._branch(2) == 0
-        if n == 0:
-            probability = Fraction(1)
-        else:
-            probability = Fraction(1 << _BITS, exp_bounds(Fraction(n, d), _BITS)[1])
+        probability = _chance(n, d)
         self._go(probability if happens else 1 - probability)
         return happens
 
@@ -70,6 +71,66 @@ class _Replay(Coins):
         if depth == len(self.path):
             self.path.append(0)
         return self.path[depth]
+
+
+Branches = list[tuple[int, Fraction]]
+"""Ways that a draw can go, each with its probability."""
+
+
+class _Stem(Coins):
+    """Coins that repeat the beginning of a path and then go the likeliest way.
+
+    Every draw branches by its weights. ``turns`` holds for each draw the probability of all
+    before it and the branches that wait to be followed from there.
+    """
+
+    __slots__ = ("given", "path", "probability", "turns")
+
+    def __init__(self, path: tuple[int, ...]) -> None:
+        super().__init__(lambda _: b"")
+        self.given = len(path)
+        self.path = list(path)
+        self.probability = Fraction(1)
+        self.turns: list[tuple[Fraction, Branches]] = []
+
+    def below(self, n: int) -> int:
+        branch = self._next(0)
+        # Of equally likely branches the next one waits for this one: n may be 2**53.
+        waiting = [(branch + 1, Fraction(1, n))] if branch + 1 < n else []
+        return self._go(branch, Fraction(1, n), waiting)
+
+    def choose(self, weights: Sequence[int]) -> int:
+        total = sum(weights)
+        return self._choose([(i, Fraction(w, total)) for i, w in enumerate(weights) if w])
+
+    def chance(self, n: int, d: int) -> bool:
+        happens = _chance(n, d)
+        return self._choose([(1, happens), (0, 1 - happens)] if n else [(1, happens)]) == 1
+
+    def _choose(self, branches: Branches) -> int:
+        new = len(self.turns) >= self.given
+        branch = self._next(max(branches, key=lambda one: one[1])[0])
+        waiting = [one for one in branches if new and one[0] != branch]
+        return self._go(branch, dict(branches)[branch], waiting)
+
+    def _next(self, likeliest: int) -> int:
+        depth = len(self.turns)
+        if depth == _MOST_DRAWS:
+            raise _CutOff
+        if depth == len(self.path):
+            self.path.append(likeliest)
+        return self.path[depth]
+
+    def _go(self, branch: int, share: Fraction, waiting: Branches) -> int:
+        self.turns.append((self.probability, waiting))
+        self.probability *= share
+        return branch
+
+
+@lru_cache(maxsize=4096)
+def _chance(n: int, d: int) -> Fraction:
+    """e**-(n/d), from below and to 2**-255."""
+    return Fraction(1 << _BITS, exp_bounds(Fraction(n, d), _BITS)[1]) if n else Fraction(1)
 
 
 def distribution(run: Callable[[Coins], R]) -> dict[R, Fraction]:
@@ -108,6 +169,50 @@ def distribution_above(
         if not path:
             return law, rest
         path[-1] += 1
+
+
+@dataclass(frozen=True)
+class Followed(Generic[R]):
+    """The paths of a run that were followed: for each result a lower bound of its probability.
+
+    ``draws`` is the smallest number of draws on a path, ``rest`` the probability of all paths that
+    were not followed; with a rest of 0 the law is exact.
+    """
+
+    law: Mapping[R, Fraction]
+    paths: int
+    draws: int
+
+    @property
+    def rest(self) -> Fraction:
+        """The probability that is missing from the law."""
+        return 1 - sum(self.law.values(), Fraction(0))
+
+
+def follow(run: Callable[[Coins], R], most: int) -> Followed[R]:
+    """The ``most`` likeliest beginnings of ``run(coins)``, each followed to an end; or all paths.
+
+    Every draw, also one of ``choose`` or ``chance``, is taken to have its stated weights. No
+    branch is left out that is likelier than one that was taken.
+    """
+    law: dict[R, Fraction] = {}
+    waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]
+    paths, draws = 0, _MOST_DRAWS
+    while waiting and paths < most:
+        coins = _Stem(heappop(waiting)[1])
+        paths += 1
+        try:
+            result = run(coins)
+            law[result] = law.get(result, Fraction(0)) + coins.probability
+        except _CutOff:
+            pass
+        draws = min(draws, len(coins.turns))
+        for depth in range(max(coins.given - 1, 0), len(coins.turns)):
+            before, branches = coins.turns[depth]
+            for branch, share in branches:
+                stem = (*coins.path[:depth], branch)
+                heappush(waiting, (-float(before) * float(share), stem))
+    return Followed(law, paths, draws)
 
 
 def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:

@@ -1,54 +1,60 @@
 """An audit of a survey: what every question claims, what it realises, what reports prove.
 
-The realised epsilon comes from the published integers, the certified one from running the code;
-small channels are walked branch by branch as well. A question fails where either is above its
-claim.
+Each question is audited in two ways. Its code is walked branch by branch and held to the exact law
+of its mechanism (``walking``); that proves everything where all branches can be walked. And it is
+run as a black box: many reports of two answers certify an epsilon (``blackbox``), while every one
+of them is checked (``witness``). A question fails where any of this is against its claim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from math import comb, log
+from math import log
 from typing import Any
 
-from deniably.audit import distribution, worst_odds
 from deniably.blackbox import ALPHA, Certified, Event, certify
 from deniably.coins import Coins
+from deniably.errors import BadReport
+from deniably.laws import check
 from deniably.loss import Loss
 from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
     Gaussian,
     Laplace,
     Mechanism,
-    SampledTicks,
+    Report,
     SetResponse,
     SubsetSelection,
     Unary,
-    Vector,
-    Window,
 )
+from deniably.mechanisms.noise import ratio
+from deniably.parts import Claim
 from deniably.questions import Question
 from deniably.survey import Survey
+from deniably.walking import Walk, extremes, walk
+from deniably.witness import Randomise, Witness
 
 TRIALS = 20_000
-_WALKABLE = 3_000  # paths a channel may have to be walked here
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One question: the ``claimed`` epsilon, the ``exact`` one (with its ``delta``), whether every
-    branch was ``walked``, and what was ``certified`` by running it."""
+    """One question: the ``claimed`` epsilon, the ``exact`` one of the published integers (with its
+    ``delta``), the ``walk`` through its code, what was ``certified`` by running it, and the first
+    ``fault`` that was found, in words."""
 
     question: str
     claimed: float
     exact: Loss
-    walked: bool
+    walk: Walk
     certified: Certified
-    passed: bool
+    fault: str | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether no fault was found."""
+        return self.fault is None
 
 
 def audit(
@@ -66,122 +72,76 @@ def audit(
 
 def audit_question(
     question: Question,
-    randomise: Callable[..., Hashable],
+    randomise: Randomise,
     trials: int = TRIALS,
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> Verdict:
-    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``."""
+    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``.
+
+    A right randomiser is accused with a probability of at most ``alpha``: of nothing that was
+    walked, only by its reports.
+    """
     mechanism, claim = question.mechanism, question.claim
-    exact = mechanism.loss
-    odds = walked(mechanism, randomise)
-    within = claim.covers(exact)
-    if odds is not None:
-        within = within and odds.finite and odds.value <= exact.odds
-    first, second = extremes(mechanism)
+    exact, claimed = mechanism.loss, _epsilon(claim)
+    walked = walk(mechanism, randomise)
+    # After a complete walk the counts of reports have nothing to add.
+    share = alpha if walked.complete else alpha / 2
+    first, second = (Witness(mechanism, randomise, answer) for answer in extremes(mechanism))
     found = certify(
-        lambda c: randomise(first, c),
-        lambda c: randomise(second, c),
+        first,
+        second,
         trials,
-        event=maximal_event(mechanism, first, second),
+        event=maximal_event(mechanism, first.answer, second.answer),
         delta=float(exact.delta),
-        alpha=alpha,
+        alpha=share,
         coins=coins,
     )
+    fault = walked.fault or first.fault or second.fault
+    if not fault and not walked.complete:
+        fault = first.misfit(share / 2) or second.misfit(share / 2)
+    if not fault and found.epsilon > claimed:
+        fault = "its reports prove a larger epsilon than is claimed"
+    if not fault and not claim.covers(exact):
+        fault = "its weights give a larger epsilon than is claimed"
+    return Verdict(question.name, claimed, exact, walked, found, fault)
+
+
+def _epsilon(claim: Claim) -> float:
     if isinstance(claim.epsilon, str):
-        claimed = float(claim.epsilon)
-    else:
-        assert isinstance(claim.odds, str)
-        claimed = log(Fraction(claim.odds))
-    passed = within and found.epsilon <= claimed
-    return Verdict(question.name, claimed, exact, odds is not None, found, passed)
-
-
-@dataclass(frozen=True)
-class Walked:
-    """The worst odds over all branches; not ``finite`` where one answer rules a report out."""
-
-    finite: bool
-    value: Fraction
-
-
-def walked(mechanism: Mechanism, randomise: Callable[..., Hashable]) -> Walked | None:
-    """The odds of the running code, branch by branch; None where there are too many branches."""
-    answers = _answers(mechanism)
-    if answers is None:
-        return None
-    laws = [_law(randomise, answer) for answer in answers]
-    worst = worst_odds(laws)
-    return Walked(worst is not None, worst or Fraction(0))
-
-
-def _law(randomise: Callable[..., Hashable], answer: Any) -> dict[Hashable, Fraction]:
-    return distribution(lambda coins: randomise(answer, coins))
-
-
-def extremes(mechanism: Mechanism) -> tuple[Any, Any]:
-    """Two answers that differ as much as any two do."""
-    match mechanism:
-        case SubsetSelection():
-            return 0, mechanism.k - 1
-        case Unary() | SetResponse():
-            most = min(mechanism.most, mechanism.k // 2) or 1
-            k = mechanism.k
-            return tuple(range(most)), tuple(range(k - most, k))
-        case SampledTicks():
-            return (), tuple(range(mechanism.k))
-        case Vector():
-            return (
-                tuple(0 for _ in mechanism.parts),
-                tuple(part.k - 1 for part in mechanism.parts),
-            )
-        case Gaussian():
-            return (0,) * mechanism.d, (mechanism.k - 1,) * mechanism.d
-        case Window() | Channel() | Laplace() | BoundedLaplace():
-            return 0, mechanism.k - 1
+        return float(claim.epsilon)
+    assert isinstance(claim.odds, str)
+    return log(Fraction(claim.odds))
 
 
 def maximal_event(mechanism: Mechanism, first: Any, second: Any) -> Event | None:
     """The reports with the largest ratio, where they are known; else None: to be learnt."""
+    event = _maximal(mechanism, first, second)
+
+    def among_reports(report: Hashable) -> bool:
+        try:
+            return event is not None and event(check(mechanism, report))
+        except BadReport:
+            return False
+
+    return event and among_reports
+
+
+def _maximal(mechanism: Mechanism, first: Any, second: Any) -> Callable[[Report], bool] | None:
     match mechanism:
         case SubsetSelection():
-            return lambda report: first in report and second not in report  # type: ignore[operator]
+            return lambda report: first in report and second not in report
         case SetResponse():
             ours = {*first, *range(mechanism.k, mechanism.domain - len(first))}
             theirs = {*second, *range(mechanism.k, mechanism.domain - len(second))}
-            return lambda report: bool(ours & set(report)) and not theirs & set(report)  # type: ignore[call-overload]
+            return lambda report: bool(ours & set(report)) and not theirs & set(report)
         case Unary() if len(first) == 1:
-            return lambda report: first[0] in report and second[0] not in report  # type: ignore[operator]
+            return lambda report: first[0] in report and second[0] not in report
         case Laplace():
-            return lambda report: report[0] <= 0  # type: ignore[index]
+            return lambda report: report[0] <= 0
         case Gaussian(d=1):
             # Where the loss is largest a little mass is left: one standard deviation below.
-            from deniably.mechanisms.noise import ratio
-
             reach = float(ratio(mechanism.sigma2, "sigma2")) ** 0.5
-            return lambda report: report[0] <= -reach  # type: ignore[index]
+            return lambda report: report[0] <= -reach
         case _:
             return None
-
-
-def _answers(mechanism: Mechanism) -> Sequence[Any] | None:
-    """All answers, where walking them all is quick."""
-    match mechanism:
-        case SubsetSelection(k=k, omega=omega) if k * comb(k, omega) * k**omega <= _WALKABLE:
-            return range(k)
-        case Window(k=k, m=m, w=w) if k * 4 * w * (m - w) <= _WALKABLE:
-            return range(k)
-        case Channel(k=k, weights=weights) if k * len(weights[0]) * 2 <= _WALKABLE:
-            return range(k)
-        case Unary(k=k, most=most) if k <= 6:
-            return _ticks(k, most)
-        case SampledTicks(k=k, s=s) if k <= 5 and s <= 2:
-            return _ticks(k, k)
-        case SetResponse(k=k, most=most, size=size) if k <= 5 and most <= 2 and size <= 2:
-            return _ticks(k, most)
-        case _:
-            return None
-
-
-def _ticks(k: int, most: int) -> list[tuple[int, ...]]:
-    return [ticks for count in range(most + 1) for ticks in combinations(range(k), count)]

@@ -1,0 +1,165 @@
+"""A walk through the branches of running code, held to the law of its mechanism (``laws``).
+
+The probability of all the paths to one report that were followed is at most that report's
+probability; where it is more, the code is wrong. If all paths were followed nothing is missing,
+so both are then equal, as fractions: the walk is a proof. What was not followed, ``rest``, bounds
+how far the code's law can be from the mechanism's (in total variation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, combinations, product
+from math import comb, inf, log, prod
+from typing import Any
+
+from deniably.audit import Followed, follow, worst_odds
+from deniably.errors import BadReport
+from deniably.laws import check, probability
+from deniably.mechanisms import (
+    Gaussian,
+    Mechanism,
+    SampledTicks,
+    SetResponse,
+    Unary,
+    Vector,
+)
+from deniably.witness import Randomise
+
+PATHS = 1 << 17
+"""Paths of one question after which no other answer is begun."""
+_EACH = 4_000  # paths of one answer
+_UNFINISHED = 3  # answers with paths left over, after which no other is begun
+_SPREAD = 64  # positions of each part where there are too many combinations of them
+
+Law = dict[Hashable, Fraction]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """``answers`` ``of`` all were walked, in so many ``paths``; no more than ``rest`` of the
+    probability of any of them was left over. ``realised`` is the epsilon of those walked to their
+    end (infinite where one rules a report out), None where there are not two."""
+
+    answers: int
+    of: int
+    paths: int
+    rest: float
+    realised: float | None
+    fault: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every branch of every answer was walked."""
+        return self.answers == self.of and not self.rest
+
+
+def walk(mechanism: Mechanism, randomise: Randomise, paths: int = PATHS) -> Walk:
+    """Walk as many answers, as far, as ``paths`` allow; the most different ones come first."""
+    followed, rest, walked, unfinished = 0, Fraction(0), 0, 0
+    laws: list[Law] = []
+    fault: str | None = None
+    for answer in answers(mechanism):
+        if followed >= paths or unfinished == _UNFINISHED:
+            break
+        found = follow(lambda coins, a=answer: randomise(a, coins), _EACH)  # type: ignore[misc]
+        followed, walked, rest = followed + found.paths, walked + 1, max(rest, found.rest)
+        if found.rest:
+            unfinished += 1
+        else:
+            laws.append(dict(found.law))
+        fault = fault or fault_of(mechanism, answer, found)
+    odds = worst_odds(laws)
+    if odds is None or odds > mechanism.loss.bound:
+        fault = fault or "one report shifts the odds by more than the mechanism's weights say"
+    realised = None if len(laws) < 2 else inf if odds is None else log(odds)
+    return Walk(walked, count(mechanism), followed, float(rest), realised, fault)
+
+
+def fault_of(mechanism: Mechanism, answer: Any, found: Followed[Hashable]) -> str | None:
+    """What is wrong with the paths that were followed for one answer."""
+    if not found.draws:
+        return "it draws no coin"
+    for report, share in found.law.items():
+        try:
+            most = probability(mechanism, answer, check(mechanism, report))
+        except BadReport as error:
+            return f"it makes a report that its mechanism cannot make: {error.why}"
+        if share > most:
+            sure = "" if not found.rest else "at least "
+            return (
+                f"it gives {answer} the report {report} with probability {sure}{float(share):.6g},"
+                f" not {float(most):.6g}"
+            )
+    return None
+
+
+def extremes(mechanism: Mechanism) -> tuple[Any, Any]:
+    """Two answers that differ as much as any two do."""
+    match mechanism:
+        case Unary() | SetResponse():
+            k = mechanism.k
+            most = min(mechanism.most, k // 2) or 1
+            return tuple(range(most)), tuple(range(k - most, k))
+        case SampledTicks():
+            return (), tuple(range(mechanism.k))
+        case Vector(parts=parts):
+            return tuple(0 for _ in parts), tuple(part.k - 1 for part in parts)
+        case Gaussian(d=d, k=k) if d > 1:
+            return (0,) * d, (k - 1,) * d
+        case _:
+            return 0, mechanism.k - 1
+
+
+def answers(mechanism: Mechanism) -> Iterator[Any]:
+    """The extremes, then the others: all, or some that are spread out where they are many."""
+    first = extremes(mechanism)
+    return chain(first, (answer for answer in _others(mechanism) if answer not in first))
+
+
+def count(mechanism: Mechanism) -> int:
+    """How many answers there are."""
+    match mechanism:
+        case Unary(k=k, most=most) | SetResponse(k=k, most=most):
+            return sum(comb(k, ticks) for ticks in range(most + 1))
+        case SampledTicks(k=k):
+            return 1 << k
+        case Vector(parts=parts):
+            return prod(part.k for part in parts)
+        case Gaussian(k=k, d=d):
+            return prod([k] * d)
+        case _:
+            return mechanism.k
+
+
+def _others(mechanism: Mechanism) -> Iterable[Any]:
+    match mechanism:
+        case Unary(k=k, most=most) | SetResponse(k=k, most=most):
+            return _ticks(k, most)
+        case SampledTicks(k=k):
+            return _ticks(k, k)
+        case Vector(parts=parts):
+            return _grid([part.k for part in parts])
+        case Gaussian(k=k, d=d) if d > 1:
+            return _grid([k] * d)
+        case _:
+            return _positions(mechanism.k, PATHS)
+
+
+def _ticks(k: int, most: int) -> Iterator[tuple[int, ...]]:
+    return chain.from_iterable(combinations(range(k), ticks) for ticks in range(most + 1))
+
+
+def _grid(sizes: list[int]) -> Iterator[tuple[int, ...]]:
+    if prod(sizes) <= PATHS:
+        return product(*map(range, sizes))
+    return zip(*(_positions(k, _SPREAD) for k in sizes), strict=False)
+
+
+def _positions(k: int, most: int) -> list[int]:
+    """At most so many of k positions, evenly spread."""
+    if k <= most:
+        return list(range(k))
+    return [i * (k - 1) // (most - 1) for i in range(most)]
