@@ -253,12 +253,16 @@ def test_differences_come_with_their_p_value(
     assert "here and in again" in same["sentence"]
     assert abs(ask("question=drinks&survey=again")["estimate"]) < 25
     assert abs(ask("question=trust&survey=again")["estimate"]) < 2
+    for name in ("income", "sick", "fines", "happy", "hours&part=care"):
+        found = ask(f"question={name}&survey=again")
+        assert 0 <= found["p_value"] <= 1, name
+        assert "the mean here and in again" in found["compared"]
 
 
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("question=stolen&choice=yes", "exactly one of share, other and survey"),
+        ("question=stolen&choice=yes", "exactly one of share, other, value and survey"),
         ("question=stolen&choice=yes&share=2", "from 0 to 1"),
         ("question=stolen&choice=yes&share=x", "from 0 to 1"),
         ("question=stolen&choice=perhaps&share=0.5", "one of yes, no"),
@@ -266,8 +270,16 @@ def test_differences_come_with_their_p_value(
         ("question=stolen&share=0.5", "compare a choice"),
         ("question=drinks&choice=yes&share=0.5", "no choices"),
         ("question=drugs&choice=lsd&other=heroin", "one answer out of several"),
-        ("question=sick&survey=everything", "whose aim is the mean"),
-        ("question=income&survey=everything", "whose aim is the mean"),
+        ("question=sick&survey=everything", "names another survey"),
+        ("question=stolen&choice=yes&survey=everything", "names another survey"),
+        ("question=stolen&choice=yes&value=1", "compare a choice"),
+        ("question=stolen&value=1", "has no mean"),
+        ("question=home&value=1", "has no mean"),
+        ("question=drinks&value=51", "from 0 to 50"),
+        ("question=trust&value=0.9", "from 1 to 5"),
+        ("question=drinks&value=x", "from 0 to 50"),
+        ("question=drinks&value=nan", "from 0 to 50"),
+        ("question=hours&value=40", "part names one of the numbers of hours: work, care"),
     ],
 )
 def test_what_cannot_be_compared_is_said(

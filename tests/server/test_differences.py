@@ -1,0 +1,208 @@
+"""Differences of means of every mechanism, and many comparisons at once."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.authoring import compile_survey
+from deniably.difference import holm
+from deniably.survey import Survey
+from deniably_server.results import results
+from deniably_server.store import Store
+from server.material import assert_problem, survey_named
+from server.people import answer
+
+RULES = {"minimum": 10, "while_open": True}
+NUMBER: dict[str, Any] = {
+    "name": "q",
+    "label": "Q?",
+    "type": "number",
+    "minimum": 0,
+    "maximum": 10,
+    "unit": "days",
+    "epsilon": 4,
+}
+SCALE: dict[str, Any] = {
+    "name": "q",
+    "label": "Q?",
+    "type": "scale",
+    "choices": [*"abcde"],
+    "epsilon": 4,
+}
+PARTS = [
+    {"name": name, "label": name, "minimum": 0, "maximum": 10, "unit": "days"} for name in "xy"
+]
+KINDS: dict[str, tuple[dict[str, Any], Any, Any]] = {
+    "channel": (NUMBER, 2, 9),
+    "laplace": (NUMBER | {"mechanism": "laplace"}, 2, 9),
+    "gaussian": (NUMBER | {"mechanism": "gaussian", "delta": 0.0001}, 1, 10),
+    "square wave": (NUMBER | {"aim": "distribution"}, 2, 9),
+    "subset selection": (NUMBER | {"aim": "distribution", "mechanism": "subset_selection"}, 2, 9),
+    "scale": (SCALE, "b", "e"),
+    "scale, one may not know": (SCALE | {"also": ["dont_know"]}, "b", "e"),
+    "scale for a mean": (SCALE | {"aim": "mean"}, "b", "e"),
+    "vector": (
+        {"name": "q", "label": "Q?", "type": "vector", "parts": PARTS, "epsilon": 4},
+        {"x": 2, "y": 5},
+        {"x": 9, "y": 5},
+    ),
+}
+
+
+def survey_of(name: str, *questions: dict[str, Any]) -> Survey:
+    document = {"name": name, "title": "T", "results": RULES, "questions": list(questions)}
+    return compile_survey(document)
+
+
+def asked(client: FlaskClient, query: str) -> dict[str, Any]:
+    found = client.get(f"/api/surveys/here/difference?{query}")
+    assert found.status_code == 200, found.text
+    shown: dict[str, Any] = found.get_json()
+    return shown
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_mean_is_compared_with_a_value_and_with_another_survey(
+    app: Flask, client: FlaskClient, kind: str
+) -> None:
+    """All say one thing here and another there; the differences are 15 standard errors or more."""
+    question, low, high = KINDS[kind]
+    store: Store = app.extensions["deniably"]
+    for name, said in (("here", low), ("there", high)):
+        survey = survey_of(name, question)
+        store.publish(survey)
+        answer(store, survey, [{"q": said}] * 1500)
+    part = "&part=x" if kind == "vector" else ""
+
+    shown = client.get("/api/surveys/here/results").get_json()["questions"][0]
+    mean = shown["parts"][0]["mean"] if part else shown["mean"]
+    against = asked(client, f"question=q&value=3{part}")
+    apart = asked(client, f"question=q&survey=there{part}")
+
+    assert against["compared"] == "the mean and 3"
+    assert against["estimate"] == pytest.approx(mean["estimate"] - 3, abs=1e-5)
+    assert (against["p_value"] < 0.05) == (not mean["interval"][0] <= 3 <= mean["interval"][1])
+    assert apart["estimate"] < 0
+    assert apart["p_value"] < 1e-6
+    assert apart["compared"] == "the mean here and in there"
+    # The end of the 95 % interval, as it is printed, is where p passes 0.05.
+    at_end = asked(client, f"question=q&value={mean['interval'][1]}{part}")
+    if mean["interval"][1] < 5:
+        assert at_end["p_value"] == pytest.approx(0.05, abs=0.01)
+
+
+def test_means_in_different_units_are_not_compared(app: Flask, client: FlaskClient) -> None:
+    store: Store = app.extensions["deniably"]
+    for name, unit in (("here", "days"), ("there", "weeks")):
+        survey = survey_of(name, NUMBER | {"unit": unit})
+        store.publish(survey)
+        answer(store, survey, [{"q": 3}] * 12)
+
+    found = client.get("/api/surveys/here/difference?question=q&survey=there")
+
+    assert "one unit" in assert_problem(found, 400, "malformed")["detail"]
+
+
+def test_ranges_that_differ_are_compared_by_their_errors(app: Flask, client: FlaskClient) -> None:
+    store: Store = app.extensions["deniably"]
+    for name, most in (("here", 10), ("there", 20)):
+        survey = survey_of(name, NUMBER | {"maximum": most})
+        store.publish(survey)
+        answer(store, survey, [{"q": 3}] * 300)
+    means = [
+        results(store.survey(name), "open", store.tally(name))["questions"][0]["mean"]
+        for name in ("here", "there")
+    ]
+
+    found = asked(client, "question=q&survey=there")
+
+    from scipy import stats
+
+    assert means[0]
+    assert means[1]
+    difference = means[0]["estimate"] - means[1]["estimate"]
+    z = difference / np.hypot(means[0]["standard_error"], means[1]["standard_error"])
+    assert found["estimate"] == pytest.approx(difference, abs=1e-5)
+    assert found["p_value"] == pytest.approx(2 * stats.norm.sf(abs(z)), abs=1e-4)
+
+
+# --- many at once -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def waves(app: Flask) -> None:
+    """Two waves; in the second, all say yes and weekly."""
+    store: Store = app.extensions["deniably"]
+    for name, often in (("here", ["never", "once", "twice"]), ("there", ["weekly"])):
+        survey = survey_named(name, results=RULES)
+        store.publish(survey)
+        people = [{"stolen": "yes", "often": often[n % len(often)]} for n in range(600)]
+        answer(store, survey, people)
+
+
+@pytest.mark.usefixtures("waves")
+def test_every_choice_of_two_waves_is_compared_with_one_risk(client: FlaskClient) -> None:
+    found = client.get("/api/surveys/here/differences?question=often&survey=there").get_json()
+    names = ["never", "once", "twice", "weekly", "daily"]
+
+    single = [asked(client, f"question=often&choice={name}&survey=there") for name in names]
+
+    assert found["question"] == "How often?"
+    assert found["adjustment"] == "Holm 1979"
+    shown = found["differences"]
+    assert [one["compared"] for one in shown] == [f"“{name}” here and in there" for name in names]
+    assert [one["p_value"] for one in shown] == [one["p_value"] for one in single]
+    adjusted = holm([one["p_value"] for one in single])
+    assert [one["adjusted_p_value"] for one in shown] == pytest.approx(adjusted, abs=1e-8)
+    for one in shown:
+        differ = one["adjusted_p_value"] < 0.05
+        assert ("are not shown to differ" in one["sentence"]) == (not differ)
+    assert shown[3]["adjusted_p_value"] < 1e-3
+
+
+@pytest.mark.usefixtures("waves")
+def test_every_two_choices_are_compared_with_one_risk(client: FlaskClient) -> None:
+    found = client.get("/api/surveys/there/differences?question=often").get_json()["differences"]
+    names = ["never", "once", "twice", "weekly", "daily"]
+
+    pairs = [f"“{one}” and “{other}”" for one, other in combinations(names, 2)]
+    assert [one["compared"] for one in found] == pairs
+    adjusted = holm([one["p_value"] for one in found])
+    assert [one["adjusted_p_value"] for one in found] == pytest.approx(adjusted, abs=1e-7)
+    by_name = {one["compared"]: one for one in found}
+    assert by_name["“once” and “weekly”"]["adjusted_p_value"] < 1e-3
+    assert all(one["adjusted_p_value"] >= one["p_value"] for one in found)
+
+
+@pytest.mark.usefixtures("waves")
+def test_what_is_not_one_answer_out_of_a_few_is_not_compared_at_once(
+    app: Flask, client: FlaskClient
+) -> None:
+    store: Store = app.extensions["deniably"]
+    questions = json.loads(survey_named().canonical)["questions"][:1]
+    choices = [{"name": f"c{n}", "label": f"C{n}"} for n in range(21)]
+    questions[0] |= {
+        "type": "select_one",
+        "choices": choices,
+        "mechanism": questions[0]["mechanism"] | {"k": 21},
+    }
+    many = survey_named("many", questions=questions, results=RULES)
+    number = survey_of("number", NUMBER)
+    for survey, said in ((many, {"stolen": "c1"}), (number, {"q": 1})):
+        store.publish(survey)
+        answer(store, survey, [said] * 12)
+
+    for path, why in (
+        ("many/differences?question=stolen", "up to 20 choices"),
+        ("number/differences?question=q", "up to 20 choices"),
+        ("here/differences?question=often&survey=here", "another survey"),
+    ):
+        found = client.get(f"/api/surveys/{path}")
+        assert why in assert_problem(found, 400, "malformed")["detail"]
