@@ -36,7 +36,7 @@ from deniably.estimate import (
     supports,
     variance,
 )
-from deniably.inversion import Margin, Mean, linear, scores
+from deniably.inversion import Margin, Mean, least_step, linear, margin, scores, tilted
 from deniably.likelihood import Fit, distinct, maximum_likelihood
 from deniably.mechanisms import (
     BoundedLaplace,
@@ -156,8 +156,10 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     if mechanism.k == question.range.positions:
         return _in_unit(_mean_position(mechanism, tally, confidence), question.range)
     middles = np.array([float(value) for value in bucket_middles(question)])
+    start, width = float(middles[0]), float(np.ptp(middles))
     channel = _whole(mechanism, tally)
-    return linear(tally.counts, scores(channel, middles), channel, confidence)
+    v = scores(channel, (middles - start) / width)
+    return _scaled(linear(tally.counts, v, channel, confidence), width, start)
 
 
 def means(
@@ -188,26 +190,46 @@ def weighted(
     """The mean of ``values`` (shape (k,), one for each choice) through subset selection.
 
     A report scores the sum of its choices' values, so its variance needs how often two choices
-    are reported together, which the channel says exactly. Normal intervals, within the range of
-    the values. Raises ValueError where there is no report.
+    are reported together, which the channel says exactly. Score intervals as in ``linear``: the
+    answers are the consistent shares, tilted to each mean. Where the values are 0 and 1 and omega
+    is 1 they are those of ``intervals`` for the group's count, up to what shares below 0 change in
+    the half step. Coverage at a nominal 0.95, simulated for epsilon 0.5 to 8 and n 50 to 1000:
+    about 0.93 or more for shares, 0.92 for means (five points, 2 % at the far end).
+    Raises ValueError where there is no report.
     """
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
     value = np.asarray(values, dtype=np.float64)
     p, q = float(mechanism.p), float(mechanism.q)
     raw = (tally.counts / tally.n - q) / (p - q)
-    answered = project(raw)
-    noise = noise_of_sum(mechanism, value)  # of one report, by the true choice
-    spread = float(answered @ value**2 - (answered @ value) ** 2)
-    within = float(answered @ noise)
     estimate = float(raw @ value)
+    answered, apart = project(raw), value - estimate
+    noise = noise_of_sum(mechanism, apart)  # of one report, by the true choice
+    spread = float(answered @ apart**2 - (answered @ apart) ** 2)
+    within = float(answered @ noise)
+    likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
+    step = least_step(value) / (p - q) / tally.n
     ends = float(value.min()), float(value.max())
     return Mean(
         n=tally.n,
         confidence=confidence,
         estimate=estimate,
-        population=_normal(estimate, (within + spread) / tally.n, confidence, ends),
-        respondents=_normal(estimate, within / tally.n, confidence, ends),
+        population=margin(
+            estimate,
+            (within + spread) / tally.n,
+            lambda mu: (likeliest(mu)[0] - (mu - estimate) ** 2) / tally.n,
+            step,
+            ends,
+            confidence,
+        ),
+        respondents=margin(
+            estimate,
+            within / tally.n,
+            lambda mu: likeliest(mu)[1] / tally.n,
+            step,
+            ends,
+            confidence,
+        ),
     )
 
 
@@ -300,8 +322,8 @@ def _mean_score(
         n=tally.n,
         confidence=confidence,
         estimate=ratio,
-        population=_normal(ratio, error.population.standard_error**2, confidence, ends),
-        respondents=_normal(ratio, error.respondents.standard_error**2, confidence, ends),
+        population=_around(ratio, error.population, ends),
+        respondents=_around(ratio, error.respondents, ends),
     )
 
 
@@ -324,6 +346,14 @@ def _mean_position(mechanism: _Single, tally: Tally, confidence: float) -> Mean:
         )
     _, channel = some_positions(mechanism)
     return linear(tally.counts, position_scores(mechanism), channel, confidence)
+
+
+def _around(ratio: float, error: Margin, ends: tuple[float, float]) -> Margin:
+    """The margin of a ratio from that of its linearised error, whose estimate is 0."""
+    low, high = ratio + error.low, ratio + error.high
+    missed = error.missed or high < ends[0] or low > ends[1]
+    low, high = (min(max(end, ends[0]), ends[1]) for end in (low, high))
+    return Margin(error.standard_error, low, high, missed)
 
 
 def _normal(

@@ -36,13 +36,20 @@ def population_interval(
 ) -> Interval:
     """Level 1 - alpha for shares of the population, where ``count`` of n reports support a choice.
 
-    The count is exactly Binomial(n, q + (p - q) f), so any binomial interval maps to f. Wilson's
-    covers at least 0.935 at a nominal 0.95 (enumerated for epsilon 0.5 to 4, k 2 to 10, n 50 to
-    2000); ``exact=True`` takes Clopper and Pearson's, never below 1 - alpha.
+    The count is exactly Binomial(n, q + (p - q) f), so any binomial interval maps to f. Wilson's,
+    widened by ``_half_step``, covers at least 0.927 at a nominal 0.95 for n >= 50 (enumerated for
+    epsilon 0.5 to 8, k 2 to 20; without it 0.84, where a choice is rare and epsilon 6 or more);
+    ``exact=True`` takes Clopper and Pearson's, never below 1 - alpha.
     Raises ValueError unless q < p, n >= 1 and 0 < alpha < 1.
     """
     _check(n, p, q, alpha)
-    low, high = (clopper_pearson if exact else wilson)(count, n, alpha)
+    if exact:
+        low, high = clopper_pearson(count, n, alpha)
+    else:
+        count = np.asarray(count, dtype=np.float64)
+        half = _half_step(count * (1 - count / n))
+        low, _ = wilson(np.maximum(count - half, 0), n, alpha)
+        _, high = wilson(np.minimum(count + half, n), n, alpha)
     return _within((low - q) / (p - q), (high - q) / (p - q))
 
 
@@ -51,11 +58,12 @@ def respondents_interval(
 ) -> Interval:
     """Level 1 - alpha for the shares of these n respondents, ``count`` of whose reports support.
 
-    The score interval: all f with (count/n - q - (p-q) f)^2 <= z^2 (f p(1-p) + (1-f) q(1-q)) / n,
-    a quadratic in f. It covers at least 0.936 at a nominal 0.95 for n >= 200 (enumerated as for
-    ``population_interval``, which is up to 3.8 times as wide), and at least 0.90 for n = 50, where
-    at epsilon 4 the noise moves a count by about one. ``exact=True`` inverts both tails of the sum
-    of two binomials instead, never below 1 - alpha; it takes O(n log^2 n) a choice.
+    The score interval: all f with (|count/n - q - (p-q) f| - h/n)^2 <= z^2 (f p(1-p) +
+    (1-f) q(1-q)) / n, two quadratics in f, with h from ``_half_step``. It covers at least 0.928 at
+    a nominal 0.95 for n >= 50 (enumerated as for ``population_interval``, which is up to 3.8 times
+    as wide at epsilon 4); without h 0.79, where the noise moves a count by less than one.
+    ``exact=True`` inverts both tails of the sum of two binomials instead, never below 1 - alpha; it
+    takes O(n log^2 n) a choice.
     Raises ValueError as ``population_interval`` does.
     """
     _check(n, p, q, alpha)
@@ -64,14 +72,31 @@ def respondents_interval(
         low, high = np.reshape(ends, (*np.shape(count), 2)).T
         return _within(low.T, high.T)
     scale = NormalDist().inv_cdf(1 - alpha / 2) ** 2 / n
-    centre = (np.asarray(count, dtype=np.float64) / n - q) / (p - q)
     noise = q * (1 - q) / (p - q) ** 2
     tilt = p * (1 - p) / (p - q) ** 2 - noise
-    # (f - centre)^2 = scale (noise + tilt f). Nothing solves it only where the count lies so far
-    # out that the variance there would be negative: the interval is then one point, and misses.
-    middle = centre + scale * tilt / 2
-    half = np.sqrt(np.maximum(middle**2 - centre**2 + scale * noise, 0.0))
-    return _within(middle - half, middle + half)
+
+    def end(count: Floats, side: int) -> Floats:
+        """A root of (f - centre)^2 = scale (noise + tilt f), which every count up to n has."""
+        centre = (np.clip(count, 0, n) / n - q) / (p - q)
+        middle = centre + scale * tilt / 2
+        root = np.sqrt(np.maximum(middle**2 - centre**2 + scale * noise, 0.0))
+        found: Floats = middle + side * root
+        return found
+
+    count = np.asarray(count, dtype=np.float64)
+    own = np.clip((count / n - q) / (p - q), 0, 1)
+    half = _half_step(n * (own * p * (1 - p) + (1 - own) * q * (1 - q)))
+    return _within(end(count - half, -1), end(count + half, 1))
+
+
+def _half_step(variance: Floats) -> Floats:
+    """By how many reports an interval is widened, for the variance of its count.
+
+    Half a report (Yates 1934) where one more or less decides, hardly any beyond: without it the
+    normal curve is too narrow for a count that moves by less than one.
+    """
+    half: Floats = 0.5 / np.maximum(1.0, variance)
+    return half
 
 
 def _within(low: Floats, high: Floats) -> Interval:

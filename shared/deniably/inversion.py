@@ -68,12 +68,15 @@ def linear(
 
     ``counts`` and ``v`` have shape (outputs,). Standard errors are plug-in (over n, not n - 1); for
     these respondents the variance among answers is taken off, estimated through the same channel,
-    or where the channel hides it, not at all. The intervals are score intervals: all means mu with
-    (estimate - mu)^2 <= z^2 var(mu) / n, with the estimated variance drawn into the range that the
-    channel allows at mean mu. For two answers they are those of ``intervals``. Exact coverage at a
-    nominal 0.95, for three outputs, n 20 and 40, epsilon 0.5 to 4: population at least 0.93,
-    respondents 0.92 for means and 0.89 for shares (at epsilon 4, where the noise moves a count
-    by about one).
+    or where the channel hides it, not at all. The intervals are score intervals (``margin``): the
+    variance at mean mu is that of the likeliest law of reports with this mean (``tilted``), drawn
+    into the range that the channel allows there. They move with the scale and stretch with it,
+    wherever it starts. For two answers they are those of ``intervals``.
+
+    Coverage at a nominal 0.95, simulated for k-ary response, windows and square waves, epsilon 0.5
+    to 8, n 30 to 1000, flat, humped and one-sided answers: at least 0.92. Where all or nearly all
+    have the same answer and epsilon is 8, the one report in n that is moved far decides: 0.91 for
+    k-ary response (n = 200), 0.88 for windows and 0.85 for square waves (n = 50).
     Raises ValueError where there is no report, shapes differ or confidence is not in (0, 1).
     """
     q = np.asarray(channel, dtype=np.float64)
@@ -85,37 +88,131 @@ def linear(
         raise ValueError("an estimate needs at least one report")
     if not 0 < confidence < 1:
         raise ValueError("confidence is between 0 and 1, such as 0.95")
-    target, moment = q @ score, q @ score**2
-    noise = moment - target**2
-    mean, square = float(tallied @ score / n), float(tallied @ score**2 / n)
-    spread = allowed(target, moment, square)
+    seen = (tallied > 0) | (q > 0).any(axis=0)
+    tallied, score, q = tallied[seen], score[seen], q[:, seen]
+    mean, target = float(tallied @ score / n), q @ score
+    apart, moment = score - mean, q @ (score - mean) ** 2
+    noise = moment - (target - mean) ** 2
     noise_scores, known = _solve(q, noise, 1)
-    answer_free = allowed(target, noise, float(tallied @ noise_scores / n) if known else np.inf)
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    likeliest = tilted(tallied, score, np.stack([apart**2, noise_scores]))
+    spread, hidden = allowed(target, moment), allowed(target, noise)
+
+    def here(mu: npt.ArrayLike) -> Floats:
+        return hidden(mu, likeliest(mu)[1] if known else np.inf)
+
     ends = float(target.min()), float(target.max())
-    inside = np.clip(mean, *ends)
+    step = least_step(score) / n
     return Mean(
         n=n,
         confidence=confidence,
         estimate=mean,
-        population=_margin(
-            mean, max(square - mean**2, 0) / n, z, ends, lambda mu: (spread(mu) - mu**2) / n
+        population=margin(
+            mean,
+            float(tallied @ apart**2) / n**2,
+            lambda mu: (spread(mu, likeliest(mu)[0]) - (mu - mean) ** 2) / n,
+            step,
+            ends,
+            confidence,
         ),
-        respondents=_margin(
-            mean, float(answer_free(inside)) / n, z, ends, lambda mu: answer_free(mu) / n
+        respondents=margin(
+            mean,
+            float(here(np.clip(mean, *ends))) / n,
+            lambda mu: here(mu) / n,
+            step,
+            ends,
+            confidence,
         ),
     )
 
 
-def allowed(target: Floats, values: Floats, estimate: float) -> Callable[[npt.ArrayLike], Floats]:
-    """mu -> ``estimate``, drawn into what mixtures of the points (target, values) allow at mean mu.
+def margin(
+    mean: float,
+    variance: float,
+    variance_at: Callable[[Floats], Floats],
+    step: float,
+    ends: tuple[float, float],
+    confidence: float,
+) -> Margin:
+    """The score interval around a ``mean`` that moves by no less than ``step``.
+
+    All mu with |mean - mu| <= h + z sqrt(variance_at(mu)). Where the standard deviation is below a
+    step, h is half a step (Yates 1934), beyond that it falls with the variance: it is needed
+    where one report more or less decides, and hardly widens any other interval.
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    half = step / 2 * min(1.0, step**2 / variance) if variance > 0 else step / 2
+    nearest = float(np.clip(mean, *ends))
+    grid = np.sort(np.append(np.linspace(*ends, 257), nearest))
+
+    def accepted(mu: Floats) -> npt.NDArray[np.bool_]:
+        return np.maximum(abs(mean - mu) - half, 0) ** 2 <= z**2 * variance_at(mu)
+
+    error = float(np.sqrt(variance))
+    kept = np.flatnonzero(accepted(grid))
+    if not len(kept):
+        return Margin(error, nearest, nearest, missed=True)
+    inner = grid[[kept[0], kept[-1]]]
+    outer = grid[[max(kept[0] - 1, 0), min(kept[-1] + 1, len(grid) - 1)]]
+    for _ in range(50):
+        middle = (inner + outer) / 2
+        fits = accepted(middle)
+        inner, outer = np.where(fits, middle, inner), np.where(fits, outer, middle)
+    return Margin(error, float(inner[0]), float(inner[1]), missed=False)
+
+
+def least_step(values: Floats) -> float:
+    """The smallest gap between two different values, 0 where all are the same."""
+    gaps = np.diff(np.sort(values))
+    apart = gaps[gaps > 1e-9 * np.ptp(values)]
+    return float(apart.min()) if len(apart) else 0.0
+
+
+def tilted(
+    weights: npt.ArrayLike, position: npt.ArrayLike, values: npt.ArrayLike
+) -> Callable[[npt.ArrayLike], Floats]:
+    """mu -> the means of ``values``, shape (kinds, points), where that of ``position`` is mu.
+
+    Under the likeliest law on the points, seen with ``weights``, that has this mean: P is in
+    proportion to weights / (1 + s (position - mean)), and where these do not reach mu the rest of
+    it is at the end of the scale, seen or not (Owen 1988, Biometrika 75:237). Tabulated in s and
+    linear in between, exact for two positions.
+    """
+    weight, x = np.asarray(weights, dtype=np.float64), np.asarray(position, dtype=np.float64)
+    value = np.asarray(values, dtype=np.float64)
+    apart = x - weight @ x / weight.sum()
+    means: list[float] = [x.min()]
+    found: list[Floats] = [value[:, x.argmin()]]
+    for end, steps in ((apart.min(), _STEPS), (apart.max(), _STEPS[::-1])):
+        if end:
+            law = weight / (1 - (1 - steps[:, None]) * apart / end)
+            law /= law.sum(axis=1, keepdims=True)
+            means.extend(law @ x)
+            found.extend(law @ value.T)
+    means.append(x.max())
+    found.append(value[:, x.argmax()])
+    at, known = np.array(means), np.array(found).T
+
+    def likeliest(mu: npt.ArrayLike) -> Floats:
+        where = np.asarray(mu, dtype=np.float64)
+        rows: list[Floats] = [np.interp(where, at, row) for row in known]
+        return np.array(rows)
+
+    return likeliest
+
+
+_STEPS = 1 / (1 + np.exp(np.linspace(14, -14, 141)))
+"""What 1 + s (position - mean) is at the end of the scale: from nearly nothing to nearly 1."""
+
+
+def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.ArrayLike], Floats]:
+    """(mu, estimate) -> the estimate, drawn into what mixtures of (target, values) allow at mu.
 
     ``values`` are what each answer contributes; an average over answers with mean mu lies between
     the lower and the upper hull of the points there.
     """
     lower, upper = _hull(target, values, 1), _hull(target, values, -1)
 
-    def at(mu: npt.ArrayLike) -> Floats:
+    def at(mu: npt.ArrayLike, estimate: npt.ArrayLike) -> Floats:
         mu = np.asarray(mu, dtype=np.float64)
         drawn: Floats = np.clip(estimate, np.interp(mu, *lower), np.interp(mu, *upper))
         return drawn
@@ -150,29 +247,3 @@ def _hull(x: Floats, y: Floats, side: int) -> tuple[Floats, Floats]:
 
 def _turns_right(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
     return (b[0] - a[0]) * (c[1] - a[1]) <= (b[1] - a[1]) * (c[0] - a[0])
-
-
-def _margin(
-    mean: float,
-    variance: float,
-    z: float,
-    ends: tuple[float, float],
-    variance_of: Callable[[Floats], Floats],
-) -> Margin:
-    nearest = float(np.clip(mean, *ends))
-    grid = np.sort(np.append(np.linspace(*ends, 257), nearest))
-
-    def accepted(mu: Floats) -> npt.NDArray[np.bool_]:
-        return (mean - mu) ** 2 <= z**2 * variance_of(mu)
-
-    error = float(np.sqrt(variance))
-    kept = np.flatnonzero(accepted(grid))
-    if not len(kept):
-        return Margin(error, nearest, nearest, missed=True)
-    inner = grid[[kept[0], kept[-1]]]
-    outer = grid[[max(kept[0] - 1, 0), min(kept[-1] + 1, len(grid) - 1)]]
-    for _ in range(50):
-        middle = (inner + outer) / 2
-        fits = accepted(middle)
-        inner, outer = np.where(fits, middle, inner), np.where(fits, outer, middle)
-    return Margin(error, float(inner[0]), float(inner[1]), missed=False)
