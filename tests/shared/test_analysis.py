@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably import analysis
@@ -439,6 +439,7 @@ def test_a_group_has_the_intervals_of_its_count(confidence: float) -> None:
 
 
 @pytest.mark.parametrize("omega", [1, 2])
+@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 60), min_size=5, max_size=5).filter(lambda c: sum(c) > 1),
     st.floats(0.01, 1000),

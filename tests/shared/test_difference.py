@@ -6,7 +6,7 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -197,6 +197,7 @@ def test_two_means_hold_their_level(sizes: tuple[int, int], epsilon: float) -> N
         assert np.outer(*laws)[found <= 0.05].sum() <= 0.05
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 40), min_size=6, max_size=6),
     st.lists(st.integers(0, 400), min_size=6, max_size=6),

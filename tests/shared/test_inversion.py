@@ -5,7 +5,7 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -166,6 +166,7 @@ def shifted(margin: Margin, factor: float, start: float) -> tuple[float, ...]:
 
 
 @pytest.mark.parametrize("channel", [window(8, 3, 2.0, positions=6), k_ary(6, 8.0)])
+@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 60), min_size=8, max_size=8),
     st.floats(0.01, 1000),
