@@ -23,6 +23,8 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from deniably.errors import BadSurvey, Refused
+from deniably.explain import exception, times
+from deniably.loss import Loss
 from deniably.questions import Question
 from deniably.report import Report, draw_questions, randomise_answers
 from deniably.survey import EPSILON_LIMIT, Survey, read_survey
@@ -36,14 +38,15 @@ RETRIES = 6
 class Receipt:
     """What a respondent may keep: what was promised and a digest of what was sent.
 
-    ``odds`` are per question, exact; ``digest`` is SHA-256 of the sent bytes, in hexadecimal.
-    It never holds an answer.
+    ``losses`` say by question, exactly, what was given away at most, ``total`` what by all of
+    them together; ``digest`` is SHA-256 of the sent bytes, in hexadecimal. It never holds an
+    answer.
     """
 
     survey: str
     version: str
-    odds: Mapping[str, Fraction]
-    total: Fraction
+    losses: Mapping[str, Loss]
+    total: Loss
     digest: str
 
     def __str__(self) -> str:
@@ -52,8 +55,8 @@ class Receipt:
             f"version   {self.version}",
             f"sent      {self.digest}",
         ]
-        lines += [f"odds      {name}: at most {odds} to 1" for name, odds in self.odds.items()]
-        lines.append(f"in total  at most {float(self.total):.4g} to 1 over all questions")
+        lines += [f"odds      {name}: {_at_most(loss)}" for name, loss in self.losses.items()]
+        lines.append(f"in total  {_at_most(self.total)} over all questions")
         return "\n".join(lines)
 
 
@@ -156,12 +159,12 @@ class Device:
             raise ValueError("there is no report yet: call answer() first")
         survey, report = self.survey, self._report
         self._request("POST", f"{self._api}/reports", report.canonical)
-        odds = {
-            question.name: question.mechanism.loss.bound
+        losses = {
+            question.name: question.mechanism.loss
             for question in survey.questions
             if question.name in report.values
         }
-        return Receipt(survey.name, survey.digest, odds, survey.total.bound, report.receipt)
+        return Receipt(survey.name, survey.digest, losses, survey.total, report.receipt)
 
     def _request(self, method: str, url: str, body: bytes | None = None) -> requests.Response:
         headers = {} if body is None else {"Content-Type": "application/json"}
@@ -176,6 +179,10 @@ class Device:
         if response.status_code >= 500 or response.status_code == 429:
             raise Unreachable(f"{_host(url)} cannot answer now (status {response.status_code})")
         raise _refusal(response)
+
+
+def _at_most(loss: Loss) -> str:
+    return f"at most {times(loss.bound)}{exception(loss)}"
 
 
 def _limit(text: str) -> Fraction:

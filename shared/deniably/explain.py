@@ -35,7 +35,7 @@ from deniably.questions import (
     VectorOfNumbers,
     YesNo,
 )
-from deniably.survey import Survey
+from deniably.survey import EPSILON_LIMIT, Survey
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,12 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
         if 0 < other < own < out_of:
             break
     return Frequencies(own, other, out_of)
+
+
+WEAK = 20
+"""Odds above which one report says more about an answer than "cannot know" admits."""
+
+_MUCH = "That is much: whoever sees everything that is sent may guess well about you."
 
 
 def forward(question: Question) -> str:
@@ -93,6 +99,12 @@ def forward(question: Question) -> str:
 def reverse(question: Question) -> str:
     """What somebody who sees the report can conclude, as one sentence."""
     loss = question.mechanism.loss
+    if loss.bound > WEAK:
+        return (
+            "This question protects weakly: whoever sees what was sent can guess your answer and"
+            " will often be right, though other answers can send the same. One answer makes it up"
+            f" to {times(loss.bound)} as likely as another{exception(loss)}."
+        )
     return (
         "Whoever sees what was sent cannot know your answer: people with every other answer send"
         f" the same, and one answer makes it at most {times(loss.bound)} as likely"
@@ -124,6 +136,7 @@ def total(survey: Survey) -> str:
     return (
         f"Over {together}, what is sent makes any guess about you at most"
         f" {times(loss.bound)} as likely, compared with any other guess{exception(loss)}."
+        + ("" if loss.within(Fraction(EPSILON_LIMIT)) else f" {_MUCH}")
     )
 
 

@@ -111,7 +111,7 @@ def test_an_answer_is_randomised_sent_and_receipted(wire: Wire, device: Device) 
     (body,) = wire.posts()
     assert receipt.digest == publish_digest(body)
     assert receipt.version == SURVEY.digest
-    assert receipt.total == SURVEY.total.bound
+    assert receipt.total == SURVEY.total
     assert set(json.loads(body)) == {"id", "survey", "values"}
 
 
@@ -311,8 +311,11 @@ def test_a_device_answers_every_type(server: Server) -> None:
 
     receipt = device.answer(somebody(Random(1)))
 
-    assert set(receipt.odds) == {question.name for question in survey.questions}
-    assert receipt.total == survey.total.bound
+    assert set(receipt.losses) == {question.name for question in survey.questions}
+    assert receipt.total == survey.total
+    fines = next(line for line in str(receipt).splitlines() if "fines" in line)
+    assert fines.endswith("at most 7.4 times, except with a chance of at most 1 in 100,000")
+    assert "1 in 100,000 over all questions" in str(receipt)
 
 
 def test_a_device_that_is_asked_some_questions_sends_those_it_drew(server: Server) -> None:
@@ -327,4 +330,4 @@ def test_a_device_that_is_asked_some_questions_sends_those_it_drew(server: Serve
     receipt = device.answer({name: somebody(Random(1))[name] for name in drawn})
 
     assert len(drawn) == 2
-    assert list(receipt.odds) == drawn
+    assert list(receipt.losses) == drawn

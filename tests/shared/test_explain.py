@@ -101,3 +101,20 @@ def test_what_counts_as_a_bound_is_said_beforehand() -> None:
     assert clipped(by_name["drinks"]) == "Numbers below 0 count as 0, numbers above 50 as 50."
     assert "Paid work: 0 to 80" in str(clipped(by_name["hours"]))
     assert clipped(by_name["stolen"]) is None
+
+
+def test_weak_protection_is_not_called_strong() -> None:
+    loud = publish_text(
+        "{name: s, title: T, questions: ["
+        "{name: a, type: yes_no, label: A, epsilon: 8},"
+        " {name: b, type: yes_no, label: B, odds: 20}]}"
+    )
+
+    weak, strong = map(reverse, loud.questions)
+
+    assert "cannot know" not in weak
+    assert weak.startswith("This question protects weakly")
+    assert "2,981 times as likely" in weak
+    assert "cannot know your answer" in strong
+    assert total(loud).endswith("may guess well about you.")
+    assert "That is much" not in total(SURVEY)
