@@ -97,8 +97,8 @@ def mean_flags(mean: Mean, low: float, high: float, label: str = "") -> list[str
         wanted = WIDEST_USEFUL * (high - low)
         n = mean.n * (z * mean.population.standard_error / wanted) ** 2
         flags.append(
-            f"{about} interval is too wide to use; about {_rounded_up(n):,} reports would bring it"
-            f" within {number_text(wanted)} either way."
+            f"{about} interval is too wide to use; about {_rounded_up(n):,} answers to this"
+            f" question would bring it within {number_text(wanted)} either way."
         )
     reach = NormalDist().inv_cdf((1 + _SURE) / 2) * mean.population.standard_error
     if mean.estimate + reach < low or mean.estimate - reach > high:
@@ -150,8 +150,8 @@ def _too_wide(found: Estimate, mechanism: Pure | None) -> list[str]:
     mend = ""
     if mechanism is not None:
         mend = (
-            f"; about {enough(mechanism, WIDEST_USEFUL):,} reports would bring them within"
-            f" {_points(WIDEST_USEFUL)} points"
+            f"; about {enough(mechanism, WIDEST_USEFUL):,} answers to this question would bring"
+            f" them within {_points(WIDEST_USEFUL)} points"
         )
     return [f"The intervals are too wide to use (up to {_points(half)} points either way){mend}."]
 

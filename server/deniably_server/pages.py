@@ -53,7 +53,7 @@ def form(name: str) -> str:
         explain=explain,
         FIELDS=_FIELDS,
         fields=any(question.type in _FIELDS for question in survey.questions),
-        whole=_whole,
+        keyboard=_keyboard,
         alone=analysis.UNSCORED,
         conditional=any(show_if(question) for question in survey.questions),
     )
@@ -140,10 +140,12 @@ def number(value: float, error: float) -> str:
     return f"{value:.{decimals(error)}f}"
 
 
-def _whole(grid: Range) -> bool:
-    """Whether all numbers of a range are whole and none is negative, for a phone's keyboard."""
+def _keyboard(grid: Range) -> str:
+    """The phone's keyboard for the numbers of a range; those with digits alone may lack a minus."""
+    if exact(grid.minimum) < 0:
+        return "text"
     ends = (exact(grid.minimum), exact(grid.step))
-    return all(end.denominator == 1 and end >= 0 for end in ends)
+    return "numeric" if all(end.denominator == 1 for end in ends) else "decimal"
 
 
 def _epsilon(survey: Survey) -> str:

@@ -164,8 +164,8 @@ def result(
 
     ``smooth`` is for an analyst who knows the distributions to be smooth: see ``smoothing``.
     """
-    drawn = survey.asked < len(survey.questions)
-    questions = [_question(one, tallies[one.name], drawn, smooth) for one in survey.questions]
+    heard = survey.asked / len(survey.questions)
+    questions = [_question(one, tallies[one.name], heard, smooth) for one in survey.questions]
     total = survey.total
     return {
         "survey": survey.name,
@@ -181,7 +181,7 @@ def result(
     }
 
 
-def _question(question: Question, tally: Tally, drawn: bool, smooth: bool) -> QuestionResult:
+def _question(question: Question, tally: Tally, heard: float, smooth: bool) -> QuestionResult:
     loss = question.mechanism.loss
     shown: QuestionResult = {
         "name": question.name,
@@ -211,14 +211,17 @@ def _question(question: Question, tally: Tally, drawn: bool, smooth: bool) -> Qu
         _fill_number(shown, question, tally, smooth)
     else:
         _FILL[type(question)](shown, question, tally)
-    if drawn:
-        _widen(shown)
+    if heard < 1:
+        _widen(shown, heard)
     return shown
 
 
-def _widen(shown: QuestionResult) -> None:
+def _widen(shown: QuestionResult, heard: float) -> None:
     """Where devices draw which questions they report, those who reported this one are a random
-    sample of these respondents, so that the margins are those for a population."""
+    sample of these respondents, so that the margins are those for a population; and it takes
+    more respondents, of whom only the part ``heard`` reports it."""
+    if shown["design_effect"]:
+        shown["design_effect"] = _round(shown["design_effect"] / heard)
     parts = shown["parts"]
     for mean in (shown["mean"], *(part["mean"] for part in parts)):
         if mean:

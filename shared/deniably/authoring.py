@@ -126,6 +126,11 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             "questions": made,
         }
     )
+    if survey.asked == 1 < len(survey.questions):
+        notes.append(
+            "a device answers one question, so there will be no cross-tables; for those write"
+            " spend: split, or ask for two questions at least, or ask a product question"
+        )
     return survey, [*notes, *hidden_shapes(survey)]
 
 

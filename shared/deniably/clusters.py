@@ -64,7 +64,8 @@ def clusters(
 
     The uncertainty comes from ``resamples`` surveys simulated from the shares for display (a
     parametric bootstrap, Efron 1979): answers and reports drawn anew, clustered anew, and their
-    groups matched to the nearest ones. ``seed`` is for tests; simulated people need no secret.
+    groups matched to the nearest ones. ``seed`` is by default made from the tally, so that the same
+    reports always give the same figures; simulated people need no secret.
     Raises ValueError where there is no report or ``count`` is not from 1 to the number of areas,
     and ImportError without scikit-learn.
     """
@@ -77,7 +78,7 @@ def clusters(
     weights = np.bincount(labels, shares, minlength=count)
     moved = np.zeros(count)
     changed = np.zeros(count)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(tally.counts if seed is None else seed)
     for _ in range(resamples):
         again = _again(question.mechanism, shares, tally.n, generator)
         new, new_labels, _ = fit(again)

@@ -95,12 +95,18 @@ class Range(Value, frozen=True):
     def __post_init__(self) -> None:
         if number(self.step) <= 0:
             raise ValueError("the step is above 0")
-        steps = (number(self.maximum) - number(self.minimum)) / number(self.step)
-        if steps.denominator != 1 or not 1 <= steps <= MOST_STEPS:
+        low, high, step = self.minimum, self.maximum, self.step
+        steps = (number(high) - number(low)) / number(step)
+        if steps <= 0:
+            raise ValueError(f"the maximum, {high}, is above the minimum, {low}")
+        if steps.denominator != 1:
+            nearest = number(low) + steps.__floor__() * number(step)
             raise ValueError(
-                "from the minimum to the maximum it is a whole number of steps, from 1 to"
-                f" {MOST_STEPS}"
+                "from the minimum to the maximum it is a whole number of steps; with steps of"
+                f" {step} the maximum may be {float(nearest):g} instead of {high}"
             )
+        if steps > MOST_STEPS:
+            raise ValueError(f"there are at most {MOST_STEPS:,} steps; take larger ones")
 
     @property
     def positions(self) -> int:

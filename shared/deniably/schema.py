@@ -10,6 +10,7 @@ import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -43,12 +44,25 @@ def _sentence(error: jsonschema.ValidationError) -> str:
         case "additionalProperties":
             allowed = subschema["properties"]
             unknown = [str(key) for key in error.instance if key not in allowed]  # type: ignore[union-attr]
-            return f"unknown key {', '.join(unknown)}; allowed are {', '.join(allowed)}"
+            meant = " ".join(_meant(key, allowed) for key in unknown).strip()
+            known = ", ".join(allowed)
+            return f"unknown key {', '.join(unknown)}{meant and f' ({meant})'}; allowed are {known}"
+        case "enum":
+            names = [str(name) for name in cast(list[object], error.validator_value)]
+            meant = _meant(str(error.instance), names)
+            said = f"{_shown(error.instance)}{meant and f' ({meant})'}"
+            return f"{said}; allowed is {_allowed(error)}: {', '.join(names)}"
         case "required":
             missing = [key for key in error.validator_value if key not in error.instance]  # type: ignore[union-attr,operator]
             return f"the key {missing[0]} is missing"
         case _:
             return f"{_shown(error.instance)}; allowed is {_allowed(error)}"
+
+
+def _meant(written: str, names: Iterable[str]) -> str:
+    """The name that was probably meant, as a question; empty where none is near."""
+    near = get_close_matches(written, list(names), 1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def _allowed(error: jsonschema.ValidationError) -> str:

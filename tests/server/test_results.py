@@ -219,7 +219,7 @@ def test_intervals_too_wide_to_use_are_flagged_with_the_n_that_is_enough() -> No
 
     (flag,) = question["flags"]
     assert "too wide to use" in flag
-    assert "about 390 reports" in flag  # 1.96^2 / 4 / (0.5 * 0.1)^2 = 384.1
+    assert "about 390 answers to this question" in flag  # 1.96^2 / 4 / (0.5 * 0.1)^2 = 384.1
 
 
 def test_the_n_that_is_enough_is_enough() -> None:
@@ -317,6 +317,10 @@ def test_where_devices_draw_the_questions_the_margins_are_those_for_a_population
     for question in result["questions"]:
         for choice in question["choices"]:
             assert choice["respondents_interval"] == choice["interval"]
+    everybody = results(survey_named(), "closed", counted)
+    for some, every in zip(result["questions"], everybody["questions"], strict=True):
+        assert some["design_effect"] == pytest.approx(2 * (every["design_effect"] or 0), abs=1e-5)
+        assert some["effective_n"] == every["effective_n"]
     for choice in results(survey_named(), "closed", counted)["questions"][0]["choices"]:
         assert choice["respondents_interval"] != choice["interval"]
 

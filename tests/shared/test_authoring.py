@@ -132,7 +132,7 @@ def test_every_problem_is_reported_at_once() -> None:
 
     found = dict(problems(document))
 
-    assert "unknown key titel; allowed are name, title" in found["$"]
+    assert "unknown key titel (did you mean title?); allowed are name, title" in found["$"]
     assert "unknown key colour" in found["$.questions[0]"]
     assert "yes_no, select_one" in found["$.questions[0].type"]
     assert "free text cannot be randomised" in found["$.questions[0].type"]

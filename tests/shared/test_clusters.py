@@ -92,3 +92,13 @@ def test_the_stated_errors_are_those_of_surveys_made_again() -> None:
         share = float(np.sqrt(((places[:, 2] - group.share) ** 2).mean()))
         assert 2 / 3 < group.centre_error / centre < 3 / 2
         assert 2 / 3 < group.share_error / share < 3 / 2
+
+
+def test_the_same_reports_always_give_the_same_figures() -> None:
+    first, again, other = (
+        [group.share_error for group in clusters(HOME, tally_of(TWO_TOWNS, n), 2).groups]
+        for n in (3_000, 3_000, 3_001)
+    )
+
+    assert first == pytest.approx(again, rel=1e-9)
+    assert first != pytest.approx(other, rel=1e-9)
