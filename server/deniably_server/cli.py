@@ -83,7 +83,7 @@ def check(file: Path) -> None:
                 odds_text(loss.bound),
                 loss.epsilon_text(),
                 _delta_text(loss),
-                f"{100 * margins[question.name]:.1f}",
+                _margin_text(margins[question.name]),
             )
         )
     total = survey.total
@@ -105,6 +105,10 @@ def check(file: Path) -> None:
     )
     for note in [*notes, *_refusals(survey, together)]:
         click.echo(f"\n{note}")
+
+
+def _margin_text(margin: float) -> str:
+    return f"{100 * margin:.1f}" if margin <= 1 else "> 100"
 
 
 def _delta_text(loss: Loss) -> str:

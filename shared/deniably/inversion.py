@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import cast
 
@@ -224,12 +225,20 @@ def _solve(channel: Floats, target: Floats, reference: npt.ArrayLike) -> tuple[F
     weights = np.broadcast_to(np.asarray(reference, dtype=np.float64), channel.shape[:1])
     if not (weights > 0).all():
         raise ValueError("the reference distribution gives every answer a positive probability")
-    likely = np.sqrt(weights / weights.sum() @ channel)
-    root = np.divide(1, likely, out=np.zeros_like(likely), where=likely > 0)
-    inverse = cast(Floats, np.linalg.pinv(channel * root))  # numpy's stub leaves it untyped
-    found: Floats = root * (inverse @ target)
+    found: Floats = _inverse(channel.shape, channel.tobytes(), weights.tobytes()) @ target
     size = 1 + np.abs(target).max()
     return found, bool(np.abs(channel @ found - target).max() <= 1e-8 * size)
+
+
+@lru_cache(maxsize=4)  # a distribution solves for every bucket through the same channel
+def _inverse(shape: tuple[int, int], channel: bytes, weights: bytes) -> Floats:
+    """The matrix that takes targets to scores, shape (outputs, inputs)."""
+    q, weight = np.frombuffer(channel).reshape(shape), np.frombuffer(weights)
+    likely = np.sqrt(weight / weight.sum() @ q)
+    root = np.divide(1, likely, out=np.zeros_like(likely), where=likely > 0)
+    inverse = cast(Floats, np.linalg.pinv(q * root))  # numpy's stub leaves it untyped
+    found: Floats = root[:, None] * inverse
+    return found
 
 
 def _hull(x: Floats, y: Floats, side: int) -> tuple[Floats, Floats]:

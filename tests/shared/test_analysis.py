@@ -185,6 +185,20 @@ def test_a_distribution_gives_back_shape_shares_and_quantiles() -> None:
     assert [(q.share, q.bucket) for q in found.quantiles if q.share == 0.5] == [(0.5, 5)]
 
 
+def test_a_distribution_inverts_its_channel_once_and_not_for_every_bucket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What it costs would else grow with the fourth power of the buckets."""
+    inverted, invert = [], np.linalg.pinv
+    monkeypatch.setattr(np.linalg, "pinv", lambda q: inverted.append(q.shape) or invert(q))
+    counts = np.arange(1001, 1014)
+
+    assert (
+        len(analysis.number_distribution(HISTOGRAM, Tally(int(counts.sum()), counts)).at_most) == 10
+    )
+    assert len(inverted) <= 2
+
+
 def test_the_mean_of_a_number_in_buckets_is_that_of_their_middles() -> None:
     """Buckets of an uneven grid are not equally wide: 0 to 500 and 600 to 1000 here."""
     question = ask(
