@@ -19,7 +19,9 @@ from deniably.audit import Followed, follow, worst_odds
 from deniably.errors import BadReport
 from deniably.laws import check, probability
 from deniably.mechanisms import (
+    BoundedLaplace,
     Gaussian,
+    Laplace,
     Mechanism,
     SampledTicks,
     SetResponse,
@@ -30,7 +32,8 @@ from deniably.witness import Randomise
 
 PATHS = 1 << 17
 """Paths of one question after which no other answer is begun."""
-_EACH = 4_000  # paths of one answer
+_EACH = 1 << 13  # of one answer
+_NOISE = 1 << 11  # of one answer with noise, which has no end of them, each of hundreds of bits
 _UNFINISHED = 3  # answers with paths left over, after which no other is begun
 _SPREAD = 64  # positions of each part where there are too many combinations of them
 
@@ -59,12 +62,14 @@ class Walk:
 def walk(mechanism: Mechanism, randomise: Randomise, paths: int = PATHS) -> Walk:
     """Walk as many answers, as far, as ``paths`` allow; the most different ones come first."""
     followed, rest, walked, unfinished = 0, Fraction(0), 0, 0
+    each = _EACH if _finite(mechanism) else _NOISE
     laws: list[Law] = []
     fault: str | None = None
     for answer in answers(mechanism):
-        if followed >= paths or unfinished == _UNFINISHED:
+        # Once a fault is found, a few more paths tell what it realises.
+        if followed >= (_EACH if fault else paths) or unfinished == _UNFINISHED:
             break
-        found = follow(lambda coins, a=answer: randomise(a, coins), _EACH)  # type: ignore[misc]
+        found = follow(lambda coins, a=answer: randomise(a, coins), each)  # type: ignore[misc]
         followed, walked, rest = followed + found.paths, walked + 1, max(rest, found.rest)
         if found.rest:
             unfinished += 1
@@ -132,6 +137,12 @@ def count(mechanism: Mechanism) -> int:
             return prod([k] * d)
         case _:
             return mechanism.k
+
+
+def _finite(mechanism: Mechanism) -> bool:
+    if isinstance(mechanism, Vector):
+        return all(_finite(part) for part in mechanism.parts)
+    return not isinstance(mechanism, Laplace | BoundedLaplace | Gaussian)
 
 
 def _others(mechanism: Mechanism) -> Iterable[Any]:

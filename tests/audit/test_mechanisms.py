@@ -130,6 +130,29 @@ def test_vectors_are_as_private_as_stated(mechanism: Vector) -> None:
         assert picked == Fraction(mechanism.s, d)
 
 
+@pytest.mark.parametrize("mechanism", VECTORS, ids=named)
+def test_vectors_are_unbiased_and_vary_as_stated(mechanism: Vector) -> None:
+    """A part is counted d / s times where it is picked, else as 0; so its mean is exact and its
+    variance is (d / s) (v + x**2) - x**2, with v that of the part's own mechanism."""
+    d = len(mechanism.parts)
+    for answer in product(*(range(part.k) for part in mechanism.parts)):
+        law = walk(mechanism, [answer])[0]
+        for index, (part, position) in enumerate(zip(mechanism.parts, answer, strict=True)):
+            scores = position_scores(part)
+            values = [
+                sum(d / mechanism.s * scores[cell // d] for cell in report if cell % d == index)
+                for report in law
+            ]
+            shares = [float(share) for share in law.values()]
+            mean = np.dot(shares, values)
+            own = matrix(part)[position]
+
+            assert mean == pytest.approx(position, abs=1e-9)
+            assert np.dot(shares, np.square(values)) - mean**2 == pytest.approx(
+                d / mechanism.s * (own @ scores**2) - position**2, rel=1e-9
+            )
+
+
 def test_unary_encoding_at_a_nominal_epsilon_gives_away_k_times_as_much_on_any_set() -> None:
     """k ln((e^eps + 1) / 2) for any set of k = 4 options at eps = 1: 2.48 instead of 1."""
     own, other = 11674931554, 1 << 32
