@@ -352,6 +352,9 @@ def _around(ratio: float, error: Margin, ends: tuple[float, float]) -> Margin:
     """The margin of a ratio from that of its linearised error, whose estimate is 0."""
     low, high = ratio + error.low, ratio + error.high
     missed = error.missed or high < ends[0] or low > ends[1]
+    if missed:
+        nearest = min(max(ratio, ends[0]), ends[1])
+        low, high = nearest + error.low, nearest + error.high
     low, high = (min(max(end, ends[0]), ends[1]) for end in (low, high))
     return Margin(error.standard_error, low, high, missed)
 
@@ -363,6 +366,9 @@ def _normal(
     half = NormalDist().inv_cdf((1 + confidence) / 2) * error
     low, high = estimate - half, estimate + half
     missed = high < ends[0] or low > ends[1]
+    if missed:
+        nearest = min(max(estimate, ends[0]), ends[1])
+        low, high = nearest - half, nearest + half
     low, high = (min(max(end, ends[0]), ends[1]) for end in (low, high))
     return Margin(error, low, high, missed)
 

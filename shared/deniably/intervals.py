@@ -8,7 +8,9 @@ answers are what they are: only the randomisation is uncertain, and the interval
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil, floor
 from statistics import NormalDist
 
 import numpy as np
@@ -21,9 +23,10 @@ from deniably.binomial import Floats, clopper_pearson, sum_law, wilson
 class Interval:
     """``low <= high`` within [0, 1], arrays of the shape of the counts.
 
-    ``missed`` marks where no share in [0, 1] is compatible with the count; low = high = the nearer
-    end there. The model makes it happen about alpha / 2 of the time where the share is 0 or 1, else
-    less: among many choices, a sign of a bug or of crafted reports.
+    ``missed`` marks where no share in [0, 1] is compatible with the count. The model makes that
+    happen about alpha / 2 of the time where the share is 0 or 1, else less: among many choices, a
+    sign of a bug or of crafted reports. The interval is then that of the nearest count that a
+    share of 0 or 1 leads to expect: nobody should read certainty into an odd count.
     """
 
     low: Floats
@@ -43,14 +46,17 @@ def population_interval(
     Raises ValueError unless q < p, n >= 1 and 0 < alpha < 1.
     """
     _check(n, p, q, alpha)
-    if exact:
-        low, high = clopper_pearson(count, n, alpha)
-    else:
-        count = np.asarray(count, dtype=np.float64)
-        half = _half_step(count * (1 - count / n))
-        low, _ = wilson(np.maximum(count - half, 0), n, alpha)
-        _, high = wilson(np.minimum(count + half, n), n, alpha)
-    return _within((low - q) / (p - q), (high - q) / (p - q))
+
+    def ends(count: Floats) -> tuple[Floats, Floats]:
+        if exact:
+            low, high = clopper_pearson(count, n, alpha)
+        else:
+            half = _half_step(count * (1 - count / n))
+            low, _ = wilson(np.maximum(count - half, 0), n, alpha)
+            _, high = wilson(np.minimum(count + half, n), n, alpha)
+        return (low - q) / (p - q), (high - q) / (p - q)
+
+    return _within(ends, count, n, p, q)
 
 
 def respondents_interval(
@@ -67,10 +73,6 @@ def respondents_interval(
     Raises ValueError as ``population_interval`` does.
     """
     _check(n, p, q, alpha)
-    if exact:
-        ends = [_exact(c, n, p, q, alpha) for c in np.ravel(count).tolist()]
-        low, high = np.reshape(ends, (*np.shape(count), 2)).T
-        return _within(low.T, high.T)
     scale = NormalDist().inv_cdf(1 - alpha / 2) ** 2 / n
     noise = q * (1 - q) / (p - q) ** 2
     tilt = p * (1 - p) / (p - q) ** 2 - noise
@@ -83,10 +85,16 @@ def respondents_interval(
         found: Floats = middle + side * root
         return found
 
-    count = np.asarray(count, dtype=np.float64)
-    own = np.clip((count / n - q) / (p - q), 0, 1)
-    half = _half_step(n * (own * p * (1 - p) + (1 - own) * q * (1 - q)))
-    return _within(end(count - half, -1), end(count + half, 1))
+    def ends(count: Floats) -> tuple[Floats, Floats]:
+        if exact:
+            found = [_exact(int(c), n, p, q, alpha) for c in np.ravel(count)]
+            low, high = np.reshape(found, (*np.shape(count), 2)).T
+            return low.T, high.T
+        own = np.clip((count / n - q) / (p - q), 0, 1)
+        half = _half_step(n * (own * p * (1 - p) + (1 - own) * q * (1 - q)))
+        return end(count - half, -1), end(count + half, 1)
+
+    return _within(ends, count, n, p, q)
 
 
 def _half_step(variance: Floats) -> Floats:
@@ -99,8 +107,20 @@ def _half_step(variance: Floats) -> Floats:
     return half
 
 
-def _within(low: Floats, high: Floats) -> Interval:
-    return Interval(np.clip(low, 0, 1), np.clip(high, 0, 1), (high < 0) | (low > 1))
+def _within(
+    ends: Callable[[Floats], tuple[Floats, Floats]],
+    count: npt.ArrayLike,
+    n: int,
+    p: float,
+    q: float,
+) -> Interval:
+    counts = np.asarray(count, dtype=np.float64)
+    low, high = ends(counts)
+    missed = (high < 0) | (low > 1)
+    if missed.any():
+        nearest = np.where(high < 0, float(ceil(n * q)), float(floor(n * p)))
+        low, high = ends(np.where(missed, nearest, counts))
+    return Interval(np.clip(low, 0, 1), np.clip(high, 0, 1), missed)
 
 
 def _exact(count: int, n: int, p: float, q: float, alpha: float) -> tuple[float, float]:

@@ -23,8 +23,9 @@ from deniably.binomial import Floats
 class Margin:
     """What is known about one mean: ``low .. high`` covers it, within the range of the target.
 
-    ``missed`` says that no mean in that range is compatible with the reports; low = high = the
-    nearer end then: a sign of a bug or of crafted reports.
+    ``missed`` says that no mean in that range is compatible with the reports: a sign of a bug or
+    of crafted reports. The margin is then that of an estimate at the nearer end, since it is the
+    reports that are odd, and not the mean that is known for certain.
     """
 
     standard_error: float
@@ -148,17 +149,16 @@ def margin(
     def accepted(mu: Floats) -> npt.NDArray[np.bool_]:
         return np.maximum(abs(mean - mu) - half, 0) ** 2 <= z**2 * variance_at(mu)
 
-    error = float(np.sqrt(variance))
+    missed = not accepted(grid).any()
+    mean = nearest if missed else mean
     kept = np.flatnonzero(accepted(grid))
-    if not len(kept):
-        return Margin(error, nearest, nearest, missed=True)
     inner = grid[[kept[0], kept[-1]]]
     outer = grid[[max(kept[0] - 1, 0), min(kept[-1] + 1, len(grid) - 1)]]
     for _ in range(50):
         middle = (inner + outer) / 2
         fits = accepted(middle)
         inner, outer = np.where(fits, middle, inner), np.where(fits, outer, middle)
-    return Margin(error, float(inner[0]), float(inner[1]), missed=False)
+    return Margin(float(np.sqrt(variance)), float(inner[0]), float(inner[1]), missed)
 
 
 def least_step(values: Floats) -> float:

@@ -146,7 +146,7 @@ def test_the_respondents_interval_solves_its_equation(n: int, data: st.DataObjec
     found = respondents_interval(count, n, p, q, 0.05)
 
     for end in (float(found.low), float(found.high)):
-        if 0 < end < 1:
+        if 0 < end < 1 and not found.missed:
             inside = min(max((count / n - q) / (p - q), 0), 1)
             half = 0.5 / max(1, n * (inside * p * (1 - p) + (1 - inside) * q * (1 - q)))
             gap = (abs(count / n - q - (p - q) * end) - half / n) ** 2
@@ -160,7 +160,8 @@ def test_a_count_that_no_share_explains_is_marked(interval, exact) -> None:  # t
     found = interval([0, 300, 500, 1000], 1000, 0.75, 0.25, 0.05, exact=exact)
 
     assert found.missed.tolist() == [True, False, False, True]
-    assert found.low[[0, 3]].tolist() == found.high[[0, 3]].tolist() == [0, 1]
+    assert found.low[0] == 0 < found.high[0] < 0.1
+    assert found.high[3] == 1 > found.low[3] > 0.9
     assert ((found.low >= 0) & (found.low <= found.high) & (found.high <= 1)).all()
 
 
