@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypedDict, cast
 
 import msgspec
 
 from deniably import analysis, explain, smoothing
 from deniably.binomial import Floats
+from deniably.display import shares_of_few
 from deniably.estimate import Estimate
 from deniably.inversion import Margin, Mean
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
@@ -19,6 +21,7 @@ from deniably.questions import (
     Product,
     Question,
     Scale,
+    SelectMultiple,
     VectorOfNumbers,
 )
 from deniably.survey import Survey
@@ -239,6 +242,8 @@ def _fill_choices(shown: QuestionResult, question: Any, tally: Tally) -> None:
     found = analysis.shares(question, tally, CONFIDENCE)
     _effect(shown, found)
     counts, out = finding.support_counts(question, tally), _out(question, tally, found)
+    if not isinstance(question, SelectMultiple):
+        found = _of_few(found, out)
     shown["choices"] = _choices(question.choices, found, counts, out)
     shown["sentence"] = finding.sentence(question, found)
     shown["flags"] = finding.flags(question, tally, found)
@@ -331,7 +336,9 @@ def _fill_point(shown: QuestionResult, question: Point, tally: Tally) -> None:
         for part in question.parts
     ]
     names = [[one, other] for one in areas[0] for other in areas[1]]
-    shown["cells"] = _cells(names, found, _out(question, tally, found))
+    out = _out(question, tally, found)
+    found = _of_few(found, out)
+    shown["cells"] = _cells(names, found, out)
     shown["sentence"] = finding.leading_cell(names, found)
     shown["flags"] = finding.cell_flags(question.mechanism, tally, found)
 
@@ -342,7 +349,9 @@ def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> Non
     names: list[list[str]] = [[]]
     for part in question.parts:
         names = [[*name, choice.label] for name in names for choice in part.choices]
-    shown["cells"] = _cells(names, found, _out(question, tally, found))
+    out = _out(question, tally, found)
+    found = _of_few(found, out)
+    shown["cells"] = _cells(names, found, out)
     for part, shares in zip(
         question.parts, analysis.marginals(question, tally, CONFIDENCE), strict=True
     ):
@@ -379,6 +388,12 @@ def _out(question: Question, tally: Tally, found: Estimate) -> list[bool] | None
     if not isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
         return None
     return [bool(out) for out in analysis.standing_out(mechanism, tally, found)]
+
+
+def _of_few(found: Estimate, out: Sequence[bool] | None) -> Estimate:
+    """For display only those that stand out, where they have nearly everybody of very many."""
+    shares = None if out is None else shares_of_few(found.raw, out)
+    return found if shares is None else replace(found, consistent=shares)
 
 
 def _choices(
