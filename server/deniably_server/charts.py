@@ -43,12 +43,17 @@ def chart(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
 
 
 def histogram(name: str, label: str, buckets: Sequence[BucketResult]) -> Markup:
-    """One bar a bucket, as high as its share for display."""
+    """One bar a bucket, as high as its share for display; a line at the height of the highest."""
     most = max(bucket["consistent"] for bucket in buckets) or 1.0
     width = (_WIDTH - _LEFT - _RIGHT) / len(buckets)
-    bottom = _TOP + _BARS
+    top = _TOP + 18
+    bottom = top + _BARS
     about = f"Histogram of {label} from {buckets[0]['low']} to {buckets[-1]['high']}."
-    parts = _start(name, about, bottom + _AXIS)
+    parts = [
+        *_start(name, about, bottom + _AXIS),
+        _tick(_LEFT, top - 5, "start", f"{100 * most:.1f}\u202f% in the highest bar"),
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{top}" y2="{top}"/>',
+    ]
     for index, bucket in enumerate(buckets):
         height = _BARS * bucket["consistent"] / most
         parts.append(
@@ -81,7 +86,7 @@ def heat_map(
     side, left = 300, 60
     size = side / grid
     about = f"Map of {label}: {axes[0]} to the right, {axes[1]} upwards."
-    parts = _start(name, about, side + 44)
+    parts = _start(name, about, side + 62)
     for index, cell in sorted(enumerate(cells), key=lambda area: area[1]["stands_out"]):
         column, row = divmod(index, grid)
         parts.append(
@@ -100,6 +105,8 @@ def heat_map(
         _tick(left, _TOP + side + 16, "start", first[0]),
         _tick(left + side, _TOP + side + 16, "end", last[0]),
         _tick(left + side / 2, _TOP + side + 32, "middle", _short(axes[0])),
+        f'<rect class="area" x="{left}" y="{_TOP + side + 40}" width="12" height="12"/>',
+        _tick(left + 18, _TOP + side + 50, "start", f"{100 * most:.1f}\u202f% in the darkest area"),
         _tick(left - 4, _TOP + side, "end", first[1]),
         _tick(left - 4, _TOP + 12, "end", last[1]),
         f'<text class="tick" text-anchor="middle" transform="translate(12 {_TOP + side / 2})'
