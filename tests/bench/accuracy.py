@@ -110,7 +110,7 @@ def measure(sheet: Sheet, peers: Peers | None) -> None:
         sheet.note(
             "Ours / the best of the others (found by a first run, measured by a second), and"
         )
-        sheet.note("ours / the best that is private as it is, which * is not: see d.")
+        sheet.note("ours / the best that is private as it is, which * is not (see above).")
         sheet.note("Unbiased estimates, truth uniform")
         against(sheet, "unbiased", worst, ours, best)
         for truth, settings in {"uniform": worst, "halving from choice to choice": skewed}.items():
