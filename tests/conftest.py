@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from playwright.sync_api import Browser, Page, sync_playwright
+
+# The same examples in every run: what passes here passes there. New ones are looked for with
+# HYPOTHESIS_PROFILE=default make test.
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
