@@ -116,7 +116,7 @@ class Device:
             survey = read_survey(response.content)
         except BadSurvey as error:
             raise Refused(f"this survey's definition cannot be trusted: {error}") from None
-        if response.headers.get("ETag", "").strip('"') != survey.digest:
+        if response.headers.get("ETag", "").removeprefix("W/").strip('"') != survey.digest:
             raise Refused("the definition is not the version that the server says it is")
         if self.digest is not None and self.digest != survey.digest:
             raise Refused(

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from flask import Flask
 
-from deniably_server import differences, reports, results, surveys, together
+from deniably_server import differences, reports, results, surveys, together, web
 from deniably_server.body import READ_AT_MOST
+from deniably_server.compression import compress
 from deniably_server.current import attach
 from deniably_server.headers import Headers
 from deniably_server.intake import Intake
@@ -33,6 +34,8 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     app.register_blueprint(together.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(pages)
+    app.register_blueprint(web.web)
     handle_problems(app)
+    app.after_request(compress)
     app.wsgi_app = Headers(Intake(app.wsgi_app, store))  # type: ignore[method-assign]
     return app

@@ -1,12 +1,11 @@
-"""The pages for people: the form, the dashboard, and the files of the web client."""
+"""The pages for people: the form, the dashboard, and what leads to them."""
 
 from __future__ import annotations
 
-import hashlib
-from functools import cache
-from importlib.resources import files
+import json
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, render_template
+from markupsafe import Markup
 
 from deniably import analysis, explain
 from deniably.parts import Range
@@ -19,11 +18,11 @@ from deniably_server.errors import Hidden, NotFound
 from deniably_server.finding import decimals
 from deniably_server.results import current_results, wants_smooth
 from deniably_server.together import links
+from deniably_server.web import modules
 
 pages = Blueprint("pages", __name__)
 
 _FIELDS = ("select_multiple", "number", "vector", "point", "product")
-_KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 
 @pages.get("/")
@@ -47,12 +46,16 @@ def form(name: str) -> str:
             text="It takes no more answers. Nothing was sent.",
             link=(f"/surveys/{name}", "See the results"),
         )
+    document = json.loads(survey.canonical)
+    fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
         survey=survey,
+        definition=_data_block(survey),
+        modules=modules().needed(document, fields=fields),
         explain=explain,
         FIELDS=_FIELDS,
-        fields=any(question.type in _FIELDS for question in survey.questions),
+        fields=fields,
         keyboard=_keyboard,
         alone=analysis.UNSCORED,
         conditional=any(show_if(question) for question in survey.questions),
@@ -102,32 +105,6 @@ def not_found(_: NotFound) -> tuple[str, int]:
     return page, 404
 
 
-@pages.get("/web/<name>")
-def web(name: str) -> Response:
-    """A file of the web client: the very modules that the tests run."""
-    found = _web_files().get(name)
-    if found is None:
-        raise NotFound("there is no such file")
-    body, kind, tag = found
-    response = Response(body, mimetype=kind)
-    response.set_etag(tag)
-    response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
-    response.make_conditional(request)
-    return response
-
-
-@cache
-def _web_files() -> dict[str, tuple[bytes, str, str]]:
-    """Name -> content, media type, digest. Only these names exist, so no path leads elsewhere."""
-    found: dict[str, tuple[bytes, str, str]] = {}
-    for file in (files("deniably_client") / "web").iterdir():
-        kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
-        if kind is not None:
-            body = file.read_bytes()
-            found[file.name] = (body, kind, hashlib.sha256(body).hexdigest())
-    return found
-
-
 @pages.app_template_filter("percent")
 def percent(share: float) -> str:
     """A share for people: 0.3217 becomes 32.2 %."""
@@ -138,6 +115,14 @@ def percent(share: float) -> str:
 def number(value: float, error: float) -> str:
     """A number for people, with the decimals that its standard error leaves."""
     return f"{value:.{decimals(error)}f}"
+
+
+def _data_block(survey: Survey) -> Markup:
+    """The definition inside the page: fetching it would be one more way to the server and back.
+
+    JSON holds ``<`` only within texts, where it may be escaped; so no text ends the block.
+    """
+    return Markup(survey.canonical.decode().replace("<", r"\u003c"))  # noqa: S704
 
 
 def _keyboard(grid: Range) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request
+from playwright.sync_api import Browser, Page, Request, Route
 
 from deniably.authoring import publish_text
 from server.material import Server
@@ -79,6 +79,19 @@ class Watched:
         self.page.goto(self.url + path)
         if path.startswith("/s/"):
             self.page.wait_for_selector("#survey:not([hidden])", state="visible")
+
+    def tamper(self, old: str, new: str, name: str = "workplace") -> None:
+        """From now on, somebody on the way changes the definition within the form's page."""
+
+        def change(route: Route) -> None:
+            answer = route.fetch()
+            before, mark, after = answer.text().partition('id="definition">')
+            definition, end, rest = after.partition("</script>")
+            assert old in definition
+            page = before + mark + definition.replace(old, new, 1) + end + rest
+            route.fulfill(response=answer, body=page)
+
+        self.page.route(f"**/s/{name}", change)
 
     def click(self, text: str) -> None:
         self.page.locator("button:visible", has_text=text).first.click()

@@ -37,11 +37,11 @@ def form_states(phone: Watched) -> Iterator[str]:
     phone.page.click("#again")
     phone.wait("receipt")
     yield "receipt"
-    phone.page.route("**/api/surveys/*", lambda route: route.abort())
+    phone.tamper("Honesty", "Dishonesty")
     phone.page.goto(f"{phone.url}/s/workplace")
     phone.wait("refused")
     yield "refused"
-    phone.page.unroute("**/api/surveys/*")
+    phone.page.unroute("**/s/workplace")
 
 
 def other_pages(phone: Watched) -> Iterator[str]:

@@ -228,10 +228,7 @@ async function start() {
   wipe(); // some browsers fill a form in again
   history.replaceState({ step: 0 }, "");
   try {
-    const response = await fetch(api, { credentials: "omit", referrerPolicy: "no-referrer" });
-    if (!response.ok) throw new Refused("the survey cannot be loaded; try again later");
-    if (response.headers.get("Deniably-State") === "closed") throw new Refused("the survey is closed");
-    definition = /** @type {Definition} */ (parse(await response.text()));
+    definition = /** @type {Definition} */ (parse(byId("definition").textContent ?? ""));
     await verify(definition, digest);
     if (survey.querySelector("[data-kind]")) {
       const fields = await import("./fields.js");

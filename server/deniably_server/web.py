@@ -1,0 +1,90 @@
+"""The files of the web client: the very modules that the tests run."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from flask import Blueprint, Response, request
+
+from deniably_server.errors import NotFound
+from deniably_server.modules import Modules
+
+web = Blueprint("web", __name__)
+
+_KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True)
+class File:
+    """The content of a file, its media type and its digest."""
+
+    body: bytes
+    kind: str
+    tag: str
+
+
+@web.get("/web/<name>")
+def current(name: str) -> Response:
+    """A file as it is now."""
+    response = _response(name)
+    response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
+    return response
+
+
+@web.get("/web/<build>/<name>")
+def built(build: str, name: str) -> Response:
+    """A file of this very build: one address never has two contents, so it is never asked again.
+
+    The modules of a build import each other by names relative to theirs: no page, not even one
+    that is kept for use without a network, ever mixes the modules of two builds.
+    """
+    if build != BUILD:
+        raise NotFound("there is no such build")
+    response = _response(name)
+    response.headers["Cache-Control"] = _FOREVER
+    if name == "sw.js":
+        response.headers["Service-Worker-Allowed"] = "/s/"
+    return response
+
+
+@web.app_template_global("web")
+def address(name: str) -> str:
+    """The address of a file of this build."""
+    assert name in _files(), name
+    return f"/web/{BUILD}/{name}"
+
+
+def _response(name: str) -> Response:
+    file = _files().get(name)
+    if file is None:
+        raise NotFound("there is no such file")
+    response = Response(file.body, mimetype=file.kind)
+    response.set_etag(file.tag)
+    response.make_conditional(request)
+    return response
+
+
+@cache
+def _files() -> dict[str, File]:
+    """The files by name. Only these names exist, so no path leads elsewhere."""
+    found: dict[str, File] = {}
+    for file in sorted((files("deniably_client") / "web").iterdir(), key=lambda file: file.name):
+        kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
+        if kind is not None:
+            body = file.read_bytes()
+            found[file.name] = File(body, kind, hashlib.sha256(body).hexdigest())
+    return found
+
+
+@cache
+def modules() -> Modules:
+    """The import graph."""
+    return Modules({name: f.body.decode() for name, f in _files().items() if name.endswith(".js")})
+
+
+BUILD = hashlib.sha256("".join(f.tag for f in _files().values()).encode()).hexdigest()[:16]
+"""Names the files together: other files, other name."""

@@ -1,0 +1,117 @@
+"""Texts go over the wire compressed, where the client takes it, and mean the same."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.survey import Survey
+from deniably_server.web import BUILD
+from server.material import a_report, survey_named
+
+GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+TEXTS = [
+    "/s/workplace",
+    "/surveys/workplace",
+    "/api/surveys/workplace",
+    "/web/form.js",
+    f"/web/{BUILD}/style.css",
+    "/web/icon.svg",
+    "/schema/survey.json",
+]
+
+
+@pytest.mark.parametrize("path", TEXTS)
+def test_a_text_is_compressed_and_means_the_same(
+    client: FlaskClient, survey: Survey, path: str
+) -> None:
+    plain, packed = client.get(path), client.get(path, headers=GZIP)
+
+    assert "Content-Encoding" not in plain.headers
+    if len(plain.data) >= 300:
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(packed.data) == plain.data
+        assert len(packed.data) < len(plain.data)
+    for answer in (plain, packed):
+        assert answer.headers["Vary"] == "Accept-Encoding"
+        assert int(answer.headers["Content-Length"]) == len(answer.data)
+
+
+@pytest.mark.parametrize("accepted", ["", "identity", "br", "gzip;q=0", "*;q=0"])
+def test_a_client_that_does_not_take_gzip_gets_none(
+    client: FlaskClient, survey: Survey, accepted: str
+) -> None:
+    answer = client.get("/s/workplace", headers={"Accept-Encoding": accepted})
+
+    assert "Content-Encoding" not in answer.headers
+    assert answer.data.startswith(b"<!doctype html>")
+
+
+@pytest.mark.parametrize("path", TEXTS)
+@pytest.mark.parametrize("headers", [{}, GZIP])
+def test_head_says_what_get_would(
+    client: FlaskClient, survey: Survey, path: str, headers: dict[str, str]
+) -> None:
+    get, head = client.get(path, headers=headers), client.head(path, headers=headers)
+
+    assert head.data == b""
+    assert dict(head.headers) == dict(get.headers)
+
+
+@pytest.mark.parametrize("path", ["/api/surveys/workplace", "/web/form.js"])
+def test_a_compressed_text_is_not_fetched_again(
+    client: FlaskClient, survey: Survey, path: str
+) -> None:
+    first = client.get(path, headers=GZIP)
+    again = client.get(path, headers=GZIP | {"If-None-Match": first.headers["ETag"]})
+
+    assert first.headers["ETag"].startswith('W/"'), "other bytes than those of the strong tag"
+    assert (again.status_code, again.data) == (304, b"")
+    assert again.headers["ETag"] == first.headers["ETag"]
+    assert again.headers["Vary"] == "Accept-Encoding"
+    assert "Content-Encoding" not in again.headers
+
+
+def test_a_tag_of_one_encoding_is_known_in_the_other(client: FlaskClient) -> None:
+    tags = [client.get("/web/form.js", headers=each).headers["ETag"] for each in ({}, GZIP)]
+
+    assert tags[1] == f"W/{tags[0]}"
+    for tag in tags:
+        for headers in ({}, GZIP):
+            answer = client.get("/web/form.js", headers=headers | {"If-None-Match": tag})
+            assert answer.status_code == 304
+
+
+def test_what_is_short_or_no_text_stays_as_it_is(client: FlaskClient, survey: Survey) -> None:
+    receipt = client.post(
+        "/api/surveys/workplace/reports",
+        data=a_report(survey).canonical,
+        content_type="application/json",
+        headers=GZIP,
+    )
+    refusal = client.get("/api/surveys/nobody", headers=GZIP)
+
+    assert (receipt.status_code, refusal.status_code) == (201, 404)
+    for answer in (receipt, refusal):
+        assert "Content-Encoding" not in answer.headers
+
+
+def test_a_large_text_is_compressed_too_and_not_kept(app: Flask, client: FlaskClient) -> None:
+    from deniably_server.compression import _kept
+
+    choices = [{"name": f"c{n}", "label": f"Choice {n * n}"} for n in range(1024)]
+    question = survey_named().questions[1]
+    mechanism = {"name": "subset_selection", "k": 1024, "omega": 2, "own": 3, "other": 1}
+    large = {
+        "name": "often", "type": "select_one", "label": question.label, "choices": choices,
+        "claim": {"odds": "3"}, "mechanism": mechanism,
+    }  # fmt: skip
+    app.extensions["deniably"].publish(survey_named("large", questions=[large]))
+    before = _kept.cache_info().currsize
+    answer = client.get("/s/large", headers=GZIP)
+
+    assert len(gzip.decompress(answer.data)) > 1 << 16
+    assert _kept.cache_info().currsize == before
