@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import reference
 from definition_cases import definitions
+from ledger_cases import ledger
 from mechanism_cases import mechanisms
 from question_cases import answers, totals
 from reference_mechanisms import pick
@@ -19,7 +20,7 @@ LIMIT = 2**53
 def files():
     """{file name: text} of every vector file."""
     makers = (coins, subset_selection, channels, mechanisms, canonical, claims, omega)
-    makers += (definitions, answers, totals, estimates)
+    makers += (definitions, answers, totals, estimates, ledger)
     return {f"{make.__name__}.json": _file(make.__name__, *make()) for make in makers}
 
 

@@ -6,6 +6,8 @@
       BadReport           a report that its survey cannot have produced
       BadSurvey           a definition that is not valid; carries every problem found
       Refused             a device will not answer this survey; says why
+      BudgetSpent         a report would give away more than the device's owner allows
+      BadMemory           a device's memory that no device wrote; carries no part of it
 
 Messages are sentences: what was wrong and what is allowed. No message ever holds an answer.
 """
@@ -14,6 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from deniably.loss import Loss
 
 
 class DeniablyError(Exception):
@@ -65,3 +72,30 @@ class BadSurvey(DeniablyError, ValueError):
 
 class Refused(DeniablyError):
     """The device will not answer: the sentence says what the survey got wrong."""
+
+
+class BudgetSpent(DeniablyError):
+    """A report would take what is given away about one person over a limit of the device.
+
+    Attributes: ``scope`` (survey, author or overall), ``spent`` before and ``asked`` now (losses),
+    ``limit`` (an epsilon).
+    """
+
+    def __init__(self, scope: str, spent: Loss, asked: Loss, limit: Fraction) -> None:
+        self.scope = scope
+        self.spent = spent
+        self.asked = asked
+        self.limit = limit
+        where = {
+            "survey": "in this survey",
+            "author": "to the author of this survey",
+            "overall": "over all surveys",
+        }[scope]
+        super().__init__(
+            f"this device has given away at most epsilon {spent.epsilon_text()} {where}, and this"
+            f" would add {asked.epsilon_text()}: more than its limit of {float(limit):g}"
+        )
+
+
+class BadMemory(DeniablyError, ValueError):
+    """What should be a device's memory is none. The sentence holds nothing of it."""

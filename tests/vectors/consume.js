@@ -8,6 +8,8 @@ import { checkClaim, twoWeights } from "/claim.js";
 import { Coins } from "/coins.js";
 import { BadAnswer, Refused } from "/errors.js";
 import { fraction, parts } from "/fraction.js";
+import { charge, spent } from "/ledger.js";
+import { charges, freshQuestions, readMemory, written as document } from "/memory.js";
 import { total } from "/total.js";
 import { checkMechanism, loadMechanism, loss, randomise } from "/mechanism.js";
 import * as noise from "/noise.js";
@@ -134,10 +136,39 @@ const RUN = {
       return { hidden: hiddenQuestions(definition, given), inputs: Object.fromEntries(inputs) };
     },
   },
+  ledger: {
+    document({ text }) {
+      if (document(readMemory(text)) !== text) throw new Error("written otherwise");
+      return {};
+    },
+    charge: (test, _, group) => charged(test, group),
+  },
   totals: {
     total: async ({ definition }) => written(total(await survey(definition))),
   },
 };
+
+/** What a charge comes to; a limit that refuses says which one it is. */
+async function charged(test, group) {
+  const { author, day, limits } = test;
+  const definition = await survey(group.definition);
+  const version = await digest(definition);
+  const memory = readMemory(test.document);
+  const drawn = definition.questions.filter(({ name }) => test.drawn.includes(name));
+  const fresh = freshQuestions(memory, definition, version, drawn, test.changed);
+  const entries = charges(definition, version, fresh, author, day);
+  const after = charge(memory.ledger, entries, limits);
+  return {
+    fresh: fresh.map(({ name }) => name),
+    entries,
+    before: losses(spent(memory.ledger, version, author)),
+    after: losses(spent(after, version, author)),
+  };
+}
+
+/** @param {Record<string, any>} spent by scope */
+const losses = (spent) =>
+  Object.fromEntries(Object.entries(spent).map(([scope, one]) => [scope, written(one)]));
 
 const REFUSALS = [Refused, BadAnswer, RangeError];
 
@@ -165,6 +196,7 @@ async function failure(run, test, group) {
   } catch (error) {
     if (test.result === "valid") return `refused: ${error}`;
     if (!REFUSALS.some((kind) => error instanceof kind)) return `not refused but broken: ${error}`;
+    if (error.scope !== test.scope) return `the limit of ${error.scope} refuses`;
   }
   if (got && test.result === "invalid") return "not refused";
   for (const [key, value] of Object.entries(got ?? {})) {

@@ -12,7 +12,10 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 VECTORS = TESTS.parent / "shared/vectors"
-REFERENCE = ("reference.py", "reference_definition.py", "vector_cases.py", "definition_cases.py")
+REFERENCE = (
+    *("reference.py", "reference_definition.py", "reference_ledger.py"),
+    *("vector_cases.py", "definition_cases.py", "ledger_cases.py"),
+)
 
 
 def test_regenerating_the_vectors_changes_nothing() -> None:

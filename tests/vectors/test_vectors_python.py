@@ -13,12 +13,21 @@ import pytest
 from deniably.audit import distribution
 from deniably.canonical import canonical, digest, parse
 from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadMechanism, BadReport, BadSurvey
+from deniably.errors import (
+    BadAnswer,
+    BadMechanism,
+    BadMemory,
+    BadReport,
+    BadSurvey,
+    BudgetSpent,
+)
 from deniably.estimate import estimate
+from deniably.ledger import Limits, charge, spent
 from deniably.loss import Loss
 from deniably.mechanisms import Mechanism
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
+from deniably.memory import charges, fresh_questions, read_memory
 from deniably.parts import Claim
 from deniably.report import is_shown, randomise_answers
 from deniably.survey import read_survey
@@ -234,6 +243,46 @@ def test_totals(group: Case, case: Case) -> None:
     total = loss_texts(read_survey(case["definition"]).total)
 
     assert total == {key: case[key] for key in ("odds", "exponent", "delta")}
+
+
+@pytest.mark.parametrize(("group", "case"), cases("ledger"))
+def test_the_ledger(group: Case, case: Case) -> None:
+    if group["type"] == "document":
+        check_document(case)
+    elif case["result"] == "valid":
+        assert charged(group, case) == {
+            key: case[key] for key in ("fresh", "entries", "before", "after")
+        }
+    elif "scope" in case:
+        with pytest.raises(BudgetSpent) as refused:
+            charged(group, case)
+        assert refused.value.scope == case["scope"]
+    else:
+        with pytest.raises(BadAnswer, match="not answered"):
+            charged(group, case)
+
+
+def check_document(case: Case) -> None:
+    if case["result"] == "invalid":
+        with pytest.raises(BadMemory):
+            read_memory(case["text"].encode())
+    else:
+        assert read_memory(case["text"].encode()).canonical == case["text"].encode()
+
+
+def charged(group: Case, case: Case) -> Case:
+    survey, memory = read_survey(group["definition"]), read_memory(case["document"].encode())
+    drawn = [question for question in survey.questions if question.name in case["drawn"]]
+    fresh = fresh_questions(memory, survey, drawn, case["changed"])
+    entries = charges(survey, fresh, case["author"], case["day"])
+    after = charge(memory.ledger, entries, Limits.of(**case["limits"]))
+    where = (survey.digest, case["author"])
+    return {
+        "fresh": [question.name for question in fresh],
+        "entries": [msgspec.to_builtins(each) for each in entries],
+        "before": {k: loss_texts(v) for k, v in spent(memory.ledger, *where).items()},
+        "after": {k: loss_texts(v) for k, v in spent(after, *where).items()},
+    }
 
 
 @pytest.mark.parametrize(("group", "case"), cases("canonical"))

@@ -2,7 +2,7 @@
 
 import { names } from "./choice.js";
 import { Coins } from "./coins.js";
-import { BadAnswer, must } from "./errors.js";
+import { must } from "./errors.js";
 import { NAME, list, object } from "./shape.js";
 
 /** @import { Answers, Choosing, Definition, Question } from "./types.js" */
@@ -43,35 +43,30 @@ export function drawQuestions({ questions, ask }, coins = new Coins()) {
 }
 
 /**
- * The survey's own questions of these names, or drawn ones. Throws BadAnswer unless it is the
- * number that the survey asks.
- * @type {(definition: Definition, coins: Coins, drawn?: readonly {name: string}[]) => Question[]}
+ * Their names. A question whose condition is not among these questions is one that its
+ * respondent saw before.
+ * @type {(asked: {questions: readonly Question[]}, answers: Answers) => string[]}
  */
-export function askedQuestions(definition, coins, drawn = drawQuestions(definition, coins)) {
-  const { questions, ask = questions.length } = definition;
-  const asked = questions.filter((question) => drawn.some(({ name }) => name === question.name));
-  if (asked.length === ask) return asked;
-  throw new BadAnswer("these are not the questions that the survey asks");
-}
-
-/** @type {(definition: Definition, answers: Answers) => string[]} their names */
 export function hiddenQuestions({ questions }, answers) {
   /** @type {string[]} */
   const hidden = [];
   for (const { name, show_if: condition } of questions) {
-    if (condition === undefined) continue;
-    const earlier = condition.question;
-    const given = hidden.includes(earlier) ? HIDDEN : answers.get(earlier);
+    const earlier = condition?.question;
+    if (condition === undefined || !questions.some((one) => one.name === earlier)) continue;
+    const given = hidden.includes(condition.question) ? HIDDEN : answers.get(condition.question);
     if (!condition.is.some((choice) => choice === given)) hidden.push(name);
   }
   return hidden;
 }
 
-/** @type {(definition: Definition, answers: Answers) => Answers} with those to hidden questions */
-export function withHidden(definition, answers) {
+/**
+ * The answers, with those to hidden questions.
+ * @type {(asked: {questions: readonly Question[]}, answers: Answers) => Answers}
+ */
+export function withHidden(asked, answers) {
   const all = new Map(answers);
-  const hidden = hiddenQuestions(definition, answers);
-  for (const { name, type } of definition.questions) {
+  const hidden = hiddenQuestions(asked, answers);
+  for (const { name, type } of asked.questions) {
     if (hidden.includes(name)) all.set(name, type === "select_multiple" ? [HIDDEN] : HIDDEN);
   }
   return all;

@@ -20,7 +20,7 @@ export function largest(losses, count) {
 }
 
 /** @type {(one: Loss, two: Loss) => Loss} */
-const sum = (one, two) => ({
+export const sum = (one, two) => ({
   odds: [one.odds[0] * two.odds[0], one.odds[1] * two.odds[1]],
   exponent: plus(one.exponent, two.exponent),
   delta: plus(one.delta, two.delta),

@@ -14,25 +14,33 @@ import { conditional, verify } from "./survey.js";
  *
  * The definition is verified before anything is drawn. Every question that is shown needs an
  * answer: a missing report would itself be an exact one. Throws Refused or BadAnswer.
- * Where the survey has `ask`, `drawn` is what drawQuestions gave. Only tests bring coins.
+ * Where the survey has `ask`, `drawn` is what drawQuestions gave; where it was answered `before`,
+ * what is to be randomised anew, and the other values stay. Only tests bring coins.
  * @type {(definition: unknown, digest: string, answers: Answers, coins?: Coins,
- *   drawn?: readonly {name: string}[]) => Promise<Report>}
+ *   drawn?: readonly {name: string}[], before?: Record<string, number[]>) => Promise<Report>}
  */
-export async function makeReport(definition, digest, answers, coins = new Coins(), drawn) {
+export async function makeReport(definition, digest, answers, coins, drawn, before = {}) {
+  coins ??= new Coins();
   const survey = await verify(definition, digest);
   for (const name of answers.keys()) {
     const known = survey.questions.some((question) => question.name === name);
     if (!known) throw new BadAnswer("the survey has no question of this name");
   }
   const special = conditional(survey) && (await import("./answers.js"));
-  const questions = special ? special.askedQuestions(survey, coins, drawn) : survey.questions;
-  const all = special ? special.withHidden(survey, answers) : answers;
+  drawn ??= special ? special.drawQuestions(survey, coins) : survey.questions;
+  const questions = survey.questions.filter(({ name }) => drawn.some((one) => one.name === name));
+  const asked = new Set([...Object.keys(before), ...questions.map(({ name }) => name)]);
+  if (asked.size !== (survey.ask ?? survey.questions.length)) {
+    throw new BadAnswer("these are not the questions that the survey asks");
+  }
+  const all = special ? special.withHidden({ questions }, answers) : answers;
   // Every answer is looked at before the first draw.
   const inputs = questions.map((question) => encode(question, all.get(question.name)));
   const values = questions.map(({ name, mechanism }, i) => {
     return [name, randomise(mechanism, /** @type {Input} */ (inputs[i]), coins)];
   });
   const id = hexadecimal(systemBytes()(16));
-  const text = canonicalise({ survey: digest, id, values: Object.fromEntries(values) });
+  const every = { ...before, ...Object.fromEntries(values) };
+  const text = canonicalise({ survey: digest, id, values: every });
   return { text, id, receipt: await sha256(text) };
 }

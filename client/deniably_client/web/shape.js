@@ -43,5 +43,7 @@ export const named = (check, least, most) => (value, path) => {
   must(names.size === value.length, path, "a name is used twice");
 };
 
+export const HASH = like(/^[0-9a-f]{64}$/);
+export const SURVEY_NAME = like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
 export const NAME = like(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/);
 export const DECIMAL = like(/^(?=.{1,40}$)(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);

@@ -3,7 +3,7 @@
 import { digest } from "./canonical.js";
 import { must } from "./errors.js";
 import { checkQuestion } from "./questions.js";
-import { anything, integer, like, named, object, text } from "./shape.js";
+import { SURVEY_NAME, anything, integer, named, object, text } from "./shape.js";
 
 /** @import { Definition } from "./types.js" */
 
@@ -31,7 +31,7 @@ export const conditional = ({ questions, ask }) =>
 const SURVEY = object(
   {
     spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
-    name: like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/),
+    name: SURVEY_NAME,
     title: text,
     language: text,
     results: object({

@@ -220,6 +220,48 @@ export interface Report {
   receipt: string;
 }
 
+// --- the memory and the ledger ----------------------------------------------------------------
+
+/** One charge; its fractions are texts. `author` is a public key, or empty. No answer is here. */
+export interface Entry {
+  day: string;
+  author: string;
+  survey: string;
+  version: string;
+  question: string;
+  odds: string;
+  exponent: string;
+  delta: string;
+}
+
+/** What limits are for: one version of a survey, one author, everything. */
+export type Scope = "survey" | "author" | "overall";
+
+/** The largest epsilon of each, as plain decimals. */
+export type Limits = Record<Scope, string>;
+
+/** The whole memory of a device, by SPEC section 7. */
+export interface Memory {
+  spec: 1;
+  ledger: readonly Entry[];
+  reports: Record<string, { text: string; sent: boolean }>;
+  memos: Record<string, number[]>;
+  authors: Record<string, string[]>;
+  registers: Record<string, { count: number; head: string }>;
+}
+
+/** What a respondent says to one version of a survey, and what of it has changed. */
+export interface Answering {
+  definition: Definition;
+  version: string;
+  answers: Answers;
+  author?: string;
+  day?: string;
+  drawn?: readonly Question[] | undefined;
+  changed?: readonly string[];
+  limits?: Limits;
+}
+
 // --- the form ---------------------------------------------------------------------------------
 
 /** What a form says, with a text for the check page; or what is missing in it, as a sentence. */

@@ -1,0 +1,126 @@
+// What one person has given away: one entry for every charge, added up exactly (SPEC section 8).
+
+import { atMostExp, pure } from "./claim.js";
+import { Refused } from "./errors.js";
+import { decimal, fraction, parts } from "./fraction.js";
+import { sum } from "./loss.js";
+
+/** @import { Entry, Fraction, Limits, Loss, Scope } from "./types.js" */
+
+/** The largest epsilon that a device spends: in one survey, for one author, over all. */
+export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
+
+const LONGEST = 10n ** 400n;
+
+/** A report would take what is given away about one person over a limit of the device. */
+export class BudgetSpent extends Refused {
+  /**
+   * @param {Scope} scope
+   * @param {Loss} spent
+   * @param {Loss} asked
+   * @param {string} limit
+   */
+  constructor(scope, spent, asked, limit) {
+    const [before, more] = [share(spent, limit), share(asked, limit)];
+    super(
+      `This device keeps count of what it gives away about you. ${WHERE[scope]} it has used ` +
+        `${before} % of what it allows, and this would add ${more} %. So it does not answer.`,
+    );
+    this.scope = scope;
+  }
+}
+
+const WHERE = {
+  survey: "In this survey",
+  author: "To those who ask here",
+  overall: "Over all surveys",
+};
+
+/**
+ * The charge of a question's loss. Odds of more than 400 digits are rounded up.
+ * @type {(head: Omit<Entry, "question" | "odds" | "exponent" | "delta">, question: string,
+ *   loss: Loss) => Entry}
+ */
+export const entry = (head, question, { odds, exponent, delta }) => ({
+  ...head,
+  question,
+  odds: fraction(...short(odds)),
+  exponent: fraction(...exponent),
+  delta: fraction(...delta),
+});
+
+/** What all of the entries together can give away, exactly. */
+export const total = (/** @type {readonly Entry[]} */ ledger) =>
+  ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
+
+/**
+ * What was given away in this version of a survey, to its author, and over all.
+ * @type {(ledger: readonly Entry[], version: string, author: string) => Record<Scope, Loss>}
+ */
+export const spent = (ledger, version, author) => ({
+  survey: total(ledger.filter((each) => each.version === version)),
+  author: total(ledger.filter((each) => each.author === author)),
+  overall: total(ledger),
+});
+
+/**
+ * The ledger with the charges of one report, all of one survey. Throws BudgetSpent, for the
+ * narrowest scope whose limit they would exceed; no charge at all exceeds none.
+ * @type {(ledger: readonly Entry[], entries: readonly Entry[], limits: Limits) => readonly Entry[]}
+ */
+export function charge(ledger, entries, limits) {
+  const [first] = entries;
+  if (first === undefined) return ledger;
+  const asked = total(entries);
+  const before = spent(ledger, first.version, first.author);
+  for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
+    const limit = limits[scope];
+    if (!within(sum(before[scope], asked), limit)) {
+      throw new BudgetSpent(scope, before[scope], asked, limit);
+    }
+  }
+  return [...ledger, ...entries];
+}
+
+/**
+ * How much of a limit a loss takes, for people: in percent, rounded up.
+ * @type {(loss: Loss, limit: string) => number}
+ */
+export function share({ odds: [n, d], exponent: [a, b] }, limit) {
+  const epsilon = ln(n) - ln(d) + Number(a) / Number(b);
+  return Math.max(0, Math.ceil((100 * epsilon) / Number(limit) - 1e-9));
+}
+
+/** @type {(loss: Loss, limit: string) => boolean} whether odds * e^exponent <= e^limit */
+function within({ odds, exponent: [a, b] }, limit) {
+  const [n, d] = decimal(limit);
+  const rest = n * b - a * d;
+  return rest >= 0n && atMostExp(odds, rest, d * b);
+}
+
+/** @type {(entry: Entry) => Loss} */
+const loss = ({ odds, exponent, delta }) => ({
+  odds: parts(odds),
+  exponent: parts(exponent),
+  delta: parts(delta),
+});
+
+/** @type {(loss: Loss) => Loss} the same in lowest terms, so that long ledgers stay quick */
+const lowest = ({ odds, exponent, delta }) => ({
+  odds: parts(fraction(...odds)),
+  exponent: parts(fraction(...exponent)),
+  delta: parts(fraction(...delta)),
+});
+
+/** @type {(odds: Fraction) => Fraction} */
+function short(odds) {
+  const [n, d] = parts(fraction(...odds));
+  if (n < LONGEST && d < LONGEST) return [n, d];
+  return [((n << 64n) + d - 1n) / d, 1n << 64n];
+}
+
+/** @type {(number: bigint) => number} of any size, to the precision of a double */
+function ln(number) {
+  const digits = String(number);
+  return Math.log(Number(`0.${digits.slice(0, 17)}`)) + digits.length * Math.LN10;
+}

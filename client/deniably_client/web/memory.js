@@ -1,0 +1,175 @@
+// What a device remembers between reports, as one document, and how it changes (SPEC section 7).
+// It never holds a true answer: what is remembered is the perturbed report.
+
+import { canonicalise, parse } from "./canonical.js";
+import { BadAnswer, must } from "./errors.js";
+import { fraction, parts } from "./fraction.js";
+import { LIMITS, charge, entry } from "./ledger.js";
+import { loss } from "./mechanism.js";
+import { makeReport } from "./report.js";
+import { HASH, NAME, SURVEY_NAME, integer, like, list, object, text } from "./shape.js";
+
+/** @import { Answering, Check, Definition, Entry, Memory, Question } from "./types.js" */
+
+/** @type {Memory} */
+export const EMPTY = Object.freeze({
+  spec: 1,
+  ledger: [],
+  reports: {},
+  memos: {},
+  authors: {},
+  registers: {},
+});
+
+/** @type {(memory: Memory) => string} the document, to be encrypted and kept */
+export const written = (memory) => canonicalise(memory);
+
+/** @type {(text: string) => Memory} throws Refused unless it is one, in canonical JSON */
+export function readMemory(text) {
+  const value = parse(text);
+  MEMORY(value, "memory");
+  const memory = /** @type {Memory} */ (value);
+  must(canonicalise(memory) === text, "memory", "is not canonical");
+  return memory;
+}
+
+/**
+ * The values that this device sent for a version of a survey, by question.
+ * @type {(memory: Memory, version: string) => Record<string, number[]> | undefined}
+ */
+export function values({ reports }, version) {
+  const kept = Object.hasOwn(reports, version) ? reports[version] : undefined;
+  return kept && JSON.parse(kept.text).values;
+}
+
+/**
+ * The questions to be asked, randomised and charged: what is not remembered, or changed.
+ *
+ * `drawn` are those that this device asks where nothing is remembered. A question that is only
+ * shown after a changed one is changed, too. Throws BadAnswer for one that was not answered.
+ * @type {(memory: Memory, definition: Definition, version: string, drawn: readonly Question[],
+ *   changed?: readonly string[]) => readonly Question[]}
+ */
+export function freshQuestions(memory, { questions }, version, drawn, changed = []) {
+  const before = values(memory, version);
+  for (const name of changed) {
+    const known = before !== undefined && Object.hasOwn(before, name);
+    if (!known) throw new BadAnswer("what was not answered on this device cannot have changed");
+  }
+  if (before === undefined) return drawn;
+  /** @type {Question[]} */
+  const fresh = [];
+  for (const question of questions) {
+    const after = fresh.some(({ name }) => name === question.show_if?.question);
+    if (after || changed.includes(question.name)) fresh.push(question);
+  }
+  return fresh;
+}
+
+/**
+ * What it costs to randomise these questions: one entry for each.
+ * @type {(definition: Definition, version: string, fresh: readonly Question[], author: string,
+ *   day: string) => Entry[]}
+ */
+export const charges = ({ name }, version, fresh, author, day) =>
+  fresh.map((question) => {
+    const head = { day, author, survey: name, version };
+    return entry(head, question.name, loss(question.mechanism));
+  });
+
+/**
+ * The memory once the survey is answered: its charges and its report stand in it.
+ *
+ * Where the survey was answered before, and nothing is said to have changed, the memory stays as
+ * it is: the stored report goes out again. Of changed questions, and only of them, the answers
+ * are needed. Throws BudgetSpent before a coin is thrown, BadAnswer, and Refused.
+ * @type {(memory: Memory, answering: Answering) => Promise<Memory>}
+ */
+export async function answer(memory, answering) {
+  const { definition, version, answers, changed, author = "", day = today() } = answering;
+  const { drawn = definition.questions, limits = LIMITS } = answering;
+  const fresh = freshQuestions(memory, definition, version, drawn, changed);
+  if (fresh.length === 0) return memory;
+  const entries = charges(definition, version, fresh, author, day);
+  const ledger = charge(memory.ledger, entries, limits);
+  const before = values(memory, version) ?? {};
+  const report = await makeReport(definition, version, answers, undefined, fresh, before);
+  const reports = { ...memory.reports, [version]: { text: report.text, sent: false } };
+  return { ...memory, ledger, reports };
+}
+
+/** @type {(memory: Memory, version: string, text: string) => Memory} once this text was sent */
+export const markSent = (memory, version, text) =>
+  memory.reports[version]?.text === text
+    ? { ...memory, reports: { ...memory.reports, [version]: { text, sent: true } } }
+    : memory;
+
+/** The day by the device's clock, in UTC. */
+export const today = () => new Date().toISOString().slice(0, 10);
+
+// --- the shape of the document --------------------------------------------------------------
+
+/** @type {(key: Check, item: Check) => Check} an object with any keys of one kind */
+const record = (key, item) => (value, path) => {
+  must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object");
+  for (const [name, one] of Object.entries(value)) {
+    key(name, path);
+    item(one, path);
+  }
+};
+
+/** @type {Check} */
+const amount = (value, path) => {
+  const spelled = typeof value === "string" && /^(0|[1-9]\d{0,399})(\/[1-9]\d{0,399})?$/.test(value);
+  must(spelled && fraction(...parts(value)) === value, path, "is no fraction in lowest terms");
+};
+
+const FIELDS = object({
+  day: like(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/),
+  author: like(/^([0-9a-f]{64})?$/),
+  survey: SURVEY_NAME,
+  version: HASH,
+  question: NAME,
+  odds: amount,
+  exponent: amount,
+  delta: amount,
+});
+
+/** @type {Check} */
+const ENTRY = (value, path) => {
+  FIELDS(value, path);
+  const [[n, d], [m, e]] = [parts(value.odds), parts(value.delta)];
+  must(n >= d && m < e, path, "has odds below 1 or a delta of 1");
+};
+
+const INTEGERS = list(integer, 0, Infinity);
+const REPORT = object({ survey: HASH, id: like(/^[0-9a-f]{32}$/), values: record(text, INTEGERS) });
+const KEPT = object({
+  text,
+  sent: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
+});
+
+/** @type {Check} */
+const REPORTS = (value, path) => {
+  record(HASH, KEPT)(value, path);
+  for (const [version, kept] of Object.entries(value)) {
+    const report = /** @type {any} */ (parse(kept.text));
+    REPORT(report, path);
+    const same = report.survey === version && canonicalise(report) === kept.text;
+    must(same, path, "is not as it is sent");
+  }
+};
+
+const ORIGIN = like(/^https?:\/\/[^/\s]+$/);
+const MEMO = like(/^([0-9a-f]{64})?\/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\/[0-9a-f]{64}$/);
+const COUNT = (/** @type {any} */ value, /** @type {string} */ path) =>
+  must(Number.isSafeInteger(value) && value >= 0, path, "is no count");
+
+const MEMORY = object({
+  spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
+  ledger: list(ENTRY, 0, Infinity),
+  reports: REPORTS,
+  memos: record(MEMO, INTEGERS),
+  authors: record(ORIGIN, list(HASH, 0, Infinity)),
+  registers: record(ORIGIN, object({ count: COUNT, head: HASH })),
+});

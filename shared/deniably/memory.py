@@ -1,0 +1,188 @@
+"""What a device remembers between reports, as one document, and how it changes (SPEC 7).
+
+It never holds a true answer: what is remembered is the perturbed report, so whoever takes the
+device learns no more than was promised. Everything here is pure; keeping it safe on a disk is the
+client's work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from deniably.canonical import canonical, parse
+from deniably.coins import Coins
+from deniably.errors import BadAnswer, BadMemory, BadReport
+from deniably.ledger import Author, Day, Digest, Entry, Ledger, Limits, charge, entry
+from deniably.questions import Question
+from deniably.report import Report, draw_questions, randomise_answers, read_report
+from deniably.survey import Survey, show_if
+
+_MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
+_ORIGIN = re.compile(r"https?://[^/\s]+")
+_Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
+
+
+class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A report as it was sent, or is to be sent: ``text`` is its canonical JSON."""
+
+    text: str
+    sent: bool
+
+    @property
+    def report(self) -> Report:
+        """The report itself."""
+        return read_report(self.text.encode())
+
+
+class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far a register of published surveys was read: its entries and the hash of the last."""
+
+    count: _Count
+    head: Digest
+
+
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole memory of a device. Frozen: each change is a new document."""
+
+    spec: Literal[1] = 1
+    ledger: Ledger = ()
+    reports: dict[str, Kept] = {}
+    memos: dict[str, list[int]] = {}
+    authors: dict[str, list[Digest]] = {}
+    registers: dict[str, Seen] = {}
+
+    def __post_init__(self) -> None:
+        for version, kept in self.reports.items():
+            report = kept.report
+            if report.survey != version or report.canonical != kept.text.encode():
+                raise ValueError("a report is kept under another version, or not as it is sent")
+        if not all(map(_MEMO.fullmatch, self.memos)):
+            raise ValueError("the key of a memo is none")
+        if not all(map(_ORIGIN.fullmatch, [*self.authors, *self.registers])):
+            raise ValueError("an origin is none")
+
+    @property
+    def canonical(self) -> bytes:
+        """The document in canonical JSON (SPEC 3), to be encrypted and kept."""
+        return canonical(msgspec.to_builtins(self))
+
+    def report(self, version: str) -> Report | None:
+        """The report that this device made for a version of a survey, if it made one."""
+        kept = self.reports.get(version)
+        return None if kept is None else kept.report
+
+
+# Built here, once and in one thread (see survey.py).
+_DECODER = msgspec.json.Decoder(Memory)
+
+
+def read_memory(text: bytes) -> Memory:
+    """The memory in a document. Raises BadMemory unless it is one, in canonical JSON."""
+    try:
+        parse(text)  # refuses repeated keys
+        memory = _DECODER.decode(text)
+        if memory.canonical == text:
+            return memory
+    except (ValueError, BadReport, UnicodeDecodeError, RecursionError):
+        pass  # what they say could hold a part of the document
+    raise BadMemory("this is not the memory of a device (SPEC 7)")
+
+
+def fresh_questions(
+    memory: Memory, survey: Survey, drawn: Sequence[Question], changed: Collection[str] = ()
+) -> list[Question]:
+    """The questions to be asked, randomised and charged: what is not remembered, or changed.
+
+    ``drawn`` are those that this device asks where nothing is remembered. A question that is only
+    shown after a changed one is changed, too. Raises BadAnswer for a changed question that was
+    not answered.
+    """
+    report = memory.report(survey.digest)
+    for name in changed:
+        if report is None or name not in report.values:
+            raise BadAnswer("cannot have changed: this device has not answered it yet", name)
+    if report is None:
+        return list(drawn)
+    fresh: list[Question] = []
+    for question in survey.questions:
+        condition = show_if(question)
+        after = condition is not None and any(condition.question == one.name for one in fresh)
+        if after or question.name in changed:
+            fresh.append(question)
+    return fresh
+
+
+def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[Entry]:
+    """What it costs to randomise these questions: one entry for each."""
+    head = (day, author, survey.name, survey.digest)
+    return [entry(*head, question.name, question.mechanism.loss) for question in fresh]
+
+
+def answer(
+    memory: Memory,
+    survey: Survey,
+    answers: Mapping[str, object],
+    *,
+    day: str,
+    limits: Limits,
+    author: str = "",
+    drawn: Sequence[Question] | None = None,
+    changed: Collection[str] = (),
+    coins: Coins | None = None,
+) -> Memory:
+    """The memory once the survey is answered: its charges and its report stand in it.
+
+    Where the survey was answered before, and nothing is said to have changed, the memory stays as
+    it is and ``answers`` are not looked at: the stored report goes out again. Of ``changed``
+    questions, and only of them, the answers are needed; the other values stay, under a new id.
+
+    Raises BudgetSpent (before a coin is thrown) and BadAnswer; the memory is then as it was.
+    """
+    drawn = draw_questions(survey, coins) if drawn is None else drawn
+    fresh = fresh_questions(memory, survey, drawn, changed)
+    if not fresh:
+        return memory
+    ledger = charge(memory.ledger, charges(survey, fresh, author, day), limits)
+    made = randomise_answers(survey, answers, coins, _on_their_own(fresh))
+    before = memory.report(survey.digest)
+    report = msgspec.structs.replace(made, values=(before.values if before else {}) | made.values)
+    return replace(
+        memory, ledger=ledger, reports=memory.reports | {survey.digest: _kept(report, sent=False)}
+    )
+
+
+def mark_sent(memory: Memory, report: Report) -> Memory:
+    """The memory once this very report reached its server; as it was where another one is kept."""
+    if memory.report(report.survey) != report:
+        return memory
+    return replace(memory, reports=memory.reports | {report.survey: _kept(report, sent=True)})
+
+
+def replace(memory: Memory, **changes: Any) -> Memory:
+    """The memory with other parts. Raises ValueError where they make no memory."""
+    return msgspec.structs.replace(memory, **changes)
+
+
+def _kept(report: Report, *, sent: bool) -> Kept:
+    return Kept(report.canonical.decode(), sent)
+
+
+def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
+    """A question whose condition is not asked again is one that its respondent saw before."""
+    names = {question.name for question in fresh}
+    return [
+        msgspec.structs.replace(question, show_if=msgspec.UNSET)
+        if (condition := show_if(question)) and condition.question not in names
+        else question
+        for question in fresh
+    ]
+
+
+__all__ = [
+    "Author", "Day", "Kept", "Memory", "Seen", "answer", "charges", "fresh_questions",
+    "mark_sent", "read_memory", "replace",
+]  # fmt: skip

@@ -1,0 +1,262 @@
+"""The memory and the ledger: the cases of ledger.json."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import reference
+from question_cases import (
+    GAUSS,
+    LAPLACE,
+    MULTIPLE,
+    ONE,
+    SCALE,
+    YES_NO,
+    ask,
+    changed,
+    choices,
+    condition,
+    sampled_ticks,
+    survey,
+)
+from reference_definition import check_definition
+from reference_ledger import Spent, charge, read_document
+from reference_mechanisms import loss_texts
+
+ANN, BEN = "a1" * 32, "b2" * 32
+LIMITS = {"survey": "5", "author": "10", "overall": "20"}
+EMPTY = {"spec": 1, "ledger": [], "reports": {}, "memos": {}, "authors": {}, "registers": {}}
+NOTES = {
+    "Again": "the survey was answered before; the stored report goes out and costs nothing",
+    "Changed": "only what changed, and what is shown after it, is asked and charged again",
+    "Limit": "a limit decides; the totals are compared exactly",
+    "LongOdds": "the odds have more than 400 digits and are charged rounded up",
+}
+
+PAIR = survey(YES_NO, ONE, name="pair")
+NOISY = survey(LAPLACE, GAUSS, name="noisy")
+CHAIN = survey(
+    YES_NO, changed(ONE, show_if=condition("a", "yes")),
+    changed(SCALE, show_if=condition("b", "x", "y")),
+    changed(MULTIPLE, show_if=condition("a", "no")), name="chain",
+)  # fmt: skip
+SOME = survey(YES_NO, ONE, LAPLACE, GAUSS, name="some", ask=2)
+OWN_FIFTH = 5204561480  # floor(2^32 * e^(10/52))
+MANY = survey(
+    ask(
+        "many", "select_multiple", sampled_ticks(52, 52, OWN_FIFTH, 1 << 32), most=52,
+        claim={"epsilon": "10"}, choices=choices(*(f"c{i}" for i in range(52))),
+    ),
+    name="many",
+)  # fmt: skip
+SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY)
+
+
+def ledger():
+    groups = [{"type": "document", "tests": [_document(*case) for case in _documents()]}]
+    for definition in SURVEYS:
+        check_definition(definition)
+        tests = [_charge(definition, *case) for case in _charges(definition)]
+        groups.append({"type": "charge", "definition": json.dumps(definition), "tests": tests})
+    return NOTES, groups
+
+
+# --- documents ---
+
+
+def entry(**changes):
+    found = {"day": "2026-11-21", "author": ANN, "survey": "pair", "version": "0" * 64}
+    found |= {"question": "a", "odds": "3", "exponent": "0", "delta": "0"}
+    return found | changes
+
+
+def answered(definition, *names, sent=True):
+    """{version: the report that a device keeps}; the values are no concern of the ledger."""
+    version = reference.digest(definition)
+    report = {"survey": version, "id": "0f" * 16, "values": {name: [0] for name in names}}
+    return {version: {"text": reference.canonical(report), "sent": sent}}
+
+
+def document(**parts):
+    return reference.canonical(EMPTY | parts)
+
+
+FULL = EMPTY | {
+    "ledger": [entry(), entry(author="", odds="13/7", exponent="3/2", delta="1/100000")],
+    "reports": answered(PAIR, "a", "b"),
+    "memos": {f"{ANN}/panel-1/{'c' * 64}": [1, 2], f"/p/{'d' * 64}": []},
+    "authors": {"https://example.org": [ANN, BEN], "http://127.0.0.1:8000": []},
+    "registers": {"https://example.org": {"count": 3, "head": "e" * 64}},
+}
+
+
+def _documents():
+    """(comment, text)"""
+    yield "nothing yet", document()
+    yield "something of everything", reference.canonical(FULL)
+    yield "a report that was not sent yet", document(reports=answered(PAIR, "a", "b", sent=False))
+    yield "no text at all", ""
+    yield "another kind of value", "[]"
+    yield "white space", " " + document()
+    yield "another order of keys", json.dumps(EMPTY, separators=(",", ":"))
+    yield "a repeated key", document().replace('"spec":1', '"spec":1,"spec":1')
+    yield "a longer document", document() + "}"
+    yield "a shorter document", document()[:-1]
+    for key in EMPTY:
+        yield f"no {key}", reference.canonical({k: v for k, v in EMPTY.items() if k != key})
+    yield "a later spec", document(spec=2)
+    yield "an unknown key", document(answers={})
+    yield "a ledger that is no list", document(ledger={})
+    for changes in _wrong_entries():
+        yield f"an entry with {json.dumps(changes)[:60]}", document(ledger=[entry(**changes)])
+    lacking = {key: value for key, value in entry().items() if key != "delta"}
+    yield "an entry without a delta", document(ledger=[lacking])
+    for comment, changes in _wrong_parts():
+        yield comment, reference.canonical(copy.deepcopy(FULL) | changes)
+
+
+def _wrong_entries():
+    yield {"day": "2026-1-1"}
+    yield {"day": "2026-11-21T10:00"}
+    yield {"day": 20261121}
+    yield {"author": "A1" * 32}
+    yield {"author": "a1"}
+    yield {"survey": "Pair"}
+    yield {"version": "0" * 63}
+    yield {"question": "1a"}
+    yield {"answer": "yes"}
+    for odds in ("1/2", "0", "6/2", "3/1", "3.5", "-3", "+3", "03", "3/0", "", " 3", "9" * 401):
+        yield {"odds": odds}
+    yield {"odds": 3}
+    yield {"exponent": "-1"}
+    yield {"exponent": "0/1"}
+    yield {"delta": "1"}
+    yield {"delta": "0.1"}
+
+
+def _wrong_parts():
+    version = reference.digest(PAIR)
+    kept = answered(PAIR, "a")[version]
+    report = reference.parse(kept["text"])
+
+    def reports(**changes):
+        return {"reports": {version: kept | {"text": reference.canonical(report | changes)}}}
+
+    yield "a report under another version", {"reports": {"0" * 64: kept}}
+    yield "a report under no version", {"reports": {"pair": kept}}
+    yield "a report with white space", {"reports": {version: kept | {"text": kept["text"] + " "}}}
+    yield "a report that is none", {"reports": {version: kept | {"text": "{}"}}}
+    yield "a report that may be sent", {"reports": {version: {"text": kept["text"]}}}
+    yield "a report that is nearly sent", {"reports": {version: kept | {"sent": 1}}}
+    yield "a report with a true answer", {"reports": {version: kept | {"answers": {"a": "yes"}}}}
+    yield "a report with a short id", reports(id="0f")
+    yield "a report with one more key", reports(answers={})
+    yield "a report with a value that is no list", reports(values={"a": 1})
+    yield "a report with a text as a value", reports(values={"a": ["yes"]})
+    for key in ("", "panel", f"x/p/{'d' * 64}", f"{ANN}/P/{'d' * 64}", f"{ANN}/p/d", f"{ANN}/p"):
+        yield f"a memo under {key[:8]}...", {"memos": {key: [1]}}
+    yield "a memo of texts", {"memos": {f"/p/{'d' * 64}": ["yes"]}}
+    yield "a memo that is no list", {"memos": {f"/p/{'d' * 64}": 1}}
+    for origin in ("example.org", "https://example.org/", "ftp://example.org", "https://", ""):
+        yield f"an author of {origin}", {"authors": {origin: [ANN]}}
+        register = {"count": 0, "head": "0" * 64}
+        yield f"a register of {origin}", {"registers": {origin: register}}
+    yield "an author without a key", {"authors": {"https://example.org": [""]}}
+    yield "an author that is no list", {"authors": {"https://example.org": ANN}}
+    for seen in ({"count": -1, "head": "0" * 64}, {"count": 1}, {"count": 1, "head": ""}, []):
+        yield "a register that is none", {"registers": {"https://example.org": seen}}
+
+
+def _document(comment, text):
+    case = {"comment": comment, "flags": [], "text": text}
+    try:
+        read_document(text)
+        return case | {"result": "valid"}
+    except (reference.Invalid, ValueError) as reason:
+        return case | {"reason": str(reason)[:80], "result": "invalid"}
+
+
+# --- charges ---
+
+
+def _charges(definition):
+    """(comment, flags, document, drawn, changed, changes of the call)"""
+    names = [question["name"] for question in definition["questions"]]
+    drawn = names[: definition.get("ask", len(names))]
+    long = ["LongOdds"] if definition is MANY else []
+    wide = {"limits": {"survey": "64", "author": "64", "overall": "64"}}
+    yield "the first survey", long, EMPTY, drawn, [], wide
+    yield "by a known author", long, EMPTY, drawn, [], wide | {"author": ANN}
+    yield "at the usual limits", ["Limit", *long], EMPTY, drawn, [], {}
+    full = EMPTY | {"reports": answered(definition, *drawn)}
+    yield "again", ["Again"], full, drawn, [], {}
+    yield "again, although others would be drawn", ["Again"], full, names[-len(drawn) :], [], {}
+    none = {"limits": {"survey": "0.01", "author": "0.01", "overall": "0.01"}}
+    yield "again, whatever the limit", ["Again"], full, drawn, [], none
+    yield "again, not sent yet", ["Again"], EMPTY | {
+        "reports": answered(definition, *drawn, sent=False)
+    }, drawn, [], {}  # fmt: skip
+    for name in drawn:
+        yield f"{name} has changed", ["Changed"], full, drawn, [name], wide
+    yield "everything has changed", ["Changed"], full, drawn, drawn, wide
+    yield "changed before it was answered", ["Changed"], EMPTY, drawn, drawn[:1], {}
+    yield "no question of this name", ["Changed"], full, drawn, ["nobody"], {}
+    if definition is SOME:
+        yield "the others are drawn", [], EMPTY, ["k", "l"], [], {}
+        yield "a question that was not drawn", ["Changed"], full, drawn, ["l"], wide
+    if definition is PAIR:
+        yield from _limits(definition, drawn)
+
+
+def _limits(definition, drawn):
+    """The two questions ask 9 times: epsilon 2.1972..."""
+    version = reference.digest(definition)
+    mine = [entry(version=version, question=name) for name in drawn]
+    others = [entry(author=BEN, version="9" * 64, odds="7", exponent="3/2", delta="1/100000")]
+    for limit, by in (("2.197", "below"), ("2.198", "above")):
+        calls = {"author": ANN, "limits": LIMITS | {"survey": limit}}
+        yield f"a limit of the survey just {by}", ["Limit"], EMPTY, drawn, [], calls
+        calls = {"author": ANN, "limits": LIMITS | {"author": limit}}
+        yield f"a limit of the author just {by}", ["Limit"], EMPTY, drawn, [], calls
+        calls = {"author": ANN, "limits": LIMITS | {"overall": limit}}
+        yield f"a limit of all just {by}", ["Limit"], EMPTY, drawn, [], calls
+    other = EMPTY | {"ledger": others}
+    tight = {"limits": LIMITS | {"overall": "5.6"}}  # ln 63 + 3/2 = 5.643...
+    yield "another author counts for all alone", ["Limit"], other, drawn, [], tight
+    yield "another author counts for itself", ["Limit"], other, drawn, [], {
+        "author": BEN, "limits": LIMITS | {"author": "5.6"},
+    }  # fmt: skip
+    yield "another author's limit is another", ["Limit"], other, drawn, [], {
+        "author": ANN, "limits": LIMITS | {"author": "2.2"},
+    }  # fmt: skip
+    unknown = EMPTY | {"ledger": [entry(author="", version="9" * 64, odds="9")]}
+    yield "those who are not known count as one", ["Limit"], unknown, drawn, [], {
+        "author": "", "limits": LIMITS | {"author": "4.39"},  # ln 81 = 4.394...
+    }  # fmt: skip
+    spent = EMPTY | {"ledger": mine, "reports": answered(definition, *drawn)}
+    for limit in ("3.295", "3.296"):  # ln 27 = 3.2958...
+        yield f"a change at a limit of {limit}", ["Limit", "Changed"], spent, drawn, ["a"], {
+            "author": ANN, "limits": LIMITS | {"survey": limit},
+        }  # fmt: skip
+    yield "a change of everything, at the usual limits", ["Changed"], spent, drawn, drawn, {}
+    yield "the same version, when the author was not known", ["Limit"], spent, drawn, ["a"], {
+        "author": BEN, "limits": LIMITS | {"survey": "3.295"},
+    }  # fmt: skip
+
+
+def _charge(definition, comment, flags, held, drawn, changes, call):
+    given = {"author": "", "day": "2026-11-22", "drawn": drawn, "changed": changes}
+    given |= {"limits": LIMITS} | call
+    text = reference.canonical(held)
+    case = {"comment": comment, "flags": flags, "document": text} | given
+    try:
+        names, new, before, after = charge(read_document(text), definition, **given)
+    except Spent as reason:
+        return case | {"reason": str(reason), "scope": reason.scope, "result": "invalid"}
+    except reference.Invalid as reason:
+        return case | {"reason": str(reason), "result": "invalid"}
+    found = {"fresh": names, "entries": new}
+    found["before"] = {scope: loss_texts(loss) for scope, loss in before.items()}
+    found["after"] = {scope: loss_texts(loss) for scope, loss in after.items()}
+    return case | found | {"result": "valid"}

@@ -1,0 +1,158 @@
+"""Sections 7 and 8 of shared/SPEC.md, the memory and the ledger, as the reference reads them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from reference import Invalid, at_most_exp, canonical, digest, parse, require
+from reference_definition import NAME, keys
+from reference_mechanisms import added, loss, loss_texts
+
+SURVEY = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
+HASH = r"[0-9a-f]{64}"
+ENTRY = ("day", "author", "survey", "version", "question", "odds", "exponent", "delta")
+
+
+class Spent(Invalid):
+    """A limit refuses; `scope` says which."""
+
+    def __init__(self, scope):
+        self.scope = scope
+        super().__init__(f"the limit of {scope} is exceeded")
+
+
+def matches(value, pattern):
+    require(type(value) is str and re.fullmatch(pattern, value), f"is none of {pattern}")
+
+
+def count(value):
+    require(type(value) is int and 0 <= value <= 2**53 - 1, "a count is 0 or more")
+
+
+def fraction(text):
+    matches(text, r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
+    require(str(Fraction(text)) == text, "a fraction is in lowest terms")
+    return Fraction(text)
+
+
+def read_document(text):
+    value = parse(text)
+    require(canonical(value) == text, "the document is canonical JSON")
+    keys(value, ("spec", "ledger", "reports", "memos", "authors", "registers"))
+    require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
+    require(type(value["ledger"]) is list, "a ledger is a list")
+    for entry in value["ledger"]:
+        check_entry(entry)
+    for name in ("reports", "memos", "authors", "registers"):
+        require(type(value[name]) is dict, "an object")
+    for version, kept in value["reports"].items():
+        check_kept(version, kept)
+    for key, memo in value["memos"].items():
+        matches(key, f"({HASH})?/{SURVEY}/{HASH}")
+        require(type(memo) is list and all(type(one) is int for one in memo), "integers")
+    for origin, authors in value["authors"].items():
+        matches(origin, r"https?://[^/\s]+")
+        require(type(authors) is list, "a list of keys")
+        for author in authors:
+            matches(author, HASH)
+    for origin, seen in value["registers"].items():
+        matches(origin, r"https?://[^/\s]+")
+        keys(seen, ("count", "head"))
+        count(seen["count"])
+        matches(seen["head"], HASH)
+    return value
+
+
+def check_entry(entry):
+    keys(entry, ENTRY)
+    matches(entry["day"], r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+    matches(entry["author"], f"({HASH})?")
+    matches(entry["survey"], SURVEY)
+    matches(entry["version"], HASH)
+    matches(entry["question"], NAME)
+    require(fraction(entry["odds"]) >= 1, "odds are at least 1")
+    fraction(entry["exponent"])
+    require(fraction(entry["delta"]) < 1, "delta is below 1")
+
+
+def check_kept(version, kept):
+    matches(version, HASH)
+    keys(kept, ("text", "sent"))
+    require(type(kept["sent"]) is bool and type(kept["text"]) is str, "a text, and whether sent")
+    report = parse(kept["text"])
+    require(canonical(report) == kept["text"], "a report is kept as it is sent")
+    keys(report, ("survey", "id", "values"))
+    require(report["survey"] == version, "a report is kept under its version")
+    matches(report["id"], r"[0-9a-f]{32}")
+    require(type(report["values"]) is dict, "values by question")
+    for value in report["values"].values():
+        require(type(value) is list and all(type(one) is int for one in value), "integers")
+
+
+def fresh(document, definition, drawn, changed):
+    """The names of the questions that are asked, randomised and charged."""
+    kept = document["reports"].get(digest(definition))
+    values = parse(kept["text"])["values"] if kept else {}
+    for name in changed:
+        require(name in values, "a changed question was answered before")
+    if not kept:
+        return [one["name"] for one in definition["questions"] if one["name"] in drawn]
+    found = []
+    for question in definition["questions"]:
+        after = question.get("show_if", {}).get("question")
+        if question["name"] in changed or after in found:
+            found.append(question["name"])
+    return found
+
+
+def entries(definition, names, author, day):
+    """The charges of these questions."""
+    head = {"day": day, "author": author, "survey": definition["name"]}
+    head["version"] = digest(definition)
+    found = []
+    for question in definition["questions"]:
+        if question["name"] in names:
+            odds, exponent, delta = loss(question["mechanism"])
+            if odds.numerator >= 10**400 or odds.denominator >= 10**400:
+                up = -(-odds.numerator * 2**64 // odds.denominator)
+                odds = Fraction(up, 2**64)
+            texts = loss_texts((odds, exponent, delta))
+            found.append(head | {"question": question["name"]} | texts)
+    return found
+
+
+def total(charged):
+    parts = ("odds", "exponent", "delta")
+    return added([tuple(Fraction(one[part]) for part in parts) for one in charged])
+
+
+def totals(ledger, version, author):
+    """{scope: loss}"""
+    return {
+        "survey": total([one for one in ledger if one["version"] == version]),
+        "author": total([one for one in ledger if one["author"] == author]),
+        "overall": total(ledger),
+    }
+
+
+def within(found, limit):
+    """Whether odds * e^exponent <= e^limit."""
+    odds, exponent, _ = found
+    rest = limit - exponent
+    if rest <= 0:
+        return rest == 0 and odds == 1
+    return odds == 1 or at_most_exp(odds, rest)
+
+
+def charge(document, definition, author, day, drawn, changed, limits):
+    """(names asked anew, their entries, totals before, totals after)"""
+    names = fresh(document, definition, drawn, changed)
+    new = entries(definition, names, author, day)
+    version = digest(definition)
+    before = totals(document["ledger"], version, author)
+    after = totals(document["ledger"] + new, version, author)
+    for scope in ("survey", "author", "overall"):
+        if new and not within(after[scope], Fraction(limits[scope])):
+            raise Spent(scope)
+    return names, new, before, after
