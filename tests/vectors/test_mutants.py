@@ -447,6 +447,40 @@ MUTANTS = (
         "HIDDEN",
         "answers",
     ),
+    Mutant(
+        "deltas are forgotten", "ledger.js", "delta: parts(delta),", "delta: [0n, 1n],", "ledger"
+    ),
+    Mutant(
+        "other surveys count",
+        "ledger.js",
+        "ledger.filter((each) => each.version === version)",
+        "ledger",
+        "ledger",
+    ),
+    Mutant("a charge is free", "ledger.js", "sum(before[scope], asked)", "before[scope]", "ledger"),
+    Mutant("limits let half more pass", "ledger.js", "d * b)", "d * b / 2n)", "ledger"),
+    Mutant("long odds are rounded down", "ledger.js", "(n << 64n) + d - 1n", "n << 64n", "ledger"),
+    Mutant(
+        "what is shown after a change stays",
+        "memory.js",
+        "after || changed.includes",
+        "changed.includes",
+        "ledger",
+    ),
+    Mutant(
+        "repeats are charged", "memory.js", "before === undefined) return", "true) return", "ledger"
+    ),
+    Mutant("a report may be another's", "memory.js", "report.survey === version &&", "", "ledger"),
+    Mutant(
+        "any order of keys will do", "memory.js", "canonicalise(memory) === text", "true", "ledger"
+    ),
+    Mutant(
+        "halves may be unreduced",
+        "memory.js",
+        "fraction(...parts(value)) === value",
+        "true",
+        "ledger",
+    ),
 )
 
 

@@ -51,9 +51,10 @@ export function hiddenQuestions({ questions }, answers) {
   /** @type {string[]} */
   const hidden = [];
   for (const { name, show_if: condition } of questions) {
-    const earlier = condition?.question;
-    if (condition === undefined || !questions.some((one) => one.name === earlier)) continue;
-    const given = hidden.includes(condition.question) ? HIDDEN : answers.get(condition.question);
+    if (condition === undefined) continue;
+    const earlier = condition.question;
+    if (!questions.some((one) => one.name === earlier)) continue;
+    const given = hidden.includes(earlier) ? HIDDEN : answers.get(earlier);
     if (!condition.is.some((choice) => choice === given)) hidden.push(name);
   }
   return hidden;
