@@ -41,6 +41,16 @@ Edits = dict[str, tuple[str, str]]
 """Module -> (text, its replacement): a fault planted in what is served."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A configuration folder of the tests' own, also for the processes that they start."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("configuration")
+        patch.setenv("XDG_CONFIG_HOME", str(folder))
+        patch.delenv("DENIABLY_KEY", raising=False)
+        yield folder
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """The Chromium of the system, or the one that DENIABLY_CHROMIUM names."""

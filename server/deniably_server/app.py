@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from flask import Flask
 
-from deniably_server import differences, reports, results, surveys, together, web
+from deniably_server import differences, register_page, reports, results, surveys, together, web
 from deniably_server.body import READ_AT_MOST
 from deniably_server.compression import compress
 from deniably_server.current import attach
@@ -29,6 +29,7 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     store = Store(str(settings["DATABASE"]))
     attach(app, store)
     app.register_blueprint(surveys.surveys)
+    app.register_blueprint(register_page.blueprint)
     app.register_blueprint(reports.reports)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(together.blueprint)

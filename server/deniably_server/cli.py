@@ -139,17 +139,33 @@ def _refusals(survey: Survey, together: str) -> list[str]:
 @_file
 @_server
 @_token
-def publish(file: Path, server: str, token: str) -> None:
-    """Publish a survey on a server, for good."""
+@click.option(
+    "--key",
+    "path",
+    envvar="DENIABLY_KEY",
+    type=click.Path(path_type=Path),
+    help="File of the author's key; without it one in your configuration folder, made if need be."
+    " [DENIABLY_KEY]",
+)
+def publish(file: Path, server: str, token: str, path: Path | None) -> None:
+    """Sign a survey with the author's key and publish it on a server, for good."""
+    from deniably_server.author_key import author_key
+
     survey = _compile(file)
-    kind = "application/json" if file.suffix == ".json" else "application/yaml"
-    published = _call("POST", f"{_base(server)}/api/surveys", token, file.read_bytes(), kind)
-    if published.get("digest") != survey.digest:
-        raise click.ClickException(
-            "the server published another definition than this program makes of the file; they"
-            f" are of different versions (here {survey.digest}, there {published.get('digest')})"
-        )
+    signature = author_key(path).sign(survey.digest)
+    published = _call(
+        "POST",
+        f"{_base(server)}/api/surveys",
+        {
+            "Authorization": f"Bearer {token}",
+            "Content-Type": "application/json" if file.suffix == ".json" else "application/yaml",
+            "Deniably-Author": signature.author,
+            "Deniably-Signature": signature.value,
+        },
+        file.read_bytes(),
+    )
     click.echo(f"{survey.name} is published, digest {survey.digest}")
+    click.echo(f"{'author':<10}  {signature.fingerprint}")
     for title, link in published.get("links", {}).items():
         click.echo(f"{title:<10}  {_base(server)}{link}")
 
@@ -162,7 +178,8 @@ def close(name: str, server: str, token: str) -> None:
     """Close a survey: it takes no more reports, for good."""
     body = b'{"state":"closed"}'
     address = f"{_base(server)}/api/surveys/{quote(name, safe='')}"
-    _call("PATCH", address, token, body, "application/json")
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    _call("PATCH", address, headers, body)
     click.echo(f"{name} is closed")
 
 
@@ -234,11 +251,10 @@ def _base(server: str) -> str:
     return server.rstrip("/")
 
 
-def _call(method: str, address: str, token: str, body: bytes, kind: str) -> dict[str, Any]:
+def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
     """What the server answers, or the sentence in its problem."""
     import requests
 
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
     try:
         response = requests.request(
             method, address, data=body, headers=headers, timeout=30, allow_redirects=False

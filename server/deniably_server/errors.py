@@ -10,6 +10,7 @@ DeniablyError
     Closed                the survey takes no more reports
     UnsupportedMediaType  the body is of a kind that is not read here
     WrongDigest           the report answers another version or another survey
+    Unsigned              the author's signature is missing or wrong
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
 
@@ -56,6 +57,10 @@ class UnsupportedMediaType(Refusal):
 
 class WrongDigest(Refusal):
     """The report answers another version of the survey, or another survey."""
+
+
+class Unsigned(Refusal):
+    """The author's signature of a definition is missing, or is not the author's."""
 
 
 class NotStored(DeniablyError):

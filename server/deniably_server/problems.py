@@ -103,6 +103,13 @@ KINDS = {
             "The author's definition is not valid; errors lists every problem with its path.",
         ),
         Kind(
+            "unsigned",
+            "The author's signature is needed",
+            422,
+            "The author's signature of the definition is missing or wrong; deniably publish makes"
+            " it.",
+        ),
+        Kind(
             "internal",
             "A fault of the server",
             500,
@@ -122,6 +129,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.Malformed: "malformed",
     errors.NotFound: "not-found",
     errors.Unauthorised: "unauthorised",
+    errors.Unsigned: "unsigned",
     errors.UnsupportedMediaType: "unsupported-media-type",
     errors.WrongDigest: "wrong-digest",
     http.BadRequest: "malformed",

@@ -1,4 +1,4 @@
-"""The tables, as migrations. No table has a column for a time, an address or an order.
+"""The tables, as migrations. No table of reports has a column for a time, an address or an order.
 
 Rows are stored under their keys (WITHOUT ROWID); the key of a report is its random id, so that
 the table says nothing about who came first.
@@ -85,6 +85,45 @@ def answered(database: Database) -> None:
             reports INTEGER NOT NULL CHECK (reports >= 0),
             PRIMARY KEY (survey, question)
         ) STRICT, WITHOUT ROWID;
+        """
+    )
+
+
+@migrations()
+def register(database: Database) -> None:
+    """Every survey ever published, in the order of publishing, each entry chained to the last.
+
+    The entries are public; ``hash`` is the digest of ``entry``. The other columns repeat what is
+    in it, so that the database itself refuses a second publication of a survey.
+    """
+    database.executescript(
+        """
+        CREATE TABLE register (
+            number INTEGER PRIMARY KEY,
+            event TEXT NOT NULL,
+            survey TEXT NOT NULL REFERENCES surveys (name),
+            entry TEXT NOT NULL,
+            hash TEXT NOT NULL CHECK (length(hash) = 64),
+            UNIQUE (survey, event)
+        ) STRICT;
+
+        CREATE TRIGGER the_register_continues
+        BEFORE INSERT ON register
+        WHEN NEW.number <> (SELECT count(*) + 1 FROM register)
+            OR json_extract(NEW.entry, '$.number') <> NEW.number
+            OR json_extract(NEW.entry, '$.previous') <> coalesce(
+                (SELECT hash FROM register ORDER BY number DESC LIMIT 1),
+                hex(zeroblob(32))
+            )
+        BEGIN SELECT RAISE(ABORT, 'an entry continues the one before it'); END;
+
+        CREATE TRIGGER the_register_is_never_changed
+        BEFORE UPDATE ON register
+        BEGIN SELECT RAISE(ABORT, 'an entry of the register never changes'); END;
+
+        CREATE TRIGGER the_register_is_never_shortened
+        BEFORE DELETE ON register
+        BEGIN SELECT RAISE(ABORT, 'an entry of the register never changes'); END;
         """
     )
 

@@ -11,10 +11,12 @@ from typing import Literal, cast
 import msgspec
 
 from deniably.report import Report
+from deniably.signing import Signature, verify
 from deniably.survey import Survey, read_survey
 from deniably.tally import Tally, from_cells
 from deniably_server.connection import connect
 from deniably_server.errors import Conflict, NotFound
+from deniably_server.register import enter_closed, enter_published, entries, last
 from deniably_server.schema import migrate
 from deniably_server.writer import Entry, Outcome, Writer
 
@@ -45,26 +47,29 @@ class Store:
 
     # --- surveys ----------------------------------------------------------------------------
 
-    def publish(self, survey: Survey) -> bool:
-        """Store a definition, for good. False where this very definition was there already.
+    def publish(self, survey: Survey, signature: Signature) -> bool:
+        """Store a definition and enter it into the register, for good. False where this very
+        definition was there already.
 
-        Raises Conflict where the name has another definition.
+        Raises BadSignature, and Conflict where the name has another definition or author.
         """
-        row = (survey.name, survey.digest, survey.canonical.decode())
+        verify(survey.digest, signature)
         with self._transaction() as database:
             found = database.execute(
-                "SELECT digest FROM surveys WHERE name = ?", [survey.name]
+                "SELECT digest, state FROM surveys WHERE name = ?", [survey.name]
             ).fetchone()
-            if found:
-                if found[0] == survey.digest:
-                    return False
+            if found is None:
+                row = (survey.name, survey.digest, survey.canonical.decode())
+                database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
+                database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
+            elif found[0] != survey.digest:
                 raise Conflict(
                     "a survey of this name has another definition, and a published definition"
                     " never changes; choose another name"
                 )
-            database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
-            database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
-        return True
+            if enter_published(database, survey, signature) and found and found[1] == "closed":
+                enter_closed(database, survey.name)
+        return found is None
 
     def survey(self, name: str) -> Survey:
         """The definition of a published survey. Raises NotFound."""
@@ -90,6 +95,12 @@ class Store:
             closed = database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
             if closed.rowcount == 0:
                 raise _no_such_survey()
+            enter_closed(database, name)
+
+    def register(self, after: int = 0) -> tuple[list[str], str]:
+        """The entries from number ``after + 1`` on, as canonical JSON, and the head of all."""
+        with self._reading() as database, _one_state(database):
+            return entries(database, after), last(database).head
 
     # --- reports ----------------------------------------------------------------------------
 

@@ -8,13 +8,14 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from deniably import authoring
-from deniably.errors import BadSurvey
+from deniably.errors import BadSignature, BadSurvey
+from deniably.signing import Signature
 from deniably.survey import Survey
 from deniably_server.answer import json_answer
 from deniably_server.auth import require_author
 from deniably_server.body import JSON, YAML, read_body
 from deniably_server.current import current_store
-from deniably_server.errors import Closed, Malformed
+from deniably_server.errors import Closed, Malformed, Unsigned
 
 surveys = Blueprint("surveys", __name__)
 
@@ -38,10 +39,13 @@ def definition(name: str) -> Response:
 
 @surveys.post("/api/surveys")
 def publish() -> Response:
-    """Publish an author's definition, for good."""
+    """Publish an author's signed definition, for good."""
     require_author()
     survey = _compiled(read_body(JSON, *YAML))
-    new = current_store().publish(survey)
+    try:
+        new = current_store().publish(survey, _signature())
+    except BadSignature as error:
+        raise Unsigned(f"{error}; the digest to be signed is {survey.digest}") from None
     response = json_answer(_card(survey), 201 if new else 200)
     response.headers["Location"] = f"/api/surveys/{survey.name}"
     return response
@@ -71,6 +75,14 @@ def change(name: str) -> Response:
 def schema() -> Response:
     """The JSON Schema of what an author writes."""
     return json_answer(authoring.schema(), mimetype="application/schema+json")
+
+
+def _signature() -> Signature:
+    """What the headers say; not verified."""
+    found = [request.headers.get(name) for name in ("Deniably-Author", "Deniably-Signature")]
+    if None in found:
+        raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")
+    return Signature(*map(str, found))
 
 
 def _compiled(text: bytes) -> Survey:

@@ -5,6 +5,9 @@
       BadAnswer           an answer outside the question's choices (never names the answer)
       BadReport           a report that its survey cannot have produced
       BadSurvey           a definition that is not valid; carries every problem found
+      BadKey              a file that holds no author's key
+      BadSignature        a signature that is not the author's
+      BadRegister         a register that contradicts itself, or what was seen or said elsewhere
       Refused             a device will not answer this survey; says why
       BudgetSpent         a report would give away more than the device's owner allows
       BadMemory           a device's memory that no device wrote; carries no part of it
@@ -68,6 +71,18 @@ class BadSurvey(DeniablyError, ValueError):
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class BadKey(DeniablyError, ValueError):
+    """What was read holds no author's key. The message never holds any of it."""
+
+
+class BadSignature(DeniablyError, ValueError):
+    """A signature is missing, malformed, or not the author's over this definition."""
+
+
+class BadRegister(DeniablyError, ValueError):
+    """A register contradicts itself, what was seen of it before, or a definition."""
 
 
 class Refused(DeniablyError):

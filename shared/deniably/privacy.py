@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from deniably.exponential import floor_exp
@@ -63,7 +63,8 @@ class Privacy:
 
 def plain(value: Fraction) -> str:
     """A decimal in its one spelling: no exponent, no trailing zeros."""
-    text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
+    with localcontext(prec=100):  # more digits than any sum of published decimals has
+        text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -23,6 +23,7 @@ from sheet import Sheet, duration, rate
 from deniably.authoring import compile_survey
 from deniably.bulk import randomise_many
 from deniably.report import Report
+from deniably.signing import new_key
 from deniably.survey import Survey
 from deniably.tally import Tally, tally_packed
 from deniably_server.store import Store
@@ -104,7 +105,7 @@ def dashboard(sheet: Sheet, folder: Path) -> None:
 def fill(database: Path, survey: Survey, n: int) -> None:
     """Reports and tallies as n requests would have left them."""
     store = Store(str(database))
-    store.publish(survey)
+    store.publish(survey, new_key().sign(survey.digest))
     reports, tallies = perturbed(survey, n)
     keys = sorted(secrets.token_bytes(16) for _ in range(n))
     with closing(sqlite3.connect(database)) as connection, connection:
@@ -152,7 +153,7 @@ def ingest(sheet: Sheet, folder: Path) -> None:
     sheet.section(f"Reports acknowledged over HTTP, 3 questions, {CONNECTIONS} connections")
     survey, database = survey_named("ingest"), folder / "ingest.db"
     store = Store(str(database))
-    store.publish(survey)
+    store.publish(survey, new_key().sign(survey.digest))
     store.close()
     ours = [sys.executable, "-m", "deniably_client", "serve"]
     bare = [sys.executable, str(Path(__file__).with_name("bare.py"))]

@@ -13,7 +13,7 @@ from deniably.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.auth import new_token
 from deniably_server.store import Store
-from server.material import Server, survey_named
+from server.material import Server, signed, survey_named
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def client(app: Flask) -> FlaskClient:
 def survey(app: Flask) -> Survey:
     """A published survey of ``app``."""
     survey = survey_named()
-    app.extensions["deniably"].publish(survey)
+    app.extensions["deniably"].publish(survey, signed(survey))
     return survey
 
 

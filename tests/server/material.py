@@ -19,11 +19,26 @@ import pytest
 import requests
 
 from deniably.report import Report
+from deniably.signing import Key, Signature, key_of
 from deniably.survey import Survey, as_survey
 from deniably_server.store import Store
 
 DENIABLY = (sys.executable, "-m", "deniably_client")
 Contents = dict[str, list[Any]]
+
+AUTHOR = key_of(bytes(range(32)))
+"""The author of every survey that tests publish."""
+
+
+def signed(survey: Survey, author: Key = AUTHOR) -> Signature:
+    """The author's signature of a definition."""
+    return author.sign(survey.digest)
+
+
+def signed_headers(survey: Survey, author: Key = AUTHOR) -> dict[str, str]:
+    """The same as a program sends it."""
+    signature = signed(survey, author)
+    return {"Deniably-Author": signature.author, "Deniably-Signature": signature.value}
 
 
 def survey_named(name: str = "workplace", **changes: Any) -> Survey:
@@ -145,7 +160,7 @@ class Server:
     def publish(self, survey: Survey) -> None:
         """Publish a definition as it is, past the author's compiler."""
         with closing(Store(str(self.database))) as store:
-            store.publish(survey)
+            store.publish(survey, signed(survey))
 
     def post(self, survey: Survey, report: Report, **more: Any) -> requests.Response:
         headers = {"Content-Type": "application/json"} | more.pop("headers", {})

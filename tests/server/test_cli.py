@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -17,8 +18,10 @@ from click.testing import CliRunner, Result
 
 from deniably.authoring import publish_text
 from deniably.planning import plan_survey
+from deniably.signing import new_key, read_key
 from deniably.survey import EPSILON_LIMIT
 from deniably_server import cli
+from deniably_server.author_key import author_key
 from deniably_server.settings import SETTINGS
 from server.material import Server
 
@@ -38,10 +41,19 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def run(command: click.Command, *arguments: object, token: str | None = None) -> Result:
-    return CliRunner().invoke(
-        command, [str(each) for each in arguments], env={"DENIABLY_TOKEN": token}
-    )
+@pytest.fixture(autouse=True)
+def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A configuration folder in which nothing is yet."""
+    folder = tmp_path / "configuration"
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    return folder
+
+
+def run(
+    command: click.Command, *arguments: object, token: str | None = None, key: object = None
+) -> Result:
+    env = {"DENIABLY_TOKEN": token, "DENIABLY_KEY": None if key is None else str(key)}
+    return CliRunner().invoke(command, [str(each) for each in arguments], env=env)
 
 
 def test_every_command_of_the_distribution_is_here() -> None:
@@ -180,7 +192,9 @@ def test_a_survey_is_published_and_closed_from_the_command_line(server: Server, 
     again = run(cli.publish, file, "--server", f"{server.url}/", token=server.token)
 
     assert first.exit_code == again.exit_code == 0, first.output
-    assert first.output == again.output
+    assert first.stdout == again.stdout
+    assert "A new author's key was made" in first.stderr
+    assert again.stderr == ""
     assert f"health is published, digest {digest}" in first.output
     links = re.findall(r"http://\S+", first.output)
     assert f"{server.url}/s/health" in links
@@ -195,12 +209,106 @@ def test_a_survey_is_published_and_closed_from_the_command_line(server: Server, 
     assert state == "closed"
 
 
+# --- the author's key ---------------------------------------------------------------------------
+
+
+def test_the_authors_key_is_made_once_and_for_its_owner_alone(
+    server: Server, file: Path, configuration: Path
+) -> None:
+    run(cli.publish, file, "--server", server.url, token=server.token)
+
+    path = configuration / "deniably" / "author.key"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    key = read_key(path.read_bytes())
+    register = requests.get(f"{server.url}/register", timeout=30).json()
+    assert register["entries"][0]["author"] == key.author
+
+
+@pytest.mark.parametrize("given", ["option", "variable"])
+def test_the_author_may_keep_the_key_elsewhere(
+    server: Server, file: Path, tmp_path: Path, configuration: Path, given: str
+) -> None:
+    mine = new_key()
+    path = tmp_path / "mine.key"
+    path.touch(0o600)
+    path.write_bytes(mine.text)
+
+    arguments = ["--key", path] if given == "option" else []
+    done = run(
+        cli.publish, file, "--server", server.url, *arguments, token=server.token,
+        key=path if given == "variable" else None,
+    )  # fmt: skip
+
+    assert done.exit_code == 0, done.output
+    assert mine.sign("").fingerprint in done.output
+    assert not configuration.exists()
+
+
+def test_a_key_that_openssl_made_is_taken(tmp_path: Path) -> None:
+    """The command that the error about a missing file names."""
+    path = tmp_path / "mine.key"
+    with pytest.raises(click.ClickException) as told:
+        author_key(path)
+
+    command = told.value.message.partition("make it: ")[2]
+    subprocess.run(command.split(), check=True)
+
+    assert author_key(path).author == read_key(path.read_bytes()).author
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "sentence"),
+    [
+        (None, 0, "there is no author's key at"),
+        (new_key().text, 0o640, "can be read by others; if nobody has, make it yours alone with:"),
+        (new_key().text, 0o602, "can be read by others"),
+        (b"secret", 0o600, "this is no Ed25519 key in PEM without a password"),
+        (b"", 0o600, "this is no Ed25519 key"),
+    ],
+)
+def test_a_key_that_cannot_be_used_is_a_sentence_and_nothing_is_sent(
+    file: Path, tmp_path: Path, content: bytes | None, mode: int, sentence: str
+) -> None:
+    path = tmp_path / "mine.key"
+    if content is not None:
+        path.write_bytes(content)
+        path.chmod(mode)
+
+    done = run(cli.publish, file, "--server", "http://127.0.0.1:9", token="x", key=path)
+
+    assert done.exit_code == 1
+    assert sentence in done.output
+    assert str(path) in done.output
+    assert "secret" not in done.output
+
+
+def test_a_folder_is_no_key(file: Path, tmp_path: Path) -> None:
+    done = run(cli.publish, file, token="x", key=tmp_path)
+
+    assert done.exit_code == 1
+    assert f"cannot read the author's key {tmp_path}" in done.output
+
+
+def test_two_programs_that_make_the_first_key_at_once_have_one_key(configuration: Path) -> None:
+    program = "from deniably_server.author_key import author_key; print(author_key(None).author)"
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        for _ in range(4)
+    ]
+
+    assert len({process.communicate()[0] for process in running}) == 1
+    assert [process.returncode for process in running] == [0] * 4
+
+
 def test_what_the_server_refuses_is_shown_as_its_sentence(server: Server, file: Path) -> None:
     wrong = run(cli.publish, file, "--server", server.url, token="wrong")
     missing = run(cli.close, "no/body", "--server", server.url, token=server.token)
 
     assert wrong.exit_code == missing.exit_code == 1
-    assert wrong.output.startswith("Error: This needs the author's token")
+    assert "\nError: This needs the author's token" in wrong.output
     assert missing.output == "Error: There is no such survey or page.\n"
 
 
@@ -208,7 +316,7 @@ def test_a_server_that_is_not_there_is_a_sentence(file: Path) -> None:
     result = run(cli.publish, file, "--server", "http://127.0.0.1:9", token="x")
 
     assert result.exit_code == 1
-    assert result.output.startswith("Error: cannot reach http://127.0.0.1:9/api/surveys")
+    assert "Error: cannot reach http://127.0.0.1:9/api/surveys" in result.output
 
 
 def test_without_a_token_publishing_is_a_usage_error(file: Path) -> None:

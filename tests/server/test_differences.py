@@ -16,7 +16,7 @@ from deniably.difference import holm
 from deniably.survey import Survey
 from deniably_server.results import results
 from deniably_server.store import Store
-from server.material import assert_problem, survey_named
+from server.material import assert_problem, signed, survey_named
 from server.people import answer
 
 RULES = {"minimum": 10, "while_open": True}
@@ -77,7 +77,7 @@ def test_a_mean_is_compared_with_a_value_and_with_another_survey(
     store: Store = app.extensions["deniably"]
     for name, said in (("here", low), ("there", high)):
         survey = survey_of(name, question)
-        store.publish(survey)
+        store.publish(survey, signed(survey))
         answer(store, survey, [{"q": said}] * 1500)
     part = "&part=x" if kind == "vector" else ""
 
@@ -102,7 +102,7 @@ def test_means_in_different_units_are_not_compared(app: Flask, client: FlaskClie
     store: Store = app.extensions["deniably"]
     for name, unit in (("here", "days"), ("there", "weeks")):
         survey = survey_of(name, NUMBER | {"unit": unit})
-        store.publish(survey)
+        store.publish(survey, signed(survey))
         answer(store, survey, [{"q": 3}] * 12)
 
     found = client.get("/api/surveys/here/difference?question=q&survey=there")
@@ -114,7 +114,7 @@ def test_ranges_that_differ_are_compared_by_their_errors(app: Flask, client: Fla
     store: Store = app.extensions["deniably"]
     for name, most in (("here", 10), ("there", 20)):
         survey = survey_of(name, NUMBER | {"maximum": most})
-        store.publish(survey)
+        store.publish(survey, signed(survey))
         answer(store, survey, [{"q": 3}] * 300)
     means = [
         results(store.survey(name), "open", store.tally(name))["questions"][0]["mean"]
@@ -142,7 +142,7 @@ def waves(app: Flask) -> None:
     store: Store = app.extensions["deniably"]
     for name, often in (("here", ["never", "once", "twice"]), ("there", ["weekly"])):
         survey = survey_named(name, results=RULES)
-        store.publish(survey)
+        store.publish(survey, signed(survey))
         people = [{"stolen": "yes", "often": often[n % len(often)]} for n in range(600)]
         answer(store, survey, people)
 
@@ -196,7 +196,7 @@ def test_what_is_not_one_answer_out_of_a_few_is_not_compared_at_once(
     many = survey_named("many", questions=questions, results=RULES)
     number = survey_of("number", NUMBER)
     for survey, said in ((many, {"stolen": "c1"}), (number, {"q": 1})):
-        store.publish(survey)
+        store.publish(survey, signed(survey))
         answer(store, survey, [said] * 12)
 
     for path, why in (

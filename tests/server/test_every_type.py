@@ -16,7 +16,7 @@ from deniably.report import Report, randomise_answers
 from deniably.survey import Survey
 from deniably_server.store import Store
 from every_type import somebody, survey_of_everything
-from server.material import assert_problem
+from server.material import assert_problem, signed
 
 PEOPLE = 1200
 
@@ -26,7 +26,7 @@ def answered(app: Flask) -> tuple[Survey, Store]:
     """Many people have answered, by chance never the same ones."""
     store: Store = app.extensions["deniably"]
     survey = survey_of_everything()
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     random = Random(1)
     _add(store, survey, [somebody(random) for _ in range(PEOPLE)])
     return survey, store
@@ -120,7 +120,7 @@ def test_a_survey_that_asks_some_of_its_questions_counts_who_was_asked_what(app:
     whole = survey_of_everything()
     questions = [q for q in json.loads(whole.canonical)["questions"] if "show_if" not in q]
     survey = survey_of_everything(questions=questions, ask=2)
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     random = Random(2)
     people = [somebody(random) for _ in range(1300)]
     for person in people:
@@ -146,7 +146,7 @@ def test_results_wait_until_every_question_has_its_minimum(app: Flask) -> None:
         ask=1,
         results={"minimum": 5, "while_open": True},
     )
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     for _ in range(8):
         report = randomise_answers(survey, {"stolen": "yes"}, questions=[survey.questions[0]])
         store.add(survey, report)
@@ -222,7 +222,8 @@ def test_what_cannot_be_grouped_is_said(
 
 def test_hidden_results_hide_what_goes_together_too(app: Flask) -> None:
     store: Store = app.extensions["deniably"]
-    store.publish(survey_of_everything(results={"minimum": 5, "while_open": False}))
+    survey = survey_of_everything(results={"minimum": 5, "while_open": False})
+    store.publish(survey, signed(survey))
     client = app.test_client()
 
     for path in ("crosstab?rows=stolen&columns=what", "groups?question=home"):
@@ -238,7 +239,7 @@ def test_differences_come_with_their_p_value(
     """Three in ten have stolen; a second survey of the same people's kind says the same."""
     _, store = answered
     again = survey_of_everything(name="again")
-    store.publish(again)
+    store.publish(again, signed(again))
     random = Random(3)
     _add(store, again, [somebody(random) for _ in range(300)])
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deniably_server.app import create_app
 from deniably_server.auth import new_token
-from server.material import a_report, assert_problem, contents, survey_named
+from server.material import a_report, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -56,6 +56,7 @@ paths = st.sampled_from(
         "/api/surveys/workplace/results",
         "/api/surveys/workplace/results.csv",
         "/api/surveys",
+        "/register",
         "/schema/survey.json",
         "/problems/closed",
     ]
@@ -66,7 +67,7 @@ paths = st.sampled_from(
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     app = create_app({"DATABASE": str(tmp_path_factory.mktemp("fuzz") / "deniably.db")})
     with closing(app.extensions["deniably"]) as store:
-        store.publish(SURVEY)
+        store.publish(SURVEY, signed(SURVEY))
         store.add(SURVEY, a_report(SURVEY))
         yield app
 

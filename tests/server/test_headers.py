@@ -21,6 +21,7 @@ REQUESTS = [
     ("POST", "/api/surveys/workplace/reports"),
     ("GET", "/api/surveys/workplace/results"),
     ("GET", "/api/surveys/workplace/results.csv"),
+    ("GET", "/register"),
     ("GET", "/schema/survey.json"),
     ("GET", "/problems/closed"),
     ("GET", "/nothing"),

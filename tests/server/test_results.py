@@ -22,7 +22,7 @@ from deniably_server.finding import enough
 from deniably_server.result import SurveyResult
 from deniably_server.results import results
 from deniably_server.store import Store
-from server.material import a_report, assert_problem, survey_named
+from server.material import a_report, assert_problem, signed, survey_named
 
 OPEN = {"results": {"minimum": 3, "while_open": True}}
 
@@ -64,7 +64,7 @@ def test_hidden_results_say_nothing_of_how_many_reports_there_are(
 ) -> None:
     store: Store = app.extensions["deniably"]
     survey = survey_named(results={"minimum": 5, "while_open": True})
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     answers = []
     for _ in range(5):
         answers.append(client.get("/api/surveys/workplace/results").data)
@@ -268,7 +268,7 @@ def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
 ) -> None:
     store: Store = app.extensions["deniably"]
     survey = survey_named(**OPEN)
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     for n in range(40):
         store.add(survey, a_report(survey, stolen=[n % 2], often=[n % 3, 3 + n % 2]))
     result = json.loads(client.get("/api/surveys/workplace/results").data)
@@ -296,7 +296,7 @@ def test_a_label_never_runs_as_a_formula(client: FlaskClient, app: Flask, label:
     questions[0]["label"] = label
     questions[0]["choices"][0]["label"] = label
     survey = survey_named(questions=questions, **OPEN)
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     for _ in range(40):
         store.add(survey, a_report(survey, often=[3, 4]))
 
@@ -342,7 +342,7 @@ def test_of_many_answers_the_page_leads_with_those_that_stand_out(
         "mechanism": {"name": "subset_selection", "k": 21, "omega": 1, "own": 3, "other": 1},
     }
     survey = survey_named(questions=[asked], **OPEN)
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     for n in range(200):
         store.add(survey, a_report(survey, word=[n % 21 if n % 3 else 5]))
     result = json.loads(client.get("/api/surveys/workplace/results").data)["questions"][0]
@@ -364,7 +364,7 @@ def test_what_results_cost_does_not_depend_on_the_number_of_reports(
     """Counted in SQLite's own instructions, so that no clock takes part."""
     store: Store = app.extensions["deniably"]
     survey = survey_named(**OPEN)
-    store.publish(survey)
+    store.publish(survey, signed(survey))
 
     few = _cost(client, store, survey, 5)
     many = _cost(client, store, survey, 500)

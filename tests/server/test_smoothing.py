@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from deniably.authoring import compile_survey
 from deniably_server.results import results
 from deniably_server.store import Store
-from server.material import assert_problem
+from server.material import assert_problem, signed
 from server.people import answer
 
 ASKED: dict[str, Any] = {
@@ -35,7 +35,7 @@ def store(app: Flask) -> Store:
     questions = [ASKED, ASKED | {"name": "spent", "mechanism": "subset_selection"}]
     survey = compile_survey({"name": "s", "title": "T", "results": RULES, "questions": questions})
     store: Store = app.extensions["deniably"]
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     random = np.random.default_rng(1)
     people = [
         {"income": int(x), "spent": int(x)} for x in random.binomial(31, 0.4, 200)
@@ -115,7 +115,7 @@ def test_where_noise_hides_the_shape_the_page_says_so(app: Flask, client: FlaskC
     noisy = ASKED | {"mechanism": "gaussian", "delta": 0.00001, "maximum": 15, "epsilon": 4}
     survey = compile_survey({"name": "s", "title": "T", "results": RULES, "questions": [noisy]})
     store: Store = app.extensions["deniably"]
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     answer(store, survey, [{"income": n % 16} for n in range(200)])
 
     found = shown(client, "")["income"]

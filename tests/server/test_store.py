@@ -20,14 +20,14 @@ from deniably_server.connection import connect
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.store import Store
 from deniably_server.writer import Outcome
-from server.material import a_report, contents, survey_named
+from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
 
 
 @pytest.fixture
 def published(store: Store) -> Iterator[Store]:
-    store.publish(SURVEY)
+    store.publish(SURVEY, signed(SURVEY))
     return store
 
 
@@ -35,7 +35,7 @@ def published(store: Store) -> Iterator[Store]:
 
 
 def test_a_survey_comes_back_as_it_was_published(store: Store) -> None:
-    assert store.publish(SURVEY) is True
+    assert store.publish(SURVEY, signed(SURVEY)) is True
     assert store.survey("workplace") == SURVEY
     assert store.survey("workplace").digest == SURVEY.digest
     assert store.state("workplace") == "open"
@@ -47,7 +47,7 @@ def test_publishing_the_same_definition_again_changes_nothing(
     published.add(SURVEY, a_report(SURVEY))
     before = contents(database)
 
-    assert published.publish(SURVEY) is False
+    assert published.publish(SURVEY, signed(SURVEY)) is False
     assert contents(database) == before
 
 
@@ -55,9 +55,10 @@ def test_another_definition_under_the_same_name_is_a_conflict(
     published: Store, database: Path
 ) -> None:
     before = contents(database)
+    other = survey_named(title="Another title")
 
     with pytest.raises(Conflict, match="never changes"):
-        published.publish(survey_named(title="Another title"))
+        published.publish(other, signed(other))
     assert contents(database) == before
 
 
@@ -93,7 +94,7 @@ with ThreadPoolExecutor(16) as threads:
 
 def test_names_are_in_alphabetical_order(store: Store) -> None:
     for name in ("b", "c", "a"):
-        store.publish(survey_named(name))
+        store.publish(survey_named(name), signed(survey_named(name)))
 
     assert store.names() == ["a", "b", "c"]
 
@@ -101,7 +102,7 @@ def test_names_are_in_alphabetical_order(store: Store) -> None:
 def test_a_closed_survey_stays_closed(published: Store) -> None:
     published.close_survey("workplace")
     published.close_survey("workplace")
-    published.publish(SURVEY)
+    published.publish(SURVEY, signed(SURVEY))
 
     assert published.state("workplace") == "closed"
 
@@ -161,7 +162,7 @@ def test_an_id_with_other_values_is_a_conflict_and_changes_nothing(
 
 def test_an_id_that_another_survey_has_is_a_conflict(published: Store) -> None:
     other = survey_named("other")
-    published.publish(other)
+    published.publish(other, signed(other))
     report = a_report(SURVEY)
     published.add(SURVEY, report)
 
@@ -186,7 +187,7 @@ def test_a_report_to_a_survey_that_is_not_there_is_told_so(store: Store) -> None
 
 def test_tallies_of_many_threads_are_those_of_the_reports(published: Store) -> None:
     other = survey_named("other")
-    published.publish(other)
+    published.publish(other, signed(other))
     reports = [
         a_report(survey, stolen=[n % 2], often=[n % 3, 3 + n % 2])
         for n in range(200)
@@ -245,7 +246,8 @@ def test_publishing_gets_its_turn_while_reports_pour_in(published: Store) -> Non
     with ThreadPoolExecutor(16) as threads:
         adding = threads.map(lambda _: published.add(SURVEY, a_report(SURVEY)), range(1500))
         for number in range(5):
-            published.publish(survey_named(f"more-{number}"))
+            more = survey_named(f"more-{number}")
+            published.publish(more, signed(more))
         assert set(adding) == {Outcome.STORED}
 
     assert len(published.names()) == 6
@@ -296,7 +298,8 @@ def test_opening_and_closing_beside_a_running_server_loses_nothing(
     """POSIX drops the locks of a process on a file with any handle on it that is closed; then
     the next visitor takes the log for its own, and what was acknowledged is gone."""
     published.add(SURVEY, a_report(SURVEY))
-    published.publish(survey_named("other"))
+    other = survey_named("other")
+    published.publish(other, signed(other))
     visit = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM surveys')"
     subprocess.run([sys.executable, "-c", visit, str(database)], check=True)
     published.add(SURVEY, a_report(SURVEY))
@@ -312,7 +315,9 @@ def test_the_file_is_readable_by_its_owner_alone(published: Store, database: Pat
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-def test_no_table_has_room_for_a_time_an_address_or_an_order(store: Store, database: Path) -> None:
+def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
+    store: Store, database: Path
+) -> None:
     with closing(sqlite3.connect(database)) as connection:
         tables = dict(
             connection.execute(
@@ -335,9 +340,12 @@ def test_no_table_has_room_for_a_time_an_address_or_an_order(store: Store, datab
                     ("count", "INTEGER")],
         "answered": [("survey", "TEXT"), ("question", "TEXT"), ("reports", "INTEGER")],
         "settings": [("key", "TEXT"), ("value", "TEXT")],
+        # Public, in the order of publishing, and of nobody's report.
+        "register": [("number", "INTEGER"), ("event", "TEXT"), ("survey", "TEXT"),
+                     ("entry", "TEXT"), ("hash", "TEXT")],
     }  # fmt: skip
-    for sql in tables.values():
-        assert sql.endswith("STRICT, WITHOUT ROWID")
+    for table, sql in tables.items():
+        assert sql.endswith("STRICT, WITHOUT ROWID") or table == "register"
 
 
 def test_reports_lie_in_the_order_of_their_random_ids(published: Store, database: Path) -> None:

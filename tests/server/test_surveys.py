@@ -13,9 +13,10 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring import publish_text, schema
+from deniably.signing import key_of
 from deniably.survey import Survey, read_survey
 from deniably_server.auth import first_token, new_token
-from server.material import assert_problem, contents
+from server.material import assert_problem, contents, signed_headers, survey_named
 
 YAML = """
 name: health
@@ -32,6 +33,7 @@ JSON = {
     "questions": [{"name": "smokes", "type": "yes_no", "label": "Do you smoke?", "odds": 3}],
 }
 Author = dict[str, str]
+SIGNED = signed_headers(publish_text(YAML))
 
 
 # --- for devices --------------------------------------------------------------------------------
@@ -83,7 +85,8 @@ def test_a_survey_that_is_not_there_is_not_found(client: FlaskClient) -> None:
 def test_an_author_publishes_json_or_yaml(
     client: FlaskClient, author: Author, body: str, kind: str
 ) -> None:
-    answer = client.post("/api/surveys", data=body, content_type=kind, headers=author)
+    headers = author | signed_headers(publish_text(body))
+    answer = client.post("/api/surveys", data=body, content_type=kind, headers=headers)
 
     digest = publish_text(body).digest
     assert answer.status_code == 201
@@ -104,10 +107,11 @@ def test_an_author_publishes_json_or_yaml(
 def test_publishing_the_same_again_is_200_and_changes_nothing(
     client: FlaskClient, author: Author, database: Path
 ) -> None:
-    first = client.post("/api/surveys", json=JSON, headers=author)
+    headers = author | SIGNED
+    first = client.post("/api/surveys", json=JSON, headers=headers)
     before = contents(database)
 
-    again = client.post("/api/surveys", data=YAML, content_type="application/yaml", headers=author)
+    again = client.post("/api/surveys", data=YAML, content_type="application/yaml", headers=headers)
 
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json == again.json
@@ -117,10 +121,12 @@ def test_publishing_the_same_again_is_200_and_changes_nothing(
 def test_another_definition_under_the_name_is_a_conflict(
     client: FlaskClient, author: Author, database: Path
 ) -> None:
-    client.post("/api/surveys", json=JSON, headers=author)
+    client.post("/api/surveys", json=JSON, headers=author | SIGNED)
     before = contents(database)
 
-    answer = client.post("/api/surveys", json=JSON | {"title": "Wealth"}, headers=author)
+    other = JSON | {"title": "Wealth"}
+    headers = author | signed_headers(publish_text(json.dumps(other)))
+    answer = client.post("/api/surveys", json=other, headers=headers)
 
     assert_problem(answer, 409, "conflict")
     assert contents(database) == before
@@ -220,6 +226,55 @@ def test_the_schema_is_published(client: FlaskClient) -> None:
     assert json.loads(answer.data) == schema()
 
 
+# --- the signature ------------------------------------------------------------------------------
+
+
+def changed(headers: Author, name: str, value: str | None) -> Author:
+    """The headers with another value of one of them, or without it."""
+    rest = {key: text for key, text in headers.items() if key != name}
+    return rest if value is None else rest | {name: value}
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        changed(SIGNED, "Deniably-Author", None),
+        changed(SIGNED, "Deniably-Signature", None),
+        changed(SIGNED, "Deniably-Author", key_of(bytes(32)).author),
+        changed(SIGNED, "Deniably-Author", SIGNED["Deniably-Author"].upper()),
+        changed(SIGNED, "Deniably-Author", "00" * 31),
+        changed(SIGNED, "Deniably-Signature", "0" * 128),
+        changed(SIGNED, "Deniably-Signature", SIGNED["Deniably-Signature"] + "00"),
+        changed(SIGNED, "Deniably-Signature", "\xff"),
+        signed_headers(survey_named()),  # of another definition
+    ],
+)
+def test_a_definition_that_its_author_did_not_sign_is_not_published(
+    client: FlaskClient, author: Author, database: Path, headers: Author
+) -> None:
+    before = contents(database)
+
+    answer = client.post("/api/surveys", json=JSON, headers=author | headers)
+
+    problem = assert_problem(answer, 422, "unsigned")
+    assert publish_text(YAML).digest in problem["detail"]
+    assert contents(database) == before
+
+
+def test_another_author_cannot_publish_the_same_survey_again(
+    client: FlaskClient, author: Author, database: Path
+) -> None:
+    client.post("/api/surveys", json=JSON, headers=author | SIGNED)
+    before = contents(database)
+    other = signed_headers(publish_text(YAML), key_of(bytes(32)))
+
+    answer = client.post("/api/surveys", json=JSON, headers=author | other)
+
+    assert "another author" in assert_problem(answer, 409, "conflict")["detail"]
+    assert contents(database) == before
+
+
 # --- the token ----------------------------------------------------------------------------------
 
 
@@ -270,8 +325,12 @@ def test_a_token_is_made_once_and_only_its_hash_is_stored(app: Flask, database: 
 def test_a_new_token_makes_the_old_one_worthless(client: FlaskClient, app: Flask) -> None:
     old, new = (new_token(app.extensions["deniably"]) for _ in range(2))
 
-    refused = client.post("/api/surveys", json=JSON, headers={"Authorization": f"Bearer {old}"})
-    taken = client.post("/api/surveys", json=JSON, headers={"Authorization": f"Bearer {new}"})
+    refused, taken = (
+        client.post(
+            "/api/surveys", json=JSON, headers=SIGNED | {"Authorization": f"Bearer {token}"}
+        )
+        for token in (old, new)
+    )
 
     assert_problem(refused, 401, "unauthorised")
     assert taken.status_code == 201

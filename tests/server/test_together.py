@@ -17,7 +17,7 @@ from deniably.estimate import project
 from deniably.report import Report
 from deniably.survey import Survey
 from deniably_server.store import Store
-from server.material import survey_named
+from server.material import signed, survey_named
 
 OPEN = {"results": {"minimum": 5, "while_open": True}}
 PATH = "/api/surveys/workplace/crosstab?rows=stolen&columns=often"
@@ -32,7 +32,7 @@ def add(store: Store, survey: Survey, values: dict[str, list[int]], times: int =
 def published(app: Flask, **changes: Any) -> tuple[Store, Survey]:
     store: Store = app.extensions["deniably"]
     survey = survey_named(**OPEN | changes)
-    store.publish(survey)
+    store.publish(survey, signed(survey))
     return store, survey
 
 

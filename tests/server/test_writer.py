@@ -18,14 +18,14 @@ from deniably_server.connection import connect
 from deniably_server.errors import NotStored
 from deniably_server.store import Store
 from deniably_server.writer import Outcome
-from server.material import a_report, contents, survey_named
+from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
 
 
 @pytest.fixture
 def published(store: Store) -> Iterator[Store]:
-    store.publish(SURVEY)
+    store.publish(SURVEY, signed(SURVEY))
     return store
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import click
 import requests
 
+from deniably.signing import new_key
 from deniably_client.device import Device, session
 
 HERE = files("deniably_client") / "demo"
@@ -136,7 +137,11 @@ def _server(folder: Path, port: int) -> Generator[tuple[str, str]]:
 def _publish(folder: Path, url: str, token: str) -> str:
     path = folder / "survey.yaml"
     path.write_text((HERE / "fair1978.yaml").read_text(encoding="utf-8"), encoding="utf-8")
-    click.echo(_deniably("publish", str(path), "--server", url, token=token).rstrip())
+    key = folder / "author.key"  # an author of this demonstration, who is deleted with it
+    key.touch(0o600)
+    key.write_bytes(new_key().text)
+    told = _deniably("publish", str(path), "--server", url, "--key", str(key), token=token)
+    click.echo(told.rstrip())
     return "marriage"
 
 
