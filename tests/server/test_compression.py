@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from deniably.survey import Survey
 from deniably_server.web import BUILD
-from server.material import a_report, survey_named
+from server.material import a_report, signed, survey_named
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 TEXTS = [
@@ -109,7 +109,8 @@ def test_a_large_text_is_compressed_too_and_not_kept(app: Flask, client: FlaskCl
         "name": "often", "type": "select_one", "label": question.label, "choices": choices,
         "claim": {"odds": "3"}, "mechanism": mechanism,
     }  # fmt: skip
-    app.extensions["deniably"].publish(survey_named("large", questions=[large]))
+    survey = survey_named("large", questions=[large])
+    app.extensions["deniably"].publish(survey, signed(survey))
     before = _kept.cache_info().currsize
     answer = client.get("/s/large", headers=GZIP)
 
