@@ -144,7 +144,7 @@ def _of_choice(
 
 def _two_choices(name: str, question: Question, first: Answers, other: str) -> Difference:
     second = _answers(name, question, other)
-    mechanism = question.mechanism
+    mechanism = question.once
     if not isinstance(mechanism, SubsetSelection):
         raise Malformed("two choices can be compared where a person has one answer out of several")
     own, rest = pair_support(mechanism.k, mechanism.omega, first.p)
@@ -154,7 +154,7 @@ def _two_choices(name: str, question: Question, first: Answers, other: str) -> D
 
 
 def _answers(name: str, question: Question, choice: str) -> Answers:
-    mechanism = question.mechanism
+    mechanism = question.once
     if not isinstance(question, _Choices) or not isinstance(
         mechanism, SubsetSelection | SetResponse | SampledTicks | Unary
     ):
@@ -215,7 +215,7 @@ def _mean(name: str, question: Question) -> Callable[[float], Mean]:
 
 def _scores(name: str, question: Question) -> Scores | None:
     """The tally of a mean whose every report has a score of its own, else None."""
-    mechanism = question.mechanism
+    mechanism = question.once
     if not isinstance(mechanism, Window | Channel | BoundedLaplace):
         return None
     counts = current_store().tally(name)[question.name].counts

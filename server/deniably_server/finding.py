@@ -74,7 +74,7 @@ def median_sentence(quantiles: Sequence[Mapping[str, object]], unit: str) -> str
 
 def flags(question: Asked, tally: Tally, found: Estimate) -> list[str]:
     """Sentences on what stands against using this estimate; usually none."""
-    mechanism = question.mechanism
+    mechanism = question.once
     labels = [choice.label for choice in question.choices]
     if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
         return _flags(mechanism, tally, found, labels)
@@ -111,7 +111,7 @@ def mean_flags(mean: Mean, low: float, high: float, label: str = "") -> list[str
 
 def support_counts(question: Asked, tally: Tally) -> list[int] | None:
     """How many reports support each choice; None where outputs are no choices."""
-    mechanism = question.mechanism
+    mechanism = question.once
     if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
         return [int(count) for count in supports(tally, mechanism)[0]]
     return None

@@ -185,7 +185,7 @@ def result(
 
 
 def _question(question: Question, tally: Tally, heard: float, smooth: bool) -> QuestionResult:
-    loss = question.mechanism.loss
+    loss = question.once.loss
     shown: QuestionResult = {
         "name": question.name,
         "label": question.label,
@@ -273,7 +273,7 @@ def _fill_number(shown: QuestionResult, question: Number, tally: Tally, smooth: 
     if question.aim == "mean":
         return
     found = analysis.number_distribution(question, tally, CONFIDENCE)
-    shown["fit"] = "projection" if isinstance(question.mechanism, SubsetSelection) else "em"
+    shown["fit"] = "projection" if isinstance(question.once, SubsetSelection) else "em"
     shown["can_smooth"] = smoothing.helps(question, tally.n)
     if smooth and shown["can_smooth"]:
         shown["fit"], found = "ems", smoothing.smoothed(question, tally, found)
@@ -340,7 +340,7 @@ def _fill_point(shown: QuestionResult, question: Point, tally: Tally) -> None:
     found = _of_few(found, out)
     shown["cells"] = _cells(names, found, out)
     shown["sentence"] = finding.leading_cell(names, found)
-    shown["flags"] = finding.cell_flags(question.mechanism, tally, found)
+    shown["flags"] = finding.cell_flags(question.once, tally, found)
 
 
 def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> None:
@@ -364,7 +364,7 @@ def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> Non
             }
         )
     shown["sentence"] = finding.leading_cell(names, found)
-    shown["flags"] = finding.cell_flags(question.mechanism, tally, found)
+    shown["flags"] = finding.cell_flags(question.once, tally, found)
 
 
 _FILL: dict[type, Any] = {
@@ -384,7 +384,7 @@ def _effect(shown: QuestionResult, found: Estimate) -> None:
 
 
 def _out(question: Question, tally: Tally, found: Estimate) -> list[bool] | None:
-    mechanism = question.mechanism
+    mechanism = question.once
     if not isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
         return None
     return [bool(out) for out in analysis.standing_out(mechanism, tally, found)]

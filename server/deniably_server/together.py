@@ -158,7 +158,7 @@ def _for_display(
     """Joint shares within [0, 1], which of single choices sum to 1."""
     if any(isinstance(question, SelectMultiple) for question in questions):
         return "clipping", np.clip(raw, 0, 1)
-    one, other = (float(question.mechanism.loss.odds) for question in questions)
+    one, other = (float(question.once.loss.odds) for question in questions)
     shares = likeliest(first, second, (one, other))
     if shares is None:
         return "projection", project(raw.ravel()).reshape(raw.shape)
@@ -244,13 +244,13 @@ def _asked(survey: Survey, key: str) -> int:
 
 def _is_crossable(question: Question) -> bool:
     return isinstance(question, _Crossable) and isinstance(
-        question.mechanism, SubsetSelection | SetResponse | Unary
+        question.once, SubsetSelection | SetResponse | Unary
     )
 
 
 def _supports(survey: Survey, name: str, index: int) -> tuple[_Bits, tuple[float, float]]:
     """For each respondent who was asked both: which choices the report supports; and (p, q)."""
-    mechanism = survey.questions[index].mechanism
+    mechanism = survey.questions[index].once
     assert isinstance(mechanism, SubsetSelection | SetResponse | Unary)
     both = [_asked(survey, key) for key in ("rows", "columns")]
     rows = [

@@ -85,7 +85,7 @@ def shares(
     Raises ValueError where the mechanism cannot tell them (a window over many choices has fewer
     places than choices), and as ``estimate`` does.
     """
-    mechanism = question.mechanism
+    mechanism = question.once
     if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
         single = not isinstance(question, SelectMultiple)
         return estimate(tally, mechanism, confidence, single=single)
@@ -94,17 +94,17 @@ def shares(
 
 def marginals(question: Product, tally: Tally, confidence: float = CONFIDENCE) -> list[Estimate]:
     """The shares of every part's choices, from the joint reports."""
-    cells = np.arange(question.mechanism.k).reshape(question.shape)
+    cells = np.arange(question.once.k).reshape(question.shape)
     found: list[Estimate] = []
     for axis, size in enumerate(question.shape):
         groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
-        found.append(_grouped(tally, question.mechanism, groups, confidence))
+        found.append(_grouped(tally, question.once, groups, confidence))
     return found
 
 
 def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENCE) -> Estimate:
     """The shares of all combinations, or of all areas of the map, in the order of the cells."""
-    return estimate(tally, question.mechanism, confidence)
+    return estimate(tally, question.once, confidence)
 
 
 def standing_out(mechanism: Pure, tally: Tally, found: Estimate) -> npt.NDArray[np.bool_]:
@@ -140,7 +140,7 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     Numbers that are reported by buckets count as the middle of theirs. None where nobody seems
     to have a score. Raises ValueError as ``inversion.linear`` does.
     """
-    mechanism = question.mechanism
+    mechanism = question.once
     if isinstance(mechanism, Unary):
         return None  # of a single choice; its shares are estimated one by one
     if isinstance(question, Scale):
@@ -170,7 +170,7 @@ def means(
     Where devices draw what they report, those who report a part are a random sample of these
     respondents, so that the margins for both are those for a population.
     """
-    mechanism, d = question.mechanism, len(question.parts)
+    mechanism, d = question.once, len(question.parts)
     drawn = isinstance(mechanism, Vector) and mechanism.s < d
     cells = tally.cells()
     found: list[Mean | None] = []
@@ -255,7 +255,7 @@ def number_distribution(
     question: Number, tally: Tally, confidence: float = CONFIDENCE
 ) -> Distribution:
     """How a number is distributed. Raises ValueError where there is no report."""
-    mechanism = question.mechanism
+    mechanism = question.once
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
     if isinstance(mechanism, SubsetSelection):
@@ -277,7 +277,7 @@ def number_distribution(
 
 def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
     """The first and the last number of every bucket."""
-    n, k = question.range.positions, question.mechanism.k
+    n, k = question.range.positions, question.once.k
     first = [-(-bucket * n // k) for bucket in range(k + 1)]
     return [
         (question.range.value(first[bucket]), question.range.value(first[bucket + 1] - 1))
@@ -301,7 +301,7 @@ def _mean_score(
     confidence: float,
 ) -> Mean | None:
     """The mean score of those who have one: a ratio, its variance by linearisation."""
-    mechanism = question.mechanism
+    mechanism = question.once
 
     def total(weights: Floats) -> Mean:
         if isinstance(mechanism, SubsetSelection):

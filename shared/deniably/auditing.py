@@ -82,7 +82,7 @@ def audit_question(
     A right randomiser is accused with a probability of at most ``alpha``: of nothing that was
     walked, only by its reports.
     """
-    mechanism, claim = question.mechanism, question.claim
+    mechanism, claim = question.once, question.claim
     exact, claimed = mechanism.loss, _epsilon(claim)
     walked = walk(mechanism, randomise)
     # After a complete walk the counts of reports have nothing to add.

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from deniably.loss import Loss
 from deniably.mechanisms import (
@@ -17,6 +18,7 @@ from deniably.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    Memoised,
     SampledTicks,
     SetResponse,
     SubsetSelection,
@@ -70,7 +72,7 @@ _MUCH = "That is much: whoever sees everything that is sent may guess well about
 
 def forward(question: Question) -> str:
     """What is sent for an answer, as one or two sentences."""
-    mechanism = question.mechanism
+    mechanism = question.once
     match mechanism:
         case SubsetSelection() if isinstance(question, Number | Point | Product):
             return _subset(mechanism, _THINGS[type(question)])
@@ -98,7 +100,7 @@ def forward(question: Question) -> str:
 
 def reverse(question: Question) -> str:
     """What somebody who sees the report can conclude, as one sentence."""
-    loss = question.mechanism.loss
+    loss = question.once.loss
     if loss.bound > WEAK:
         return (
             "This question protects weakly: whoever sees what was sent can guess your answer and"
@@ -149,9 +151,12 @@ def times(odds: Fraction) -> str:
     return f"{tenths / 10:g} times"
 
 
-def describe(mechanism: Mechanism) -> str:
+def describe(mechanism: Mechanism | Memoised[Any]) -> str:
     """The mechanism and its numbers, for researchers, in a few words."""
     match mechanism:
+        case Memoised():
+            kept = 100 * Fraction(mechanism.keep, mechanism.keep + mechanism.fresh)
+            return f"{describe(mechanism.once)}, memo {float(kept):.0f} % kept"
         case SubsetSelection():
             return f"subset selection, {mechanism.omega} of {mechanism.k}"
         case Window():

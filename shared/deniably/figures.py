@@ -100,11 +100,11 @@ def figures(question: Question, share: float | None = None) -> list[Figure]:
             up_to = shares(
                 "share up to a number",
                 _up_to,
-                f"at every end of the {question.mechanism.k} buckets; quantiles follow from it",
+                f"at every end of the {question.once.k} buckets; quantiles follow from it",
             )
             mean = Figure("mean", 0.25, _mean)
             # Some mechanisms have fewer places than there are buckets.
-            return [up_to, mean] if up_to.variance(question.mechanism) < inf else [mean]
+            return [up_to, mean] if up_to.variance(question.once) < inf else [mean]
         case Number() | Scale(aim="mean"):
             return [Figure("mean", 0.25, _mean)]
         case _:

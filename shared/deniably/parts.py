@@ -36,11 +36,15 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 class Claim(Value, frozen=True):
-    """What a question promises: ``epsilon`` (with a ``delta`` for Gaussian noise) or ``odds``."""
+    """What a question promises: ``epsilon`` (with a ``delta`` for Gaussian noise) or ``odds``.
+
+    ``history`` is what it promises over all waves of a panel, in the same measure.
+    """
 
     epsilon: str | msgspec.UnsetType = msgspec.UNSET
     odds: str | msgspec.UnsetType = msgspec.UNSET
     delta: str | msgspec.UnsetType = msgspec.UNSET
+    history: Claim | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if (self.epsilon is msgspec.UNSET) == (self.odds is msgspec.UNSET):
@@ -56,6 +60,12 @@ class Claim(Value, frozen=True):
                 raise ValueError("a delta stands beside an epsilon")
             if not 0 < decimal_fraction(self.delta) <= LARGEST_DELTA:
                 raise ValueError(f"delta is above 0 and at most {float(LARGEST_DELTA)}")
+        if isinstance(self.history, Claim):
+            measure = "odds" if self.epsilon is msgspec.UNSET else "epsilon"
+            if getattr(self.history, measure) is msgspec.UNSET or self.delta is not msgspec.UNSET:
+                raise ValueError(f"the history of this claim is of the form {{{measure}: ...}}")
+            if isinstance(self.history.history, Claim) or self.history.delta is not msgspec.UNSET:
+                raise ValueError("a history has neither a delta nor a history")
 
     def covers(self, loss: Loss | Fraction) -> bool:
         """Whether a mechanism with this loss (or these odds) keeps the promise, exactly."""
@@ -72,6 +82,13 @@ class Claim(Value, frozen=True):
             and not loss.exponent
             and loss.odds <= odds_fraction(self.odds)
         )
+
+    def covers_history(self, loss: Loss | None) -> bool:
+        """Whether all reports together keep the promise that is made of them, exactly; ``None``
+        where the mechanism keeps nothing, and nothing may be promised."""
+        if not isinstance(self.history, Claim) or loss is None:
+            return self.history is msgspec.UNSET and loss is None
+        return self.history.covers(loss)
 
 
 class Choice(Value, frozen=True):

@@ -202,8 +202,8 @@ def plan_survey(
     reports = survey.asked / len(survey.questions)
 
     def solve(question: Question, figure: Figure) -> Plan:
-        own = question.mechanism.loss.epsilon
-        as_asked = Goal(lambda _: figure.variance(question.mechanism), figure.spread, reports)
+        own = question.once.loss.epsilon
+        as_asked = Goal(lambda _: figure.variance(question.once), figure.spread, reports)
         if n is None and margin is None:
             raise ValueError("a survey is planned for a number of respondents, a margin or both")
         if margin is None:
@@ -219,7 +219,7 @@ def plan_survey(
     return [
         Row(question.name, figure.name, solve(question, figure), figure.note, loss.delta)
         for question in survey.questions
-        for loss in [question.mechanism.loss]
+        for loss in [question.once.loss]
         for figure in figures(question, share)
     ]
 

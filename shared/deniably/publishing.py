@@ -186,8 +186,8 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
     written = _as_written(question)
     if not _by_default(written, question):
         written["mechanism"] = _name(question)
-        if isinstance(question.mechanism, BoundedLaplace):
-            written["beyond"] = question.mechanism.beyond
+        if isinstance(question.once, BoundedLaplace):
+            written["beyond"] = question.once.beyond
     return mechanism_of(written, privacy)
 
 
@@ -249,10 +249,10 @@ def _as_written(question: Question) -> dict[str, Any]:
     if isinstance(question, Number):
         shown |= shown.pop("range")
         if question.aim == "distribution":
-            shown["buckets"] = question.mechanism.k
+            shown["buckets"] = question.once.k
     if isinstance(question, VectorOfNumbers | Point):
         shown["parts"] = [part | part["range"] for part in shown["parts"]]
-    if isinstance(question, Scale) and isinstance(question.mechanism, SubsetSelection):
+    if isinstance(question, Scale) and isinstance(question.once, SubsetSelection):
         shown["aim"] = "distribution"
     return shown
 
@@ -265,14 +265,14 @@ def _by_default(written: _Question, question: Question) -> bool:
         else:
             delta = _fraction(claim.delta) if isinstance(claim.delta, str) else None
             privacy = Privacy(epsilon=_fraction(claim.epsilon), delta=delta)
-        return mechanism_of(written, privacy) == question.mechanism
+        return mechanism_of(written, privacy) == question.once
     except ValueError:
         return False
 
 
 def _name(question: Question) -> str | None:
     """The name by which an author asks for the question's mechanism."""
-    match question.mechanism:
+    match question.once:
         case SubsetSelection(omega=1) if isinstance(question, YesNo | SelectOne | Scale):
             return "k_ary"
         case SubsetSelection() if isinstance(question, Number):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from deniably.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    Memoised,
     SampledTicks,
     SetResponse,
     SubsetSelection,
@@ -62,15 +63,18 @@ class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
         """The type's name in the definition."""
         return str(self.__struct_config__.tag)
 
-    def _keeps_its_claim(self, mechanism: Mechanism) -> None:
+    def _keeps_its_claim(self, mechanism: Mechanism | Memoised[Any]) -> None:
         if not self.claim.covers(mechanism.loss):
             raise ValueError("the mechanism's weights give larger odds than the claim allows")
+        history = mechanism.history if isinstance(mechanism, Memoised) else None
+        if not self.claim.covers_history(history):
+            raise ValueError("the claim of the history is not what the mechanism's memo keeps")
 
 
 class _WithChoices(_Asked, frozen=True, kw_only=True):
     choices: Choices
 
-    def _choices_fit(self, mechanism: Mechanism) -> None:
+    def _choices_fit(self, mechanism: Mechanism | Memoised[Any]) -> None:
         unique((choice.name for choice in self.choices), "the choice")
         if isinstance(mechanism, Vector | Gaussian) or mechanism.k != len(self.choices):
             raise ValueError("the mechanism's k is the number of choices")
@@ -91,11 +95,17 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
 class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
     """A question with one answer out of several."""
 
-    mechanism: SubsetSelection | Channel | Unary
+    mechanism: SubsetSelection | Channel | Unary | Memoised[SubsetSelection | Channel]
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        _one_answer(self.mechanism)
+        _one_answer(self.once)
+
+    @property
+    def once(self) -> SubsetSelection | Channel | Unary:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
         """The index of the chosen choice's name. Raises BadAnswer."""
@@ -126,17 +136,24 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
     """Any of several answers, at most ``most`` of them."""
 
     most: Annotated[int, msgspec.Meta(ge=1)]
-    mechanism: SetResponse | SampledTicks | Unary
+    mechanism: SetResponse | SampledTicks | Unary | Memoised[SetResponse]
     show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        if isinstance(self.mechanism, SampledTicks):  # takes any number of ticks
-            if self.most > self.mechanism.k:
+        once = self.once
+        if isinstance(once, SampledTicks):  # takes any number of ticks
+            if self.most > once.k:
                 raise ValueError("most is at most the number of choices")
-        elif self.most != self.mechanism.most:
+        elif self.most != once.most:
             raise ValueError("the mechanism is for another number of ticks than most")
         _can_hide(self.show_if, self.names)
+
+    @property
+    def once(self) -> SetResponse | SampledTicks | Unary:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
         """The indices of the chosen choices' names, ascending. Raises BadAnswer."""
@@ -155,14 +172,21 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
     """
 
     aim: Aim
-    mechanism: SubsetSelection | Window | Channel | BoundedLaplace | Unary
+    mechanism: (
+        SubsetSelection
+        | Window
+        | Channel
+        | BoundedLaplace
+        | Unary
+        | Memoised[SubsetSelection | Window | Channel]
+    )
     scores: list[int] | msgspec.UnsetType = msgspec.UNSET
     show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        if not isinstance(self.mechanism, Channel) or self.aim == "distribution":
-            _one_answer(self.mechanism)
+        if not isinstance(self.once, Channel) or self.aim == "distribution":
+            _one_answer(self.once)
         _can_hide(self.show_if, self.names)
         if isinstance(self.scores, list):
             if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) >= 1 << 31:
@@ -172,6 +196,12 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
                 raise ValueError("scores are strictly ascending")
             if self.aim == "mean" and len(gaps) > 1:
                 raise ValueError("where the aim is the mean, scores are equally spaced")
+
+    @property
+    def once(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
 
     @property
     def values(self) -> list[int]:
@@ -191,13 +221,27 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
 
     range: Range
     aim: Aim
-    mechanism: Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection
+    mechanism: (
+        Window
+        | Channel
+        | Laplace
+        | BoundedLaplace
+        | Gaussian
+        | SubsetSelection
+        | Memoised[Window | Channel | SubsetSelection]
+    )
 
     def __post_init__(self) -> None:
         _fits(self.range, self.mechanism.k, exactly=self.aim == "mean")
         if isinstance(self.mechanism, Gaussian) and self.mechanism.d != 1:
             raise ValueError("the mechanism is for one number: d is 1")
         self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
         """The cell of the number's position on the grid. Raises BadAnswer."""
@@ -217,6 +261,11 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         for part, k in zip(self.parts, self.sizes, strict=True):
             _fits(part.range, k, exactly=True)
         self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> Vector | Gaussian:
+        """The mechanism that one report is estimated by."""
+        return self.mechanism
 
     @property
     def sizes(self) -> list[int]:
@@ -239,7 +288,7 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
 
     parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=2)]
     grid: Annotated[int, msgspec.Meta(ge=2, le=32)]
-    mechanism: SubsetSelection
+    mechanism: SubsetSelection | Memoised[SubsetSelection]
 
     def __post_init__(self) -> None:
         unique((part.name for part in self.parts), "the part")
@@ -248,6 +297,12 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         if self.mechanism.k != self.grid**2:
             raise ValueError("the mechanism's k is the number of cells, grid * grid")
         self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> SubsetSelection:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -267,13 +322,19 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
     """Several small questions with one joint report, which also tells how they go together."""
 
     parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=8)]
-    mechanism: SubsetSelection
+    mechanism: SubsetSelection | Memoised[SubsetSelection]
 
     def __post_init__(self) -> None:
         unique((part.name for part in self.parts), "the part")
         if self.mechanism.k != prod(self.shape):
             raise ValueError("the mechanism's k is the product of the numbers of choices")
         self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> SubsetSelection:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Container, Mapping, Sequence
-from typing import Annotated, Any, cast
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import msgspec
 
 from deniably.canonical import parse
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadReport
+from deniably.mechanisms import Memoised
 from deniably.questions import NOT_APPLICABLE, Condition, Input, Question, SelectMultiple
 from deniably.survey import Survey, show_if
 
@@ -105,20 +107,43 @@ def is_shown(question: Question, answers: Mapping[str, object], hidden: Containe
     return earlier in condition.among
 
 
+@dataclass(frozen=True)
+class Made:
+    """A ``report``, and by the name of the question the ``memos`` that it was made from: what the
+    device keeps for the next wave of the panel. They are randomised, yet not to be sent."""
+
+    report: Report
+    memos: Mapping[str, tuple[int, ...]] = field(repr=False)
+
+
 def randomise_answers(
     survey: Survey,
     answers: Mapping[str, object],
     coins: Coins | None = None,
     questions: Sequence[Question] | None = None,
 ) -> Report:
+    """The report of ``make_report``, where there are no waves or it is the first."""
+    return make_report(survey, answers, coins, questions).report
+
+
+def make_report(
+    survey: Survey,
+    answers: Mapping[str, object],
+    coins: Coins | None = None,
+    questions: Sequence[Question] | None = None,
+    memos: Mapping[str, Sequence[int]] | None = None,
+) -> Made:
     """The report for a respondent's true ``answers`` to ``questions`` (those of the survey).
 
     ``answers`` are by the name of the question: the name of a choice, a list of names
     (select_multiple), a number, or a mapping by part (vector, point, product). Every question
     that is shown needs an answer: a missing report would itself be an exact one. What is given
-    for a hidden question is not looked at.
+    for a hidden question is not looked at. ``memos``, by question, are those that the device
+    keeps for the survey's panel; the others are drawn. What is said to a question with a memo
+    needs to be an answer, and does not matter.
 
-    Raises BadAnswer, which names the question and the choices that exist but never the answer.
+    Raises BadAnswer, which names the question and the choices that exist but never the answer,
+    and BadReport where a memo is none of its question.
     """
     for name in answers:
         if all(name != question.name for question in survey.questions):
@@ -135,11 +160,30 @@ def randomise_answers(
         else:
             hidden.add(question.name)
             inputs.append(_not_applicable(question))
-    values = {
-        question.name: list(cast(Any, question.mechanism).randomise(given, coins))
-        for question, given in zip(questions, inputs, strict=True)
-    }
-    return Report(id=secrets.token_hex(16), survey=survey.digest, values=values)
+    kept = _checked_memos(questions, memos or {})
+    values: dict[str, list[int]] = {}
+    for question, given in zip(questions, inputs, strict=True):
+        mechanism: Any = question.mechanism
+        if isinstance(mechanism, Memoised):
+            if question.name not in kept:
+                kept[question.name] = mechanism.draw_memo(given, coins)
+            values[question.name] = list(mechanism.again(kept[question.name], coins))
+        else:
+            values[question.name] = list(mechanism.randomise(given, coins))
+    report = Report(id=secrets.token_hex(16), survey=survey.digest, values=values)
+    return Made(report, kept)
+
+
+def _checked_memos(
+    questions: Sequence[Question], memos: Mapping[str, Sequence[int]]
+) -> dict[str, tuple[int, ...]]:
+    """The memos of these questions. Raises BadReport, before any draw, where one is none."""
+    kept: dict[str, tuple[int, ...]] = {}
+    for question in questions:
+        if question.name in memos and isinstance(question.mechanism, Memoised):
+            question.mechanism.check(memos[question.name], f"$.memos.{question.name}")
+            kept[question.name] = tuple(memos[question.name])
+    return kept
 
 
 def _not_applicable(question: Question) -> Input:

@@ -53,7 +53,7 @@ def middle_error(mechanism: Laplace | Gaussian | Window, n: int = REPORTS) -> fl
 def hidden_shapes(survey: Survey) -> Iterator[str]:
     """A sentence on each distribution that its noise leaves nothing of."""
     for question in survey.questions:
-        mechanism = question.mechanism
+        mechanism = question.once
         if not isinstance(question, Number) or question.aim != "distribution":
             continue
         if not isinstance(mechanism, Laplace | Gaussian):

@@ -18,7 +18,7 @@ from deniably.tally import Tally
 
 def helps(question: Number, n: int) -> bool:
     """Whether smoothing may help with so many reports: for a square wave, up to ``SMALL``."""
-    return isinstance(question.mechanism, Window) and n <= SMALL
+    return isinstance(question.once, Window) and n <= SMALL
 
 
 def smoothed(question: Number, tally: Tally, found: Distribution) -> Distribution:
@@ -28,7 +28,7 @@ def smoothed(question: Number, tally: Tally, found: Distribution) -> Distributio
     Source: Li et al. 2020 (SIGMOD, "Estimating numerical distributions under local differential
     privacy"), 5.5.
     """
-    mechanism = question.mechanism
+    mechanism = question.once
     if not isinstance(mechanism, Window) or not helps(question, tally.n):
         return found
     shares = density(tally.counts, matrix(mechanism), smooth=True).shares

@@ -10,6 +10,7 @@ import msgspec
 from deniably.canonical import canonical, digest, parse
 from deniably.errors import BadSurvey, Problem
 from deniably.loss import Loss, largest
+from deniably.mechanisms import Memoised
 from deniably.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.questions import Condition, Conditional, Question
 
@@ -26,6 +27,13 @@ class Results(Value, frozen=True):
     while_open: bool
 
 
+class Waves(Value, frozen=True):
+    """The survey is one wave of a ``panel``: the same people are asked again, and their devices
+    answer from what they keep for it (SPEC 4.4)."""
+
+    panel: SurveyName
+
+
 class Survey(Value, frozen=True, dict=True):
     """A published definition. Two surveys are the same exactly if their digests are."""
 
@@ -38,6 +46,7 @@ class Survey(Value, frozen=True, dict=True):
     intro: Prose | msgspec.UnsetType = msgspec.UNSET
     contact: Prose | msgspec.UnsetType = msgspec.UNSET
     ask: int | msgspec.UnsetType = msgspec.UNSET
+    waves: Waves | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         unique((question.name for question in self.questions), "the question")
@@ -49,6 +58,14 @@ class Survey(Value, frozen=True, dict=True):
                 raise ValueError("a survey that asks some of its questions has no show_if")
         for question in hidden:
             self._check_condition(question)
+        self._check_waves(bool(hidden))
+
+    def _check_waves(self, hides: bool) -> None:
+        panel = isinstance(self.waves, Waves)
+        if any(isinstance(one.mechanism, Memoised) != panel for one in self.questions):
+            raise ValueError("in a survey with waves every mechanism is memoised, elsewhere none")
+        if panel and (hides or isinstance(self.ask, int)):
+            raise ValueError("a survey with waves asks everybody everything: no ask, no show_if")
 
     def _check_condition(self, question: Question) -> None:
         condition = show_if(question)
@@ -82,6 +99,15 @@ class Survey(Value, frozen=True, dict=True):
         """What all reports of one person together can give away: the sum, exactly; where some
         of the questions are asked, the most that any drawing of them gives away."""
         return largest([question.mechanism.loss for question in self.questions], self.asked)
+
+    @property
+    def history(self) -> Loss:
+        """The same of all waves of its panel, however many there are; without waves the total."""
+        losses = [
+            one.history if isinstance(one, Memoised) else one.loss
+            for one in (question.mechanism for question in self.questions)
+        ]
+        return largest(losses, self.asked)
 
 
 def show_if(question: Question) -> ShowIf | None:

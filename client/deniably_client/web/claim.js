@@ -2,18 +2,20 @@
 
 import { must } from "./errors.js";
 import { decimal, fraction, parts } from "./fraction.js";
-import { DECIMAL, like, object } from "./shape.js";
+import { DECIMAL, anything, like, object } from "./shape.js";
 
 /** @import { Claim, Fraction, Loss } from "./types.js" */
 
 const ODDS = like(/^(?=.{1,40}$)[1-9][0-9]*(\/[1-9][0-9]*)?$/);
-const CLAIM = object({}, { epsilon: DECIMAL, odds: ODDS, delta: DECIMAL });
+const HISTORY = object({}, { epsilon: DECIMAL, odds: ODDS });
+const CLAIM = object({}, { epsilon: DECIMAL, odds: ODDS, delta: DECIMAL, history: anything });
 
 /**
- * Throws Refused unless the loss keeps what a well-formed claim says; in whole numbers.
- * @type {(claim: unknown, loss: Loss, path?: string) => void}
+ * Throws Refused unless the loss keeps what a well-formed claim says; in whole numbers. `history`
+ * is the loss of all waves together, where the mechanism keeps a memo.
+ * @type {(claim: unknown, loss: Loss, path?: string, history?: Loss) => void}
  */
-export function checkClaim(claim, loss, path = "claim") {
+export function checkClaim(claim, loss, path = "claim", history) {
   CLAIM(claim, path);
   const { epsilon, odds, delta } = /** @type {Claim} */ (claim);
   const [a, b] = loss.exponent;
@@ -37,6 +39,19 @@ export function checkClaim(claim, loss, path = "claim") {
   const [m, e] = loss.delta;
   must(delta === undefined || (n > 0n && 10000n * n <= d), path, "delta is up to 0.0001");
   must((n > 0n) === m > 0n && m * d <= n * e, path, "the mechanism has another delta");
+  checkHistory(/** @type {Claim} */ (claim), path, history);
+}
+
+/** @type {(claim: Claim, path: string, loss?: Loss) => void} */
+function checkHistory({ epsilon, delta, history }, path, loss) {
+  const stated = history !== undefined;
+  must(stated === (loss !== undefined), path, "a history is claimed exactly where a memo is kept");
+  if (loss === undefined) return;
+  HISTORY(history, `${path}.history`);
+  const { epsilon: all } = /** @type {Claim} */ (history);
+  const same = (epsilon === undefined) === (all === undefined) && delta === undefined;
+  must(same, path, "the history is claimed as the epsilon is, or as the odds are");
+  checkClaim(history, loss, `${path}.history`);
 }
 
 /**

@@ -4,10 +4,16 @@
 
 /** @type {(numerator: bigint, denominator: bigint) => string} */
 export function fraction(numerator, denominator) {
-  let [divisor, rest] = [numerator, denominator];
-  while (rest) [divisor, rest] = [rest, divisor % rest];
+  const divisor = greatestCommonDivisor(numerator, denominator);
   const [n, d] = [numerator / divisor, denominator / divisor];
   return d === 1n ? `${n}` : `${n}/${d}`;
+}
+
+/** @type {(one: bigint, other: bigint) => bigint} */
+export function greatestCommonDivisor(one, other) {
+  let [divisor, rest] = [one, other];
+  while (rest) [divisor, rest] = [rest, divisor % rest];
+  return divisor;
 }
 
 /** @type {(text: string) => Fraction} */

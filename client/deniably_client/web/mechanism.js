@@ -20,6 +20,7 @@ const sources = {
   bounded_laplace: noise,
   gaussian: noise,
   vector: () => import("./vector.js"),
+  memoised: () => import("./memoised.js"),
 };
 /** @type {Map<string, Family>} */
 const families = new Map(Object.entries(subsetSelection));
@@ -51,8 +52,29 @@ export function randomise(mechanism, answer, coins) {
   return family(mechanism).randomise(mechanism, answer, coins);
 }
 
+/**
+ * The same, and the memo that the report was made from where the mechanism has one: the one that
+ * the device keeps, or one that is drawn now, to be kept.
+ * @type {(mechanism: Mechanism, answer: Input, coins: Coins, kept?: readonly number[]) =>
+ *   {report: number[], memo?: readonly number[]}}
+ */
+export function respond(mechanism, answer, coins, kept) {
+  const { drawMemo, again } = family(mechanism);
+  if (!drawMemo || !again) return { report: randomise(mechanism, answer, coins) };
+  checkMechanism(mechanism);
+  const memo = kept ?? drawMemo(mechanism, answer, coins);
+  return { report: again(mechanism, memo, coins), memo };
+}
+
 /** The most that one report can give away, exactly. */
 export const loss = (/** @type {Mechanism} */ mechanism) => family(mechanism).loss(mechanism);
+
+/** The same of all reports that are made from one memo; undefined where none is kept. */
+export const history = (/** @type {Mechanism} */ mechanism) =>
+  family(mechanism).history?.(mechanism);
+
+/** @type {(mechanism: any) => any} the mechanism that takes the answer: of a memoised one its memo */
+export const inner = (mechanism) => (mechanism?.name === "memoised" ? mechanism.memo : mechanism);
 
 /** @type {(mechanism: Mechanism, path?: string) => Family} */
 function family(mechanism, path = "mechanism") {

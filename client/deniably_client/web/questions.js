@@ -3,7 +3,7 @@
 import choice from "./choice.js";
 import { checkClaim } from "./claim.js";
 import { Refused, must } from "./errors.js";
-import { checkMechanism, load, loadMechanism, loss } from "./mechanism.js";
+import { checkMechanism, history, inner, load, loadMechanism, loss } from "./mechanism.js";
 
 /** @import { Input, Question, Sources, Type } from "./types.js" */
 
@@ -32,12 +32,12 @@ export async function checkQuestion(question, path) {
   if (type === undefined) throw new Refused(`${path}: has no type that this page knows`);
   type.form(question, path);
   const { claim, mechanism } = question;
-  const allowed = type.mechanisms.includes(mechanism?.name);
+  const allowed = type.mechanisms.includes(inner(mechanism)?.name);
   must(allowed, `${path}.mechanism`, `is none of ${type.mechanisms.join(", ")}`);
   await loadMechanism(mechanism.name);
   checkMechanism(mechanism, `${path}.mechanism`);
-  type.fits(question, path);
-  checkClaim(claim, loss(mechanism), `${path}.claim`);
+  type.fits(taken(question), path);
+  checkClaim(claim, loss(mechanism), `${path}.claim`, history(mechanism));
 }
 
 /**
@@ -48,4 +48,7 @@ export async function checkQuestion(question, path) {
  * @type {(question: Question, answer: unknown) => Input}
  */
 export const encode = (question, answer) =>
-  /** @type {Type} */ (types.get(question.type)).encode(question, answer);
+  /** @type {Type} */ (types.get(question.type)).encode(taken(question), answer);
+
+/** @type {(question: Question) => Question} with the mechanism that takes the answer */
+const taken = (question) => ({ ...question, mechanism: inner(question.mechanism) });

@@ -3,11 +3,11 @@
 import { canonicalise, hexadecimal, sha256 } from "./canonical.js";
 import { Coins, systemBytes } from "./coins.js";
 import { BadAnswer } from "./errors.js";
-import { randomise } from "./mechanism.js";
+import { respond } from "./mechanism.js";
 import { encode } from "./questions.js";
 import { conditional, verify } from "./survey.js";
 
-/** @import { Answers, Input, Report } from "./types.js" */
+/** @import { Answers, Input, Memos, Report } from "./types.js" */
 
 /**
  * The report for a respondent's true answers, by the name of the question (see `encode`).
@@ -15,11 +15,14 @@ import { conditional, verify } from "./survey.js";
  * The definition is verified before anything is drawn. Every question that is shown needs an
  * answer: a missing report would itself be an exact one. Throws Refused or BadAnswer.
  * Where the survey has `ask`, `drawn` is what drawQuestions gave; where it was answered `before`,
- * what is to be randomised anew, and the other values stay. Only tests bring coins.
+ * what is to be randomised anew, and the other values stay. Where it has waves, `memos` are those
+ * that the device keeps for its panel, by the name of the question; the others are drawn, and all
+ * that were used are in the report. Only tests bring coins.
  * @type {(definition: unknown, digest: string, answers: Answers, coins?: Coins,
- *   drawn?: readonly {name: string}[], before?: Record<string, number[]>) => Promise<Report>}
+ *   drawn?: readonly {name: string}[], before?: Record<string, number[]>, memos?: Memos) =>
+ *   Promise<Report>}
  */
-export async function makeReport(definition, digest, answers, coins, drawn, before = {}) {
+export async function makeReport(definition, digest, answers, coins, drawn, before = {}, memos) {
   coins ??= new Coins();
   const survey = await verify(definition, digest);
   for (const name of answers.keys()) {
@@ -36,11 +39,16 @@ export async function makeReport(definition, digest, answers, coins, drawn, befo
   const all = special ? special.withHidden({ questions }, answers) : answers;
   // Every answer is looked at before the first draw.
   const inputs = questions.map((question) => encode(question, all.get(question.name)));
+  /** @type {Map<string, readonly number[]>} */
+  const used = new Map();
   const values = questions.map(({ name, mechanism }, i) => {
-    return [name, randomise(mechanism, /** @type {Input} */ (inputs[i]), coins)];
+    const input = /** @type {Input} */ (inputs[i]);
+    const { report, memo } = respond(mechanism, input, coins, memos?.get(name));
+    if (memo) used.set(name, memo);
+    return [name, report];
   });
   const id = hexadecimal(systemBytes()(16));
   const every = { ...before, ...Object.fromEntries(values) };
   const text = canonicalise({ survey: digest, id, values: every });
-  return { text, id, receipt: await sha256(text) };
+  return { text, id, receipt: await sha256(text), memos: used };
 }

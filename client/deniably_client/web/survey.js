@@ -19,6 +19,7 @@ export async function verify(definition, expectedDigest) {
     await checkQuestion(question, `survey.questions[${i}]`);
   }
   if (conditional(survey)) (await import("./answers.js")).checkConditions(survey);
+  checkWaves(survey);
   const found = await digest(definition);
   must(found === expectedDigest, "survey", `was changed: its version is ${found}`);
   return survey;
@@ -27,6 +28,19 @@ export async function verify(definition, expectedDigest) {
 /** @type {(definition: Definition) => boolean} whether not everybody is asked every question */
 export const conditional = ({ questions, ask }) =>
   ask !== undefined || questions.some((question) => "show_if" in question);
+
+/** @type {(definition: Definition) => void} */
+function checkWaves(survey) {
+  const { questions, waves } = survey;
+  const fits = questions.every(
+    ({ mechanism }) => (mechanism.name === "memoised") === (waves !== undefined),
+  );
+  must(fits, "survey", "every mechanism is memoised with waves, and none without");
+  const everything = waves === undefined || !conditional(survey);
+  must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if");
+}
+
+const SURVEY_NAME = like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
 
 const SURVEY = object(
   {
@@ -41,5 +55,5 @@ const SURVEY = object(
     }),
     questions: named(anything, 1, 100),
   },
-  { intro: text, contact: text, ask: integer },
+  { intro: text, contact: text, ask: integer, waves: object({ panel: SURVEY_NAME }) },
 );

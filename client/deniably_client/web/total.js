@@ -1,7 +1,7 @@
 // What all reports of one person give away (SPEC section 2.2).
 
 import { largest } from "./loss.js";
-import { loss } from "./mechanism.js";
+import { history as ofMemo, loss } from "./mechanism.js";
 
 /** @import { Definition, Loss } from "./types.js" */
 
@@ -9,5 +9,12 @@ import { loss } from "./mechanism.js";
 export const total = ({ questions, ask = questions.length }) =>
   largest(
     questions.map(({ mechanism }) => loss(mechanism)),
+    ask,
+  );
+
+/** @type {(definition: Definition) => Loss} the same of all waves of its panel, however many */
+export const history = ({ questions, ask = questions.length }) =>
+  largest(
+    questions.map(({ mechanism }) => ofMemo(mechanism) ?? loss(mechanism)),
     ask,
   );

@@ -25,6 +25,7 @@ export interface Claim {
   epsilon?: string;
   odds?: string;
   delta?: string;
+  history?: Claim;
 }
 
 // --- mechanisms -------------------------------------------------------------------------------
@@ -39,11 +40,17 @@ export type Input = number | readonly number[];
  * What mechanisms of one name do. `check` throws Refused where the parameters make no
  * mechanism; `loss` and `randomise` take checked ones. `randomise` makes the report of an answer,
  * a list of integers, and throws BadAnswer before any draw.
+ *
+ * Those that keep a memo also have `history`, the loss of all reports that are made from it;
+ * `drawMemo`, which makes it, and `again`, which makes a report from it alone.
  */
 export interface Family<M = any, A = any> {
   check(mechanism: M, path: string): void;
   loss(mechanism: M): Loss;
   randomise(mechanism: M, answer: A, coins: Coins): number[];
+  history?(mechanism: M): Loss;
+  drawMemo?(mechanism: M, answer: A, coins: Coins): number[];
+  again?(mechanism: M, memo: readonly number[], coins: Coins): number[];
 }
 
 /** Modules that are fetched when first needed; their default exports hold things by name. */
@@ -128,6 +135,16 @@ export interface Vector {
   parts: Mechanism[];
 }
 
+/**
+ * Send a kept report of `memo` with probability `keep / (keep + fresh)`, else one that is picked
+ * at random. Source: RAPPOR (Erlingsson, Pihur and Korolova 2014), whose two rounds these are.
+ */
+export interface Memoised {
+  memo: Mechanism;
+  keep: number;
+  fresh: number;
+}
+
 // --- the definition ---------------------------------------------------------------------------
 
 export interface Choice {
@@ -204,20 +221,26 @@ export interface Definition {
   contact?: string;
   results: { minimum: number; while_open: boolean };
   ask?: number;
+  waves?: { panel: string };
   questions: Question[];
 }
 
 /** A respondent's answers by the name of the question. */
 export type Answers = ReadonlyMap<string, unknown>;
 
+/** What a device keeps for the waves of a panel, by the name of the question. */
+export type Memos = ReadonlyMap<string, readonly number[]>;
+
 /**
  * `text` is what to send, and to send again unchanged on every retry; `receipt` is its SHA-256,
- * for the respondent to keep.
+ * for the respondent to keep. `memos` are what it was made from, to be kept for the next wave of
+ * the panel and not to be sent.
  */
 export interface Report {
   text: string;
   id: string;
   receipt: string;
+  memos: Memos;
 }
 
 // --- the memory and the ledger ----------------------------------------------------------------

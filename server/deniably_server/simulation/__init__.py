@@ -78,10 +78,8 @@ def simulate(people: People) -> dict[str, Tally]:
         asked = picked(np.full(size, survey.asked), len(survey.questions))
         for answers, own in zip(people.answers, asked.T, strict=True):
             question = answers.question
-            reports = bulk.randomise_many(question.mechanism, answers.inputs(some)[own])
-            tallies.setdefault(question.name, []).append(
-                bulk.tally_many(question.mechanism, reports)
-            )
+            reports = bulk.randomise_many(question.once, answers.inputs(some)[own])
+            tallies.setdefault(question.name, []).append(bulk.tally_many(question.once, reports))
     found = {name: reduce(add, some) for name, some in tallies.items()}
     if short := [name for name, tally in found.items() if tally.n == 0]:
         raise ValueError(f"nobody was asked {', '.join(short)}; simulate more people")
@@ -135,7 +133,7 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
     Where devices pick some of the questions, options or numbers, those who report are a random
     sample of the file: of it the intervals for the population speak, and are a little wide.
     """
-    match question.mechanism:
+    match question.once:
         case SampledTicks(k=k, s=s):
             everything = s == k
         case Vector(parts=parts, s=s):

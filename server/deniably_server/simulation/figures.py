@@ -85,7 +85,7 @@ def truths(answers: Answers) -> Sequence[Truth | None]:
                 )
             ]
         case Product() as question:
-            cells = _frequencies(answers, question.mechanism.k).reshape(question.shape)
+            cells = _frequencies(answers, question.once.k).reshape(question.shape)
             axes = range(len(question.parts))
             marginals = [cells.sum(axis=tuple({*axes} - {axis})) for axis in axes]
             return [
@@ -97,7 +97,7 @@ def truths(answers: Answers) -> Sequence[Truth | None]:
                 *_shares(_cell_names(question), cells.ravel()),
             ]
         case Point() as question:
-            return _shares(_cell_names(question), _frequencies(answers, question.mechanism.k))
+            return _shares(_cell_names(question), _frequencies(answers, question.once.k))
 
 
 def _frequencies(answers: Answers, k: int) -> Floats:
@@ -141,12 +141,12 @@ def _mean_number(question: Number, answers: Answers) -> Truth:
     from the middles: that is an error of the survey which the simulation has to show."""
     grid, (column,) = question.range, answers.columns
     counts = column.counts()
-    if question.mechanism.k == grid.positions:
+    if question.once.k == grid.positions:
         return _mean("mean", grid, answers.encoded[0], counts)
     positions = np.array([grid.position(text) for text in column.texts])
     mean = _mean("mean", grid, positions, counts)
     middles = np.array([float(middle) for middle in analysis.bucket_middles(question)])
-    shares = _frequencies(answers, question.mechanism.k)
+    shares = _frequencies(answers, question.once.k)
     spread = float(shares @ middles**2 - (shares @ middles) ** 2)
     return Truth("mean", False, mean.value, spread)
 

@@ -9,6 +9,7 @@ is no end. Parameters are published integers (SPEC section 2).
 from __future__ import annotations
 
 from deniably.mechanisms.channel import Channel
+from deniably.mechanisms.memoised import Memoised
 from deniably.mechanisms.noise import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.reports import Report
 from deniably.mechanisms.subset_selection import SubsetSelection
@@ -22,6 +23,7 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Mechanism",
+    "Memoised",
     "Report",
     "SampledTicks",
     "SetResponse",
@@ -43,3 +45,5 @@ Mechanism = (
     | Gaussian
     | Vector
 )
+"""What makes a report by itself. A ``Memoised`` one makes the reports of many waves from what it
+keeps; each of them, taken alone, is one of its ``once``, which is one of these."""
