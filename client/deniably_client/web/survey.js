@@ -40,8 +40,6 @@ function checkWaves(survey) {
   must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if");
 }
 
-const SURVEY_NAME = like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
-
 const SURVEY = object(
   {
     spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
