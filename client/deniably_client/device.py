@@ -23,11 +23,12 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from deniably.errors import BadSurvey, Refused
-from deniably.explain import exception, times
+from deniably.explain import at_most
 from deniably.loss import Loss
 from deniably.questions import Question
 from deniably.report import Report, draw_questions, randomise_answers
 from deniably.survey import EPSILON_LIMIT, Survey, read_survey
+from deniably.words import Words
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
 
 RETRIES = 6
@@ -55,9 +56,26 @@ class Receipt:
             f"version   {self.version}",
             f"sent      {self.digest}",
         ]
-        lines += [f"odds      {name}: {_at_most(loss)}" for name, loss in self.losses.items()]
-        lines.append(f"in total  {_at_most(self.total)} over all questions")
+        lines += [
+            f"odds      {name}: {at_most(loss, 'receipt.total')}"
+            for name, loss in self.losses.items()
+        ]
+        lines.append(f"in total  {at_most(self.total, 'receipt.total')} over all questions")
         return "\n".join(lines)
+
+    def told(self, words: Words) -> str:
+        """The receipt in the respondent's language, as the page's."""
+        facts = [
+            (words("receipt.survey"), self.survey),
+            (words("receipt.version"), self.version),
+            *(
+                (name, at_most(loss, "receipt.question", words))
+                for name, loss in self.losses.items()
+            ),
+            (words("receipt.all"), at_most(self.total, "receipt.total", words)),
+            (words("receipt.digest"), self.digest),
+        ]
+        return "\n".join(words("script.pair", name=name, text=text) for name, text in facts)
 
 
 def session(retries: int = RETRIES) -> requests.Session:
@@ -179,10 +197,6 @@ class Device:
         if response.status_code >= 500 or response.status_code == 429:
             raise Unreachable(f"{_host(url)} cannot answer now (status {response.status_code})")
         raise _refusal(response)
-
-
-def _at_most(loss: Loss) -> str:
-    return f"at most {times(loss.bound)}{exception(loss)}"
 
 
 def _limit(text: str) -> Fraction:

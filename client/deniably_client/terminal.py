@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import click
 
@@ -20,7 +22,10 @@ from deniably.questions import (
 )
 from deniably.report import is_shown
 from deniably.survey import EPSILON_LIMIT, Survey
+from deniably.words import LANGUAGES, Words
 from deniably_client.device import Device
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -32,7 +37,12 @@ from deniably_client.device import Device
     help="Refuse a survey whose questions together allow a larger epsilon.",
 )
 @click.option("--digest", help="Refuse any other version of the survey than this.")
-def answer(url: str, limit: str, digest: str | None) -> None:
+@click.option(
+    "--language",
+    type=click.Choice(LANGUAGES),
+    help="Speak this language instead of the survey's.",
+)
+def answer(url: str, limit: str, digest: str | None, language: str | None) -> None:
     """Answer the survey at URL here in the terminal.
 
     Your device mixes chance into every answer before anything is sent; the answers themselves
@@ -42,114 +52,147 @@ def answer(url: str, limit: str, digest: str | None) -> None:
         device = Device(url, epsilon_limit=limit, digest=digest)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    _introduce(device.survey)
-    answers = _ask_all(device.questions)
-    if not click.confirm("\nSend now? What is sent cannot be changed afterwards"):
+    talk = Talk(Words(language or device.survey.language))
+    talk.introduce(device.survey)
+    answers = talk.ask_all(device.questions)
+    if not talk.confirms():
         _wipe()
-        click.echo("Nothing was sent.")
+        click.echo(talk.words("terminal.stopped"))
         return
     receipt = device.answer(answers)
     _wipe()
-    click.echo("Sent. Your receipt, without any answer in it:\n")
-    click.echo(receipt)
+    click.echo(f"{talk.words('terminal.sent')}\n\n{receipt.told(talk.words)}")
 
 
-def _introduce(survey: Survey) -> None:
-    click.secho(f"\n{survey.title}", bold=True)
-    for text in (survey.intro, survey.contact):
-        if isinstance(text, str):
-            click.echo(f"\n{text}")
-    click.echo(
-        "\nNobody can tell from what is sent what you answered. Answer truthfully: your device"
-        "\ndoes the mixing. That you took part, and your network address, stay visible to the"
-        "\nserver's network."
-    )
-    click.echo(f"\n{explain.total(survey)}")
-    if survey.asked < len(survey.questions):
-        click.echo(
-            f"\nYou are asked {survey.asked} of {len(survey.questions)} questions, picked by chance"
-            " on this device."
+class _Slip(Exception):
+    """What was typed is no answer: the sentence says what is one."""
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A conversation with the respondent, in their language."""
+
+    words: Words
+
+    def introduce(self, survey: Survey) -> None:
+        """The survey, what can be seen of whoever answers it, and how well that is protected."""
+        words = self.words
+        click.secho(f"\n{survey.title}", bold=True)
+        for text in (survey.intro, survey.contact):
+            if isinstance(text, str):
+                click.echo(f"\n{text}")
+        weak = explain.weak(survey.total)
+        click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
+        click.echo(f"{words('terminal.process')}\n\n{explain.total(survey, words)}")
+        if survey.asked < len(survey.questions):
+            some = words("terminal.some", count=survey.asked, all=len(survey.questions))
+            click.echo(f"\n{some}")
+
+    def ask_all(self, questions: Sequence[Question]) -> dict[str, object]:
+        """The answers to the questions that are shown."""
+        answers: dict[str, object] = {}
+        hidden: set[str] = set()
+        for question in questions:
+            if not is_shown(question, answers, hidden):
+                hidden.add(question.name)
+                continue
+            self._explain(question)
+            answers[question.name] = self._ask(question)
+        return answers
+
+    def confirms(self) -> bool:
+        """Whether the respondent wants to send now; Enter alone means no."""
+        yes, no = self.words("terminal.yes"), self.words("terminal.no")
+        said = click.prompt(
+            f"\n{self.words('terminal.send')} ({yes}/{no})", default=no, show_default=False
         )
+        return str(said).strip().casefold() in (yes, yes[0], "y", "yes")
 
-
-def _ask_all(questions: Sequence[Question]) -> dict[str, object]:
-    """The answers to the questions that are shown."""
-    answers: dict[str, object] = {}
-    hidden: set[str] = set()
-    for question in questions:
-        if not is_shown(question, answers, hidden):
-            hidden.add(question.name)
-            continue
+    def _explain(self, question: Question) -> None:
         click.secho(f"\n{question.label}", bold=True)
         if isinstance(question.hint, str):
             click.echo(question.hint)
-        click.echo(f"{explain.forward(question)}\n{explain.reverse(question)}")
-        if bounds := explain.clipped(question):
+        click.echo(explain.forward(question, self.words))
+        click.echo(explain.reverse(question, self.words))
+        if bounds := explain.clipped(question, self.words):
             click.echo(bounds)
-        answers[question.name] = _ask(question)
-    return answers
+
+    def _ask(self, question: Question) -> object:
+        """One answer, by the numbers of choices or as numbers."""
+        match question:
+            case SelectMultiple():
+                return self._ticks(question)
+            case Number():
+                return self._number(self.words("terminal.answer"), question.range)
+            case VectorOfNumbers() | Point():
+                return {part.name: self._number(part.label, part.range) for part in question.parts}
+            case Product():
+                return {
+                    part.name: self._choice(part.choices, part.label) for part in question.parts
+                }
+            case _:
+                return self._choice(question.choices)
+
+    def _choice(self, choices: Sequence[Choice], label: str = "") -> str:
+        """The name of the choice that the respondent picks by its number."""
+        if label:
+            click.echo(f"\n{label}")
+        _list(choices)
+
+        def parse(text: str) -> str:
+            number = _numbered(text)
+            if number is None or not 1 <= number <= len(choices):
+                raise _Slip(self.words("terminal.range", count=len(choices)))
+            return choices[number - 1].name
+
+        return _prompt(self.words("terminal.answer"), parse)
+
+    def _ticks(self, question: SelectMultiple) -> list[str]:
+        """The names of the choices that the respondent lists by their numbers."""
+        words, choices = self.words, question.choices
+        _list(choices)
+
+        def parse(text: str) -> list[str]:
+            written = [_numbered(part) for part in text.replace(",", " ").split()]
+            numbers = {number for number in written if number is not None} - {0}
+            if None in written:
+                raise _Slip(words("terminal.numbers"))
+            if not numbers <= set(range(1, len(choices) + 1)):
+                raise _Slip(words("terminal.choices", count=len(choices)))
+            if len(numbers) > question.most:
+                raise _Slip(words("question.most", count=question.most))
+            return [choices[number - 1].name for number in sorted(numbers)]
+
+        some = question.most < len(choices)
+        most = words("terminal.most", count=question.most) if some else words("terminal.all")
+        return _prompt(words("terminal.ticks", most=most), parse)
+
+    def _number(self, label: str, grid: Range) -> str:
+        """A number as it was written."""
+        unit = f" ({grid.unit})" if isinstance(grid.unit, str) else ""
+
+        def parse(text: str) -> str:
+            plain = text.strip().replace(",", ".") if text.count(",") == 1 else text.strip()
+            try:
+                grid.position(plain)
+            except BadAnswer:
+                raise _Slip(self.words("terminal.number")) from None
+            return plain
+
+        return _prompt(f"{label}{unit}", parse)
 
 
-def _ask(question: Question) -> object:
-    """One answer, by the numbers of choices or as numbers."""
-    match question:
-        case SelectMultiple():
-            return _ticks(question)
-        case Number():
-            return _number("Your answer", question.range)
-        case VectorOfNumbers() | Point():
-            return {part.name: _number(part.label, part.range) for part in question.parts}
-        case Product():
-            return {part.name: _choice(part.choices, part.label) for part in question.parts}
-        case _:
-            return _choice(question.choices)
-
-
-def _choice(choices: Sequence[Choice], label: str = "") -> str:
-    """The name of the choice that the respondent picks by its number."""
-    if label:
-        click.echo(f"\n{label}")
-    _list(choices)
-    number = click.prompt("Your answer", type=click.IntRange(1, len(choices)))
-    return choices[number - 1].name
-
-
-def _ticks(question: SelectMultiple) -> list[str]:
-    """The names of the choices that the respondent lists by their numbers."""
-    _list(question.choices)
-
-    def parse(text: str) -> list[str]:
-        written = [part for part in text.replace(",", " ").split() if part != "0"]
-        if not all(part.isdecimal() for part in written):
-            raise click.UsageError("write the numbers of the choices, such as 1,3, or 0 for none")
-        numbers = {int(part) for part in written}
-        if not numbers <= set(range(1, len(question.choices) + 1)):
-            raise click.UsageError(f"the choices have the numbers 1 to {len(question.choices)}")
-        if len(numbers) > question.most:
-            raise click.UsageError(f"choose up to {question.most}")
-        return [question.choices[number - 1].name for number in sorted(numbers)]
-
-    most = f"up to {question.most}" if question.most < len(question.choices) else "all that apply"
-    found: list[str] = click.prompt(
-        f"Your answer ({most}, such as 1,3; 0 for none)", value_proc=parse
-    )
-    return found
-
-
-def _number(label: str, grid: Range) -> str:
-    """A number as it was written."""
-    unit = f" ({grid.unit})" if isinstance(grid.unit, str) else ""
-
-    def parse(text: str) -> str:
-        plain = text.strip().replace(",", ".") if text.count(",") == 1 else text.strip()
+def _prompt(text: str, parse: Callable[[str], T]) -> T:
+    """Asks until what is typed can be read."""
+    while True:
         try:
-            grid.position(plain)
-        except BadAnswer:
-            raise click.UsageError("write a number, such as 12") from None
-        return plain
+            return parse(click.prompt(text, type=str))
+        except _Slip as slip:
+            click.echo(str(slip))
 
-    found: str = click.prompt(f"{label}{unit}", value_proc=parse)
-    return found
+
+def _numbered(text: str) -> int | None:
+    return int(text) if text.strip().isdecimal() else None
 
 
 def _list(choices: Sequence[Choice]) -> None:

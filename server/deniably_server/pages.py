@@ -10,9 +10,10 @@ from markupsafe import Markup
 from deniably import analysis, explain
 from deniably.parts import Range
 from deniably.parts import number as exact
-from deniably.questions import Point, Product
+from deniably.questions import NOT_APPLICABLE, Conditional, Point, Product
 from deniably.survey import Survey, show_if
-from deniably_server import charts
+from deniably.words import ENGLISH, LANGUAGES, Words
+from deniably_server import charts, language
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
 from deniably_server.finding import decimals
@@ -38,27 +39,35 @@ def form(name: str) -> str:
     """The form that a respondent answers. The answers stay in the page."""
     store = current_store()
     survey = store.survey(name)
+    words = language.chosen(survey)
     if store.state(name) == "closed":
         return render_template(
             "message.html",
+            words=words,
+            its=language.survey_texts(survey, words),
             title=survey.title,
-            heading="This survey is closed",
-            text="It takes no more answers. Nothing was sent.",
-            link=(f"/surveys/{name}", "See the results"),
+            heading=words("closed.heading"),
+            text=words("closed.text"),
+            link=(f"/surveys/{name}", words("closed.link")),
         )
     document = json.loads(survey.canonical)
     fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
         survey=survey,
-        definition=_data_block(survey),
+        definition=_data_block(survey.canonical.decode()),
         modules=modules().needed(document, fields=fields),
+        words=words,
+        its=language.survey_texts(survey, words),
+        ours=language.interface_texts(survey, words),
+        languages=[(code, Words(code)("language.name")) for code in LANGUAGES],
+        script_words=_data_block(language.for_scripts(words)),
         explain=explain,
         FIELDS=_FIELDS,
         fields=fields,
         keyboard=_keyboard,
         alone=analysis.UNSCORED,
-        conditional=any(show_if(question) for question in survey.questions),
+        hidden=_hidden_choice(survey),
     )
 
 
@@ -95,14 +104,22 @@ def dashboard(name: str) -> str:
 @pages.errorhandler(NotFound)
 def not_found(_: NotFound) -> tuple[str, int]:
     """The page for an address that is none."""
+    words = language.asked_for()
     page = render_template(
         "message.html",
-        title="Not found",
-        heading="There is no such page",
-        text="Check the address: part of it may be missing or misspelt.",
-        link=("/", "All surveys of this server"),
+        words=words,
+        title=words("missing.title"),
+        heading=words("missing.heading"),
+        text=words("missing.text"),
+        link=("/", words("missing.link")),
     )
     return page, 404
+
+
+@pages.app_context_processor
+def default_words() -> dict[str, Words]:
+    """The words of pages that are for authors and analysts."""
+    return {"words": ENGLISH}
 
 
 @pages.app_template_filter("percent")
@@ -117,12 +134,12 @@ def number(value: float, error: float) -> str:
     return f"{value:.{decimals(error)}f}"
 
 
-def _data_block(survey: Survey) -> Markup:
-    """The definition inside the page: fetching it would be one more way to the server and back.
+def _data_block(text: str) -> Markup:
+    """JSON inside the page: fetching it would be one more way to the server and back.
 
     JSON holds ``<`` only within texts, where it may be escaped; so no text ends the block.
     """
-    return Markup(survey.canonical.decode().replace("<", r"\u003c"))  # noqa: S704
+    return Markup(text.replace("<", r"\u003c"))  # noqa: S704
 
 
 def _keyboard(grid: Range) -> str:
@@ -131,6 +148,14 @@ def _keyboard(grid: Range) -> str:
         return "text"
     ends = (exact(grid.minimum), exact(grid.step))
     return "numeric" if all(end.denominator == 1 for end in ends) else "decimal"
+
+
+def _hidden_choice(survey: Survey) -> str | None:
+    """What a question that is not shown is answered with, where a survey has such questions."""
+    for question in survey.questions:
+        if show_if(question) and isinstance(question, Conditional):
+            return next(one.label for one in question.choices if one.name == NOT_APPLICABLE)
+    return None
 
 
 def _epsilon(survey: Survey) -> str:

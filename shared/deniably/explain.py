@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -27,6 +28,7 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.noise import ratio
+from deniably.parts import Range
 from deniably.questions import (
     Number,
     Point,
@@ -37,7 +39,8 @@ from deniably.questions import (
     VectorOfNumbers,
     YesNo,
 )
-from deniably.survey import EPSILON_LIMIT, Survey
+from deniably.survey import Survey
+from deniably.words import ENGLISH, Words
 
 
 @dataclass(frozen=True)
@@ -67,88 +70,77 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
 WEAK = 20
 """Odds above which one report says more about an answer than "cannot know" admits."""
 
-_MUCH = "That is much: whoever sees everything that is sent may guess well about you."
 
-
-def forward(question: Question) -> str:
+def forward(question: Question, words: Words = ENGLISH) -> str:
     """What is sent for an answer, as one or two sentences."""
     mechanism = question.once
     match mechanism:
         case SubsetSelection() if isinstance(question, Number | Point | Product):
-            return _subset(mechanism, _THINGS[type(question)])
+            return _subset(mechanism, _NAMED[type(question)], words)
         case SubsetSelection():
             assert isinstance(question, YesNo | SelectOne | Scale)
-            return _choice(mechanism, [choice.label for choice in question.choices])
+            return _choice(mechanism, [choice.label for choice in question.choices], words)
         case SetResponse():
-            return _set(mechanism, f"What is sent names {mechanism.size} of the options or blanks.")
+            return _set(mechanism, words("explain.blanks", count=mechanism.size), words)
         case Unary():
-            return _set(mechanism, "What is sent names some of the options.")
+            return _set(mechanism, words("explain.options"), words)
         case SampledTicks():
-            return _sampled(mechanism)
+            return _sampled(mechanism, words)
         case Window():
-            return _window(mechanism)
+            return _window(mechanism, words)
         case Channel():
-            return (
-                f"What is sent is one of {len(mechanism.weights[0])} signals, drawn by chance:"
-                " every answer can send every signal, only how often differs."
-            )
+            return words("explain.signals", count=len(mechanism.weights[0]))
         case Laplace() | BoundedLaplace() | Gaussian():
-            return _noise(question, mechanism)
+            return _noise(question, mechanism, words)
         case Vector():
-            return _vector(question, mechanism)
+            return _vector(mechanism, words)
 
 
-def reverse(question: Question) -> str:
+def reverse(question: Question, words: Words = ENGLISH) -> str:
     """What somebody who sees the report can conclude, as one sentence."""
     loss = question.once.loss
-    if loss.bound > WEAK:
-        return (
-            "This question protects weakly: whoever sees what was sent can guess your answer and"
-            " will often be right, though other answers can send the same. One answer makes it up"
-            f" to {times(loss.bound)} as likely as another{exception(loss)}."
-        )
-    return (
-        "Whoever sees what was sent cannot know your answer: people with every other answer send"
-        f" the same, and one answer makes it at most {times(loss.bound)} as likely"
-        f" as another{exception(loss)}."
-    )
+    return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
 
 
-def clipped(question: Question) -> str | None:
+def weak(loss: Loss) -> bool:
+    """Whether what is sent says too much for "nobody can tell"."""
+    return loss.bound > WEAK
+
+
+def at_most(loss: Loss, key: str, words: Words = ENGLISH) -> str:
+    """The text of a key about the odds of a loss and, if it has a delta, its exception."""
+    return words(key, **_odds(loss, words))
+
+
+def clipped(question: Question, words: Words = ENGLISH) -> str | None:
     """What happens to numbers outside the bounds, to be read before answering; None without any."""
     match question:
         case Number():
-            low, high = question.range.minimum, question.range.maximum
-            return f"Numbers below {low} count as {low}, numbers above {high} as {high}."
+            return words("explain.clipped", **_bounds(question.range, words))
         case VectorOfNumbers() | Point():
-            bounds = "; ".join(
-                f"{part.label}: {part.range.minimum} to {part.range.maximum}"
+            bounds = [
+                words("explain.bound", name=part.label, **_bounds(part.range, words))
                 for part in question.parts
-            )
-            return f"Numbers outside these bounds count as the nearest bound. {bounds}."
+            ]
+            return words("explain.bounds", bounds=words("script.semicolon").join(bounds))
         case _:
             return None
 
 
-def total(survey: Survey) -> str:
-    """The protection of all answers of one person together, as one sentence."""
-    count = survey.asked
-    together = "the one answer" if count == 1 else f"all {count} answers together"
+def total(survey: Survey, words: Words = ENGLISH) -> str:
+    """The protection of all answers of one person together, as one sentence or two."""
     loss = survey.total
-    return (
-        f"Over {together}, what is sent makes any guess about you at most"
-        f" {times(loss.bound)} as likely, compared with any other guess{exception(loss)}."
-        + ("" if loss.within(Fraction(EPSILON_LIMIT)) else f" {_MUCH}")
-    )
+    sentence = words("explain.total", count=survey.asked, **_odds(loss, words))
+    return f"{sentence} {words('explain.much')}" if weak(loss) else sentence
 
 
 @lru_cache(maxsize=256)
-def times(odds: Fraction) -> str:
-    """Odds as 'N times', rounded up to a tenth, a whole number from 10 on."""
+def factor(odds: Fraction) -> int | Decimal:
+    """Odds to be read, as "N times": rounded up to a tenth, a whole number from 10 on."""
     if odds >= 10:
-        return f"{-(-odds.numerator // odds.denominator):,} times"
+        return -(-odds.numerator // odds.denominator)
     tenths = -(-odds.numerator * 10 // odds.denominator)
-    return f"{tenths / 10:g} times"
+    return tenths // 10 if tenths % 10 == 0 else Decimal(tenths) / 10
 
 
 def describe(mechanism: Mechanism | Memoised[Any]) -> str:
@@ -184,120 +176,97 @@ def describe(mechanism: Mechanism | Memoised[Any]) -> str:
 
 # --- one sentence a mechanism -----------------------------------------------------------------
 
-_THINGS: dict[type, str] = {Number: "ranges", Point: "areas of the map", Product: "combinations"}
+_NAMED: dict[type, str] = {
+    Number: "explain.ranges",
+    Point: "explain.areas",
+    Product: "explain.combinations",
+}
 
 
-def _choice(mechanism: SubsetSelection, labels: list[str]) -> str:
+def _choice(mechanism: SubsetSelection, labels: list[str], words: Words) -> str:
     seen = natural_frequencies(mechanism)
-    example = labels[0]
-    if mechanism.omega == 1:
-        rest = (
-            f"“{labels[1]}”" if mechanism.k == 2 else "one of the other answers, picked at random,"
-        )
-        return (
-            f"If you choose “{example}”, then “{example}” is sent {seen.own} of {seen.out_of}"
-            f" times, and {rest} {seen.out_of - seen.own} of {seen.out_of} times."
-        )
-    return (
-        f"What is sent names {mechanism.omega} of the {mechanism.k} answers. If you choose"
-        f" “{example}”, it is among them {seen.own} of {seen.out_of} times; if you do not, it is"
-        f" still among them {seen.other} of {seen.out_of} times."
-    )
+    if mechanism.omega > 1:
+        named = {"count": mechanism.omega, "k": mechanism.k, "one": labels[0]}
+        return words("explain.names", **named, own=seen.own, other=seen.other, all=seen.out_of)
+    sent = {"one": labels[0], "own": seen.own, "rest": seen.out_of - seen.own, "all": seen.out_of}
+    if mechanism.k == 2:
+        return words("explain.two", two=labels[1], **sent)
+    return words("explain.others", **sent)
 
 
-def _subset(mechanism: SubsetSelection, things: str) -> str:
+def _subset(mechanism: SubsetSelection, key: str, words: Words) -> str:
     seen = natural_frequencies(mechanism)
-    return (
-        f"What is sent names {mechanism.omega} of {mechanism.k} {things}. Yours is among them"
-        f" {seen.own} of {seen.out_of} times; any other one is among them {seen.other} of"
-        f" {seen.out_of} times."
-    )
+    named = {"count": mechanism.omega, "k": mechanism.k}
+    return words(key, **named, own=seen.own, other=seen.other, all=seen.out_of)
 
 
-def _set(mechanism: SetResponse | Unary, start: str) -> str:
+def _set(mechanism: SetResponse | Unary, start: str, words: Words) -> str:
     seen = natural_frequencies(mechanism)
-    return (
-        f"{start} An option that you tick is among them {seen.own} of {seen.out_of} times; one that"
-        f" you do not tick is still among them {seen.other} of {seen.out_of} times."
-    )
+    ticks = words("explain.ticks", own=seen.own, other=seen.other, all=seen.out_of)
+    return f"{start} {ticks}"
 
 
-def _sampled(mechanism: SampledTicks) -> str:
+def _sampled(mechanism: SampledTicks, words: Words) -> str:
     seen = _frequencies(mechanism.p, mechanism.q)
-    these = "1 option" if mechanism.s == 1 else f"{mechanism.s} options"
-    return (
-        f"Your device picks {these} of the {mechanism.k} at random and says nothing about the"
-        f" others. Ticked or not is sent as it is {seen.own} of {seen.out_of} times, and turned"
-        f" round {seen.out_of - seen.own} of {seen.out_of} times."
-    )
+    sent = {"own": seen.own, "rest": seen.out_of - seen.own, "all": seen.out_of}
+    return words("explain.sampled", count=mechanism.s, k=mechanism.k, **sent)
 
 
-def _window(mechanism: Window) -> str:
+def _window(mechanism: Window, words: Words) -> str:
     inside = Fraction(mechanism.w * mechanism.own, mechanism.total)
     out_of = next(n for n in (100, 1_000, 10_000, 100_000) if 0 < round(inside * n) < n)
     near = round(inside * out_of)
     if mechanism.m == 2:
-        return (
-            "What is sent is only “low” or “high”, drawn by chance: the higher your answer, the"
-            f" more often “high”, but never more than {near} of {out_of} times."
-        )
-    these = (
-        "the one nearest to your answer"
-        if mechanism.w == 1
-        else (f"one of the {mechanism.w} nearest to your answer")
-    )
-    return (
-        f"What is sent is one of {mechanism.m} places along the scale: {near} of {out_of} times"
-        f" {these}, {out_of - near} of {out_of} times any other."
-    )
+        return words("explain.halves", own=near, all=out_of)
+    sent = {"own": near, "rest": out_of - near, "all": out_of}
+    return words("explain.places", count=mechanism.w, m=mechanism.m, **sent)
 
 
-def _noise(question: Question, mechanism: Laplace | BoundedLaplace | Gaussian) -> str:
+def _noise(question: Question, mechanism: Laplace | BoundedLaplace | Gaussian, words: Words) -> str:
     if isinstance(question, VectorOfNumbers):
-        usual = "; ".join(
-            f"{part.label}: {_usual(mechanism) * float(Fraction(part.range.step)):.3g}"
+        usual = [
+            words("script.pair", name=part.label, text=_usual(mechanism, part.range, words))
             for part in question.parts
-        )
-        return (
-            "Your device adds a random number to each of yours before it is sent. Half of the time"
-            f" it is larger than this, up or down: {usual}."
-        )
+        ]
+        return words("explain.added_each", usual=words("script.semicolon").join(usual))
     if isinstance(question, Scale):
-        return (
-            "Your device moves your answer along the scale by a random number of steps before it is"
-            " sent; every answer can come out."
-        )
+        return words("explain.moved")
     assert isinstance(question, Number)
-    step = float(Fraction(question.range.step))
-    unit = f" {question.range.unit}" if isinstance(question.range.unit, str) else ""
-    return (
-        "Your device adds a random number to yours before it is sent. Half of the time it is larger"
-        f" than {_usual(mechanism) * step:.3g}{unit}, up or down."
+    usual_one = _usual(mechanism, question.range, words)
+    unit = question.range.unit
+    return words(
+        "explain.added", usual=f"{usual_one} {unit}" if isinstance(unit, str) else usual_one
     )
 
 
-def _usual(mechanism: Laplace | BoundedLaplace | Gaussian) -> float:
-    """The median magnitude of the noise, in steps."""
+def _usual(mechanism: Laplace | BoundedLaplace | Gaussian, grid: Range, words: Words) -> str:
+    """The median magnitude of the noise, with three digits."""
     if isinstance(mechanism, Gaussian):
-        return 0.6745 * math.sqrt(ratio(mechanism.sigma2, "sigma2"))
-    return math.log(2) * float(ratio(mechanism.scale, "scale"))
+        steps = 0.6745 * math.sqrt(ratio(mechanism.sigma2, "sigma2"))
+    else:
+        steps = math.log(2) * float(ratio(mechanism.scale, "scale"))
+    return words.number(Decimal(f"{steps * float(Fraction(grid.step)):.3g}"))
 
 
-def _vector(question: Question, mechanism: Vector) -> str:
-    count = len(mechanism.parts)
-    these = "all your numbers" if mechanism.s == count else f"{mechanism.s} of your {count} numbers"
-    picks = "takes" if mechanism.s == count else "picks at random"
-    first = mechanism.parts[0]
-    how = (
-        "adds a random number to each"
-        if isinstance(first, Laplace | BoundedLaplace)
-        else "sends a signal for each that any number can send, only how often differs"
-    )
-    return f"Your device {picks} {these} and {how}."
+def _vector(mechanism: Vector, words: Words) -> str:
+    count, some = len(mechanism.parts), mechanism.s
+    added = isinstance(mechanism.parts[0], Laplace | BoundedLaplace)
+    if some == count:
+        return words("explain.all_added" if added else "explain.all_signals")
+    key = "explain.some_added" if added else "explain.some_signals"
+    return words(key, count=some, all=count)
 
 
-def exception(loss: Loss) -> str:
-    """The chance with which the promise of Gaussian noise may fail."""
-    if not loss.delta:
-        return ""
-    return f", except with a chance of at most 1 in {math.floor(1 / loss.delta):,}"
+# --- figures ----------------------------------------------------------------------------------
+
+
+def _odds(loss: Loss, words: Words) -> dict[str, object]:
+    """The odds of a loss, and the chance with which the promise of Gaussian noise may fail."""
+    exception = ""
+    if loss.delta:
+        exception = words("explain.exception", count=math.floor(1 / loss.delta))
+    return {"odds": factor(loss.bound), "exception": exception}
+
+
+def _bounds(grid: Range, words: Words) -> dict[str, str]:
+    return {"low": words.decimal(grid.minimum), "high": words.decimal(grid.maximum)}

@@ -250,7 +250,8 @@ def test_a_definition_that_was_tampered_with_is_refused(
     phone.open()
 
     phone.wait("refused")
-    assert why in phone.page.inner_text("#why")
+    assert "does not trust it" in phone.page.inner_text("#why")
+    assert why in phone.page.inner_text("#detail")
     assert phone.posts() == []
     assert phone.page.locator("input:visible").count() == 0, "nobody is asked anything"
 
@@ -312,7 +313,8 @@ def test_the_policy_allows_no_inline_code_and_nothing_from_elsewhere(phone: Watc
     assert re.findall("<script[^>]*>", html) == [
         f'<script type="module" src="/web/{BUILD}/form.js">',
         '<script type="application/json" id="definition">',
-    ], "code from files alone; the other is data, which no browser runs"
+        '<script type="application/json" id="words">',
+    ], "code from files alone; the others are data, which no browser runs"
 
 
 def test_the_whole_page_weighs_less_than_50_kb(phone: Watched) -> None:

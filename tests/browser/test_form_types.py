@@ -154,7 +154,7 @@ def test_a_question_that_does_not_apply_is_skipped_both_ways_and_still_sent(
     answer(phone, stolen="No")
 
     assert not phone.page.locator('[data-row="what"]').first.is_visible()
-    assert "nobody can tell which questions you saw" in phone.page.inner_text("main")
+    assert "answered with “Not applicable”, mixed like any other." in phone.page.inner_text("main")
     assert "what" in sent(phone, EVERYTHING), "mixed like any other"
 
 

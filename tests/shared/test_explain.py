@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.authoring import publish_text
-from deniably.explain import clipped, forward, natural_frequencies, reverse, times, total
+from deniably.explain import clipped, factor, forward, natural_frequencies, reverse, total
 from deniably.mechanisms.subset_selection import k_ary, warner
 from every_type import survey_of_everything
 
@@ -42,7 +42,7 @@ def test_the_sentences_give_the_odds_of_the_mechanism() -> None:
 
 @given(st.fractions("1.02", 22026, max_denominator=10**6))
 def test_a_printed_number_of_times_is_never_too_small(odds: Fraction) -> None:
-    printed = Fraction(times(odds).removesuffix(" times").replace(",", ""))
+    printed = Fraction(factor(odds))
 
     assert odds <= printed <= odds + 1
 

@@ -8,8 +8,11 @@ class DeniablyError extends Error {
   }
 }
 
-/** The device will not answer this survey, or cannot: the sentence says why. */
+/** The device will not answer this survey, or cannot: the sentence, in English, says why. */
 export class Refused extends DeniablyError {}
+
+/** The same, where the sentence is in the language of the page and for the respondent. */
+export class Told extends Refused {}
 
 /** An answer is missing or is none of the question's choices. */
 export class BadAnswer extends DeniablyError {}

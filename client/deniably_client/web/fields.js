@@ -1,6 +1,7 @@
 // Fields beyond a single choice: ticks, numbers, and several parts. Loaded where a survey has some.
 
 import { encode } from "./questions.js";
+import { decimal, words } from "./words.js";
 
 /** @import { Answer, Definition, Question } from "./types.js" */
 
@@ -63,13 +64,13 @@ function exclude(form, ticked) {
 function ticks(form) {
   const ticked = boxes(form).filter(({ checked }) => checked);
   const most = Number(form.dataset["most"]);
-  if (ticked.length === 0) return { missing: "Tick what applies, or “None of these”." };
+  if (ticked.length === 0) return { missing: words("script.ticks") };
   if (ticked.length > most) {
-    return { missing: `You have ticked ${ticked.length}; choose up to ${most}.` };
+    return { missing: words("script.many", { ticked: ticked.length, most }) };
   }
   return {
     answer: ticked.map(({ value }) => value).filter((value) => value !== ""),
-    text: ticked.map((box) => label(box)).join(", "),
+    text: ticked.map((box) => label(box)).join(words("script.comma")),
   };
 }
 
@@ -82,7 +83,7 @@ function ticks(form) {
 function number(form) {
   const input = form.querySelector("input");
   const given = plain(input?.value ?? "");
-  if (given === undefined || !fits(form, given)) return { missing: "Write a number, such as 12." };
+  if (given === undefined || !fits(form, given)) return { missing: words("script.number") };
   return { answer: given, text: counted(input, given) };
 }
 
@@ -96,12 +97,12 @@ function numbers(form) {
   const texts = [];
   for (const input of boxes(form)) {
     const given = plain(input.value);
-    if (given === undefined) return { missing: `Write a number for “${caption(form, input)}”.` };
+    if (given === undefined) return { missing: words("script.number_for", { name: caption(form, input) }) };
     answer[input.dataset["part"] ?? ""] = given;
-    texts.push(`${caption(form, input)}: ${counted(input, given)}`);
+    texts.push(words("script.pair", { name: caption(form, input), text: counted(input, given) }));
   }
-  const missing = "Write plain numbers, such as 12.";
-  return fits(form, answer) ? { answer, text: texts.join("; ") } : { missing };
+  const missing = words("script.numbers");
+  return fits(form, answer) ? { answer, text: texts.join(words("script.semicolon")) } : { missing };
 }
 
 /**
@@ -125,8 +126,8 @@ function counted(input, given) {
   const { low = "", high = "" } = input?.dataset ?? {};
   const unit = input?.nextElementSibling?.textContent ?? "";
   const bound = Number(given) < Number(low) ? low : Number(given) > Number(high) ? high : "";
-  const text = unit ? `${given} ${unit}` : given;
-  return bound ? `${text} (counts as ${bound})` : text;
+  const text = unit ? `${decimal(given)} ${unit}` : decimal(given);
+  return bound ? words("script.counts", { text, number: decimal(bound) }) : text;
 }
 
 /**
@@ -149,11 +150,11 @@ function small(form) {
   for (const part of form.querySelectorAll("fieldset[data-part]")) {
     const legend = part.querySelector("legend")?.textContent ?? "";
     const chosen = [...part.querySelectorAll("input")].find(({ checked }) => checked);
-    if (!chosen) return { missing: `Pick one of the answers to “${legend}”.` };
+    if (!chosen) return { missing: words("script.part", { name: legend }) };
     answer[/** @type {HTMLElement} */ (part).dataset["part"] ?? ""] = chosen.value;
-    texts.push(`${legend}: ${label(chosen)}`);
+    texts.push(words("script.pair", { name: legend, text: label(chosen) }));
   }
-  return { answer, text: texts.join("; ") };
+  return { answer, text: texts.join(words("script.semicolon")) };
 }
 
 /** @param {HTMLInputElement} input */

@@ -2,10 +2,11 @@
 // nowhere else; they are wiped when the report is made.
 
 import { parse } from "./canonical.js";
-import { Refused } from "./errors.js";
+import { Refused, Told } from "./errors.js";
 import { makeReport } from "./report.js";
 import { Unreachable, send } from "./send.js";
 import { conditional, verify } from "./survey.js";
+import { words } from "./words.js";
 
 /** @import { Answer, Definition, Path } from "./types.js" */
 
@@ -180,19 +181,17 @@ async function deliver(text, receipt) {
   const progress = byId("progress");
   const again = byId("again");
   again.hidden = true;
-  progress.textContent = "Your device has mixed your answers and is sending.";
+  progress.textContent = words("script.sending");
   try {
     await send(`${api}/reports`, text, () => {
-      progress.textContent = "The server does not answer. Trying again: what is sent stays the same.";
+      progress.textContent = words("script.waiting");
     });
     byId("digest").textContent = receipt;
     offerReceipt();
     showKind("receipt");
   } catch (error) {
     if (!(error instanceof Unreachable)) return refuse(error);
-    progress.textContent =
-      "The server cannot be reached. Keep this page open and try again later: what is sent stays" +
-      " the same, and your answers are wiped already.";
+    progress.textContent = words("script.unreachable");
     again.hidden = false;
     again.focus();
   }
@@ -200,7 +199,10 @@ async function deliver(text, receipt) {
 
 function offerReceipt() {
   const lines = [...survey.querySelectorAll(".receipt > div:not([hidden])")].map(
-    (row) => `${row.querySelector("dt")?.textContent}: ${row.querySelector("dd")?.textContent}`,
+    (row) => {
+      const [name, text] = [row.querySelector("dt"), row.querySelector("dd")];
+      return words("script.pair", { name: name?.textContent ?? "", text: text?.textContent ?? "" });
+    },
   );
   const file = new Blob([`${lines.join("\n")}\n`], { type: "text/plain" });
   /** @type {HTMLAnchorElement} */ (byId("download")).href = URL.createObjectURL(file);
@@ -216,10 +218,20 @@ function wipe() {
 function refuse(error) {
   locked = true;
   wipe();
-  if (sent) byId("what").textContent = "What was sent was not taken, and your answers are wiped.";
-  const known = error instanceof Refused;
-  byId("why").textContent = known ? error.message : "Something went wrong on this page. Load it again.";
+  if (sent) byId("what").textContent = words("script.wiped");
+  byId("why").textContent = told(error);
+  if (error instanceof Refused && !(error instanceof Told)) byId("detail").textContent = error.message;
   showKind("refused");
+}
+
+/**
+ * Why nothing goes on, in the language of the page.
+ * @param {unknown} error
+ */
+function told(error) {
+  if (error instanceof Told) return error.message;
+  if (!(error instanceof Refused)) return words("script.broken");
+  return words(sent ? "script.rejected" : "script.untrusted");
 }
 
 // --- the start: nobody is asked anything before the definition is verified ------------------
@@ -228,6 +240,7 @@ async function start() {
   wipe(); // some browsers fill a form in again
   history.replaceState({ step: 0 }, "");
   try {
+    if (!globalThis.crypto?.subtle) throw new Told(words("script.insecure"));
     definition = /** @type {Definition} */ (parse(byId("definition").textContent ?? ""));
     await verify(definition, digest);
     if (survey.querySelector("[data-kind]")) {
@@ -241,7 +254,7 @@ async function start() {
     }
   } catch (error) {
     survey.hidden = false;
-    return refuse(error instanceof TypeError ? new Refused("the network is down; try again later") : error);
+    return refuse(error instanceof TypeError ? new Told(words("script.offline")) : error);
   }
   survey.hidden = false;
   showNumber(current);

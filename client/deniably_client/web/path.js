@@ -1,6 +1,7 @@
 // The way through a survey in which not everybody is asked everything: loaded where it is so.
 
 import { drawQuestions, hiddenQuestions } from "./answers.js";
+import { words } from "./words.js";
 
 /** @import { Answers, Definition, Path } from "./types.js" */
 
@@ -35,7 +36,8 @@ export function follow(forms, definition, answered) {
   if (definition.ask !== undefined) {
     shown().forEach((form, i) => {
       const progress = form.querySelector(".progress");
-      if (progress) progress.textContent = `Question ${i + 1} of ${drawn.length}`;
+      if (!progress) return;
+      progress.textContent = words("script.progress", { number: i + 1, all: drawn.length });
     });
   }
   return { drawn, shown, nearest };

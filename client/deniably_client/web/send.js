@@ -1,6 +1,7 @@
 // Sending a report: patiently, and the same bytes each time (SPEC section 6).
 
-import { Refused } from "./errors.js";
+import { Refused, Told } from "./errors.js";
+import { words } from "./words.js";
 
 /** No usable answer after every try; the same text can be sent again later. */
 export class Unreachable extends Error {}
@@ -27,7 +28,7 @@ export async function send(url, text, waiting = () => {}) {
       return;
     }
     if (response && response.status !== 429 && response.status < 500) {
-      throw new Refused(await sentence(response));
+      throw await refusal(response);
     }
     if (tries === TRIES) throw new Unreachable();
     waiting(tries);
@@ -57,11 +58,12 @@ async function attempt(url, body) {
 }
 
 /** @param {Response} response */
-async function sentence(response) {
+async function refusal(response) {
   try {
-    return String((await response.json()).detail);
+    const { type, detail } = await response.json();
+    return type === "/problems/closed" ? new Told(words("script.closed")) : new Refused(String(detail));
   } catch {
-    return `the server refused with status ${response.status}`;
+    return new Refused(`the server refused with status ${response.status}`);
   }
 }
 

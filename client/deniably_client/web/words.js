@@ -1,0 +1,43 @@
+// What people read, in their language: the twin of words.py. The page brings the texts that
+// scripts need as data (<script type="application/json" id="words">).
+
+/** @typedef {string | Record<string, string>} Text */
+
+/** @type {Record<string, Text> | undefined} */
+let texts;
+
+function known() {
+  texts ??= /** @type {Record<string, Text>} */ (
+    JSON.parse(document.getElementById("words")?.textContent ?? "{}")
+  );
+  return texts;
+}
+
+/**
+ * The text of a key, with its placeholders filled in; the plural form is that of `count`. Whole
+ * numbers are written as the language does. Throws where there is no such key or no such value.
+ * @param {string} key
+ * @param {Record<string, string | number>} [values]
+ */
+export function words(key, values = {}) {
+  const text = Object.hasOwn(known(), key) ? known()[key] : undefined;
+  if (text === undefined) throw new Error(`there are no words for ${key}`);
+  return form(text, Number(values["count"])).replace(/\{([a-z_]+)\}/g, (_, place) => {
+    if (!Object.hasOwn(values, place)) throw new Error(`${key} needs ${place}`);
+    const value = values[place] ?? "";
+    return typeof value === "number" ? number(value) : value;
+  });
+}
+
+/** @type {(text: Text, count: number) => string} */
+function form(text, count) {
+  if (typeof text === "string") return text;
+  const rules = new Intl.PluralRules(document.documentElement.lang);
+  return text[rules.select(count)] ?? text["other"] ?? "";
+}
+
+/** @type {(whole: number) => string} 2981 is 2,981 in English, 2.981 in German */
+const number = (whole) => String(whole).replace(/\B(?=(\d{3})+$)/g, words("number.group"));
+
+/** @type {(plain: string) => string} 2981.5 is 2981,5 in German */
+export const decimal = (plain) => plain.replace(".", words("number.point"));

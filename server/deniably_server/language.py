@@ -1,0 +1,43 @@
+"""The language of a respondent's page, and which of its texts are in another one."""
+
+from __future__ import annotations
+
+import json
+
+from flask import request
+from markupsafe import Markup
+
+from deniably.survey import Survey
+from deniably.words import LANGUAGES, Words, direction
+
+_FOR_SCRIPTS = ("script.", "number.")
+
+
+def chosen(survey: Survey) -> Words:
+    """The words that the respondent chose (``?language=de``), else those of the survey."""
+    wanted = request.args.get("language", "")
+    return Words(wanted if wanted in LANGUAGES else survey.language)
+
+
+def asked_for() -> Words:
+    """The words that the browser asks for: for a page that belongs to no survey."""
+    return Words(request.accept_languages.best_match(LANGUAGES) or "en")
+
+
+def survey_texts(survey: Survey, words: Words) -> Markup:
+    """The attributes of the survey's own texts, where the page is in another language."""
+    if survey.language == words.language:
+        return Markup("")
+    return Markup(' lang="{}" dir="{}"').format(survey.language, direction(survey.language))
+
+
+def interface_texts(survey: Survey, words: Words) -> Markup:
+    """The attributes of the interface's texts that stand among those of the survey."""
+    if not survey_texts(survey, words):
+        return Markup("")
+    return Markup(' lang="{}" dir="ltr"').format(words.language)
+
+
+def for_scripts(words: Words) -> str:
+    """The texts that scripts need, as JSON."""
+    return json.dumps(words.some(*_FOR_SCRIPTS), ensure_ascii=False, separators=(",", ":"))

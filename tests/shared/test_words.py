@@ -1,0 +1,243 @@
+"""The catalogues of the interface: the same keys everywhere, and words that frighten nobody."""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from deniably.explain import clipped, forward, reverse, total
+from deniably.words import LANGUAGES, Words, direction
+from every_type import survey_of_everything
+
+ROOT = Path(__file__).parents[2]
+CATALOGUES = {
+    language: json.loads(
+        (ROOT / f"shared/deniably/languages/{language}.json").read_text(encoding="utf-8")
+    )
+    for language in LANGUAGES
+}
+ENGLISH = CATALOGUES["en"]
+FORMS = {"zh": {"other"}}
+PLACE = re.compile(r"\{([a-z_]+)\}")
+
+# What is said to respondents has none of these (research: they read as deceit, or not at all).
+# Whole words; a star stands for any ending.
+FORBIDDEN = {
+    "en": "lie lies lied lying fake* false* noise* noisy epsilon algorithm* anonym*",
+    "de": "Lüge* lügen lügst lügt gelogen gefälscht* falsch* Rauschen verrauscht* Epsilon"
+    " Algorithm* anonym*",
+    "fr": "mensonge* mentir mentez menti faux fausse* bruit* epsilon algorithme* anonym*",
+    "it": "bugi* mentire menta mente mentito falso falsa falsi false rumor* epsilon algoritm*"
+    " anonim*",
+    "zh": "谎 假 噪 算法 匿名 ε epsilon",
+}
+
+
+def texts(language: str) -> list[tuple[str, str]]:
+    """Every text of a catalogue with its key, each plural form by itself."""
+    return [
+        (key, text)
+        for key, entry in CATALOGUES[language].items()
+        for text in ([entry] if isinstance(entry, str) else entry.values())
+    ]
+
+
+def pattern(language: str) -> re.Pattern[str]:
+    words = [re.escape(word).replace(r"\*", r"\w*") for word in FORBIDDEN[language].split()]
+    joined = "|".join(words)
+    whole = joined if language == "zh" else rf"\b(?:{joined})\b"
+    return re.compile(whole, re.IGNORECASE)
+
+
+def places(entry: str | dict[str, str]) -> set[str]:
+    return set(PLACE.findall(entry if isinstance(entry, str) else " ".join(entry.values())))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_catalogue_has_the_same_keys_in_the_same_order(language: str) -> None:
+    assert list(CATALOGUES[language]) == list(ENGLISH)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_text_has_the_same_placeholders(language: str) -> None:
+    assert {key: places(entry) for key, entry in CATALOGUES[language].items()} == {
+        key: places(entry) for key, entry in ENGLISH.items()
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_plural_has_the_forms_of_its_language_and_a_count(language: str) -> None:
+    plurals = {key: e for key, e in CATALOGUES[language].items() if isinstance(e, dict)}
+
+    assert plurals
+    for key, forms in plurals.items():
+        assert set(forms) == FORMS.get(language, {"one", "other"}), key
+        assert "count" in places(forms), key
+    assert {key for key, e in ENGLISH.items() if isinstance(e, dict)} <= set(plurals)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_frightens_or_boasts(language: str) -> None:
+    found = [(key, text) for key, text in texts(language) if pattern(language).search(text)]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "Nobody can see that you Lie."),
+        ("en", "100 % anonymous"),
+        ("de", "Das Rauschen schützt Sie."),
+        ("de", "Eine gefälschte Antwort"),
+        ("fr", "Un bruit aléatoire"),
+        ("fr", "Une réponse fausse"),
+        ("it", "Una risposta falsa"),
+        ("it", "Il rumore"),
+        ("zh", "您的设备会加入噪声"),
+    ],
+)
+def test_a_frightening_text_would_be_found(language: str, text: str) -> None:
+    assert pattern(language).search(text)
+
+
+def test_no_text_is_left_in_english() -> None:
+    same = {"script.comma", "script.semicolon", "script.pair", "number.point", "number.group"}
+    for language in LANGUAGES[1:]:
+        left = {
+            key
+            for key, entry in CATALOGUES[language].items()
+            if entry == ENGLISH[key] and key not in same
+        }
+        cognates = {"fr": {"start.questions"}, "it": {"terminal.no"}, "zh": {"receipt.file"}}
+        assert left == cognates.get(language, set()), language
+
+
+def test_french_has_its_spaces_and_german_its_quotation_marks() -> None:
+    for key, text in texts("fr"):
+        assert not re.search(r" [?!;:»]|« ", text), f"{key}: a breaking space"
+        assert not re.search(r"\w[?!;»]|«\w", text), f"{key}: a space is missing"
+    for language in LANGUAGES:
+        assert not [key for key, text in texts(language) if '"' in text or "'" in text]
+    for key, text in texts("de"):
+        assert text.count("„") == text.count("“"), key
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_people_are_addressed_with_respect(language: str) -> None:
+    """Sie, vous, Lei, 您: a survey comes from a stranger."""
+    familiar = {"de": r"\b(du|dein\w*|dir|dich)\b", "fr": r"\b(tu|toi|tes|ton|ta)\b",
+                "it": r"\b(tu|tuo|tua|tuoi|tue)\b", "zh": "你"}  # fmt: skip
+    if language in familiar:
+        found = re.compile(familiar[language], re.IGNORECASE)
+        assert [key for key, text in texts(language) if found.search(text)] == []
+
+
+# --- looking up -------------------------------------------------------------------------------
+
+
+def test_placeholders_are_filled_in_and_never_read_again() -> None:
+    words = Words("en")
+
+    assert words("script.pair", name="{text}", text="b") == "{text}: b"
+
+
+def test_an_unknown_key_or_a_missing_value_is_an_error() -> None:
+    for language in LANGUAGES:
+        with pytest.raises(KeyError):
+            Words(language)("start.nothing")
+        with pytest.raises(KeyError):
+            Words(language)("script.pair", name="a")
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [("de", "de"), ("de-CH", "de"), ("DE-at", "de"), ("zh-Hans-CN", "zh"), ("ar", "en"),
+     ("eng", "en"), ("", "en"), ("../../etc/passwd", "en")],
+)  # fmt: skip
+def test_a_language_falls_back_to_its_base_and_then_to_english(tag: str, language: str) -> None:
+    assert Words(tag).language == language
+    assert Words(tag)("language.name") == CATALOGUES[language]["language.name"]
+
+
+@pytest.mark.parametrize(
+    ("language", "none", "one", "two"),
+    [
+        ("en", "0 questions", "1 question", "2 questions"),
+        ("de", "0 Fragen", "1 Frage", "2 Fragen"),
+        ("fr", "0 question", "1 question", "2 questions"),
+        ("it", "0 domande", "1 domanda", "2 domande"),
+        ("zh", "0 个问题", "1 个问题", "2 个问题"),
+    ],
+)
+def test_plurals_are_those_of_the_language(language: str, none: str, one: str, two: str) -> None:
+    words = Words(language)
+
+    assert [words("start.questions", count=count) for count in (0, 1, 2)] == [none, one, two]
+
+
+@pytest.mark.parametrize(
+    ("language", "large", "tenths"),
+    [
+        ("en", "1,234,567", "2,981.5"),
+        ("de", "1.234.567", "2.981,5"),
+        ("fr", "1\u202f234\u202f567", "2\u202f981,5"),
+        ("it", "1.234.567", "2.981,5"),
+        ("zh", "1,234,567", "2,981.5"),
+    ],
+)
+def test_numbers_are_written_as_the_language_does(language: str, large: str, tenths: str) -> None:
+    words = Words(language)
+
+    assert words.number(1234567) == large
+    assert words.number(Decimal("2981.5")) == tenths
+    assert words.number(Decimal("1.23E+3")) == words.number(1230)
+    assert words.decimal("-5.5") == "-5" + CATALOGUES[language]["number.point"] + "5"
+    assert words("explain.exception", count=100000).count(words.number(100000)) == 1
+
+
+@pytest.mark.parametrize(
+    ("tag", "way"),
+    [("ar", "rtl"), ("he-IL", "rtl"), ("fa", "rtl"), ("ur-PK", "rtl"), ("az-Arab", "rtl"),
+     ("ks-Deva", "ltr"), ("en", "ltr"), ("zh-Hans", "ltr"), ("de-CH", "ltr")],
+)  # fmt: skip
+def test_the_way_of_writing_follows_from_the_tag(tag: str, way: str) -> None:
+    assert direction(tag) == way
+
+
+# --- sentences made of them -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_mechanism_is_explained_in_every_language(language: str) -> None:
+    """With every figure of the English sentence, and with nothing left to fill in."""
+    words, survey = Words(language), survey_of_everything()
+
+    def figures(text: str) -> list[str]:
+        for mark in (words("number.group"), ","):
+            text = re.sub(rf"(?<=\d){re.escape(mark)}(?=\d{{3}}\b)", "", text)
+        text = re.sub(r"(?<=\d),(?=\d)", ".", text)
+        return sorted(set(re.findall(r"\d+(?:\.\d+)?", text)) - {"1"})
+
+    for question in survey.questions:
+        for say in (forward, reverse, clipped):
+            text, english = say(question, words) or "", say(question) or ""
+            assert "{" not in text
+            assert figures(text) == figures(english), question.name
+    assert figures(total(survey, words)) == figures(total(survey))
+
+
+def test_the_figures_of_sentences_are_written_as_the_language_does() -> None:
+    from deniably.explain import at_most
+    from deniably.loss import Loss
+
+    loss = Loss(Fraction(99, 10), delta=Fraction(1, 100_000))
+
+    assert at_most(loss, "receipt.total", Words("de")) == (
+        "höchstens um das 9,9-Fache, ausgenommen in höchstens 1 von 100.000 Fällen"
+    )
