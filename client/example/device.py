@@ -1,0 +1,442 @@
+"""A respondent's device in one file, written from ../../shared/SPEC.md alone.
+
+    python device.py https://example.org/s/workplace FOLDER stolen=yes often=often
+
+It answers surveys whose questions have one answer, by subset selection, and refuses whatever
+else it meets: a device need not know everything, but must refuse what it does not know. FOLDER
+keeps its memory. Numbers in comments are sections of the specification.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fcntl
+import hashlib
+import json
+import math
+import os
+import re
+import secrets
+import sys
+import time
+import urllib.error
+import urllib.request
+from fractions import Fraction
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+LARGEST = 2**53
+LIMITS = {"version": Fraction(5), "author": Fraction(10), "overall": Fraction(20)}  # epsilons (8)
+
+
+class Refused(Exception):
+    """This device does not answer: the sentence says why. It never holds an answer."""
+
+
+def must(holds, why):
+    if not holds:
+        raise Refused(why)
+
+
+# --- 1: bytes to uniform integers -----------------------------------------------------------
+
+
+def below(n, take=secrets.token_bytes):
+    limit = LARGEST - LARGEST % n
+    while True:
+        u = int.from_bytes(take(7), "big") % LARGEST
+        if u < limit:
+            return u % n
+
+
+def choose(weights, take=secrets.token_bytes):
+    u = below(sum(weights), take)
+    for index, weight in enumerate(weights):
+        if u < weight:
+            return index
+        u -= weight
+
+
+# --- 2: an answer to a report ---------------------------------------------------------------
+
+
+def subset_selection(mechanism, answer, take=secrets.token_bytes):
+    k, omega, own, other = (mechanism[key] for key in ("k", "omega", "own", "other"))
+    must(0 <= answer < k, "the answer is none of the choices")
+    kept = choose([omega * own, (k - omega) * other], take) == 0
+    draws = [(j, below(j, take)) for j in range(k - omega, k)]
+    chosen = set()
+    for j, t in draws[1:] if kept else draws:
+        chosen.add(t if t not in chosen else j - 1)
+    report = {i + (i >= answer) for i in chosen}
+    return sorted(report | {answer} if kept else report)
+
+
+def odds_of(question):
+    return Fraction(question["mechanism"]["own"], question["mechanism"]["other"])
+
+
+def check_mechanism(mechanism):
+    exactly(mechanism, {"name", "k", "omega", "own", "other"})
+    must(mechanism["name"] == "subset_selection", "this device does not know the mechanism")
+    k, omega, own, other = (mechanism[key] for key in ("k", "omega", "own", "other"))
+    must(all(type(number) is int for number in (k, omega, own, other)), "parameters are integers")
+    must(2 <= k <= 1024 and 1 <= omega < k and 1 <= other < own, "the parameters make no mechanism")
+    must(omega * own + (k - omega) * other <= LARGEST, "the weights are too large")
+
+
+def exp_low(epsilon):
+    """A rational a little below e^epsilon: partial sums, rounded down to 128 binary places."""
+    term = total = 2**128
+    i = 0
+    while term:
+        i += 1
+        term = term * epsilon.numerator // (epsilon.denominator * i)
+        total += term
+    return Fraction(total, 2**128)
+
+
+def check_claim(claim, odds):
+    must(type(claim) is dict and len(claim) == 1, "a claim is one epsilon or one number of odds")
+    ((kind, text),) = claim.items()
+    must(type(text) is str and len(text) <= 40, "a claim is a text")
+    if kind == "epsilon":
+        must(re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text), "epsilon is a decimal")
+        epsilon = Fraction(text)
+        must(Fraction(1, 100) <= epsilon <= 10, "epsilon is from 0.01 to 10")
+        must(odds <= exp_low(epsilon), "the weights give larger odds than the claim allows")
+        return
+    must(kind == "odds", "a claim is an epsilon or odds")
+    must(re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text), "odds are a whole number or a fraction")
+    must(str(Fraction(text)) == text, "odds are in lowest terms")
+    low, high = exp_low(Fraction(1, 100)), exp_low(Fraction(10))
+    must(low < Fraction(text) <= high, "odds are from e^0.01 to e^10")
+    must(odds <= Fraction(text), "the weights give larger odds than the claim allows")
+
+
+# --- 3: canonical JSON and digests ----------------------------------------------------------
+
+
+def parse(text):
+    def no(_):
+        raise Refused("numbers are whole, and null is nothing that is used here")
+
+    def once(pairs):
+        must(len({key for key, _ in pairs}) == len(pairs), "a key is given twice")
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=once, parse_float=no, parse_constant=no)
+    except (ValueError, RecursionError):
+        raise Refused("this is no JSON") from None
+
+
+def canonical(value):
+    if isinstance(value, dict):
+        # By UTF-16 code units, which is the order of their big-endian bytes.
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{canonical(key)}:{canonical(value[key])}" for key in keys) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(canonical(item) for item in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        must(abs(value) < LARGEST, "a whole number is too large")
+        return str(value)
+    must(isinstance(value, str), "only objects, lists, texts, truth values and whole numbers")
+    must(not re.search("[\ud800-\udfff]", value), "a text holds half a character")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def digest(value):
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+# --- 4: the definition ----------------------------------------------------------------------
+
+SURVEY_NAME = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
+NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
+
+
+def exactly(value, needed, optional=()):
+    must(type(value) is dict, "an object is needed")
+    must(needed <= set(value), "a key is missing")
+    must(set(value) <= needed | set(optional), "this device does not know a key of the survey")
+
+
+def named(items, least, most, pattern=NAME):
+    must(type(items) is list and least <= len(items) <= most, "a list is too short or too long")
+    names = [item.get("name") if type(item) is dict else None for item in items]
+    must(all(type(name) is str and re.fullmatch(pattern, name) for name in names), "a bad name")
+    must(len(set(names)) == len(names), "a name is used twice")
+
+
+def check_question(question):
+    kind = question.get("type")
+    must(kind in ("yes_no", "select_one"), "this device asks questions with one answer only")
+    exactly(question, {"name", "type", "label", "choices", "claim", "mechanism"}, {"hint"})
+    must(all(type(question.get(key, "")) is str for key in ("label", "hint")), "a text is none")
+    named(question["choices"], 2, 1024)
+    for choice in question["choices"]:
+        exactly(choice, {"name", "label"})
+        must(type(choice["label"]) is str, "a label is a text")
+    if kind == "yes_no":
+        must([choice["name"] for choice in question["choices"]] == ["yes", "no"], "yes, then no")
+    mechanism = question["mechanism"]
+    check_mechanism(mechanism)
+    must(mechanism["k"] == len(question["choices"]), "k is the number of choices")
+    check_claim(question["claim"], odds_of(question))
+
+
+def check_definition(survey):
+    needed = {"spec", "name", "title", "language", "results", "questions"}
+    exactly(survey, needed, {"intro", "contact"})
+    must(
+        survey["spec"] == 1 and type(survey["spec"]) is int, "another version of the specification"
+    )
+    must(type(survey["name"]) is str and re.fullmatch(SURVEY_NAME, survey["name"]), "a bad name")
+    texts = ("title", "language", "intro", "contact")
+    must(all(type(survey.get(key, "")) is str for key in texts), "a text is none")
+    exactly(survey["results"], {"minimum", "while_open"})
+    minimum = survey["results"]["minimum"]
+    must(type(minimum) is int and minimum >= 1, "minimum is a whole number from 1 on")
+    must(type(survey["results"]["while_open"]) is bool, "while_open is true or false")
+    named(survey["questions"], 1, 100)
+    for question in survey["questions"]:
+        check_question(question)
+
+
+# --- 5: the report -------------------------------------------------------------------------
+
+
+def make_report(survey, answers):
+    answered = []
+    for question in survey["questions"]:
+        names = [choice["name"] for choice in question["choices"]]
+        must(answers.get(question["name"]) in names, f"{question['name']} is answered by {names}")
+        answered.append(names.index(answers[question["name"]]))
+    values = {
+        question["name"]: subset_selection(question["mechanism"], answer)
+        for question, answer in zip(survey["questions"], answered, strict=True)
+    }
+    return canonical({"survey": digest(survey), "id": secrets.token_hex(16), "values": values})
+
+
+# --- 6: the way to the server ---------------------------------------------------------------
+
+
+def ask(url, body=None):
+    """Status, headers and body of one request that says nothing about its owner."""
+    headers = {"User-Agent": "device"} | ({"Content-Type": "application/json"} if body else {})
+    request = urllib.request.Request(url, data=body, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:
+            return response.status, response.headers, response.read()
+    except urllib.error.HTTPError as error:
+        return error.code, error.headers, error.read()
+    except OSError:
+        return 0, {}, b""
+
+
+def fetch(url):
+    status, headers, body = ask(url)
+    must(status == 200, f"{url} answers with status {status}")
+    return headers, parse(body)
+
+
+def send(url, text):
+    """The same bytes until they are stored."""
+    for tries in range(6):
+        status, _, answer = ask(url, text.encode())
+        if status in (200, 201):
+            return
+        if status and status != 429 and status < 500:
+            raise Refused(str(parse(answer).get("detail")))
+        time.sleep(0.5 * 2**tries * (1 + secrets.randbelow(100) / 100))
+    raise Refused("the server cannot be reached; run this again later to send the same report")
+
+
+# --- 7: the memory, encrypted -----------------------------------------------------------------
+
+
+class Memory:
+    """The document in FOLDER: one owner at a time, and every change at once or not at all."""
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file, self.key_file = folder / "memory", folder / "key"
+        self.lock = open(folder / "lock", "w")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        must(self.file.exists() == self.key_file.exists(), f"the memory is damaged: see {folder}")
+        if not self.file.exists():
+            self.document = {key: {} for key in ("authors", "memos", "registers", "reports")}
+            self.document |= {"ledger": [], "spec": 1}
+            self.key_file.touch(0o600)
+            self.key_file.write_bytes(secrets.token_bytes(32))
+            self.keep()
+        try:
+            sealed = self.file.read_bytes()
+            opened = AESGCM(self.key_file.read_bytes()).decrypt(sealed[:12], sealed[12:], None)
+        except (InvalidTag, ValueError):
+            raise Refused(
+                f"the memory is damaged: what was spent is unknown; see {folder}"
+            ) from None
+        self.document = parse(opened)
+
+    def keep(self):
+        nonce = secrets.token_bytes(12)
+        plain = canonical(self.document).encode()
+        sealed = nonce + AESGCM(self.key_file.read_bytes()).encrypt(nonce, plain, None)
+        new = self.file.with_suffix(".new")
+        with open(new, "wb") as file:
+            file.write(sealed)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, self.file)
+
+
+# --- 8: the ledger ----------------------------------------------------------------------------
+
+
+def charge(ledger, survey, author):
+    """Adds what the questions cost, unless that would exceed a limit."""
+    version, day = digest(survey), datetime.datetime.now(datetime.UTC).date().isoformat()
+    same = {"author": author, "day": day, "survey": survey["name"], "version": version}
+    same |= {"delta": "0", "exponent": "0"}
+    asked = [
+        same | {"question": question["name"], "odds": str(odds_of(question))}
+        for question in survey["questions"]
+    ]
+    here = {"version": version, "author": author, "overall": None}
+    for scope, limit in LIMITS.items():
+        total = Fraction(1)
+        for entry in [*ledger, *asked]:
+            must(
+                entry["exponent"] == entry["delta"] == "0", "an entry that this device never makes"
+            )
+            if scope == "overall" or entry[scope] == here[scope]:
+                total *= Fraction(entry["odds"])
+        must(total <= exp_low(limit), f"this would exceed the limit of epsilon {limit} ({scope})")
+    ledger += asked
+
+
+# --- 9: the author's signature ----------------------------------------------------------------
+
+
+def fingerprint(key):
+    found = hashlib.sha256(key.encode()).hexdigest()[:32]
+    return " ".join(found[i : i + 4] for i in range(0, 32, 4))
+
+
+def check_signature(key, version, signature):
+    must(re.fullmatch("[0-9a-f]{64}", key), "an author's key has 64 hexadecimal digits")
+    must(re.fullmatch("[0-9a-f]{128}", signature), "a signature has 128 hexadecimal digits")
+    message = f"deniably survey 1\n{version}\n".encode()
+    try:
+        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
+        public.verify(bytes.fromhex(signature), message)
+    except (InvalidSignature, ValueError):
+        raise Refused("the author's signature is wrong") from None
+
+
+# --- 10: the register -------------------------------------------------------------------------
+
+
+def epsilon_text(odds):
+    h = max(1, math.floor(100 * (math.log(odds.numerator) - math.log(odds.denominator))) - 1)
+    while odds > exp_low(Fraction(h, 100)):
+        h += 1
+    return f"{h // 100}.{h % 100:02}"
+
+
+def check_register(register, survey, seen):
+    """The survey's entry, once the register is right and goes on where it was seen before."""
+    exactly(register, {"entries", "head"})
+    hashes = ["0" * 64]
+    for number, entry in enumerate(register["entries"], start=1):
+        must(entry["number"] == number and entry["previous"] == hashes[-1], "the chain is broken")
+        hashes.append(digest(entry))
+    must(register["head"] == hashes[-1], "the head is not that of the register")
+    must(hashes[seen["count"] :][:1] == [seen["head"]], "the register was written anew")
+    found = [
+        entry
+        for entry in register["entries"]
+        if entry["event"] == "published" and entry["survey"] == survey["name"]
+    ]
+    must(len(found) == 1, "the survey is not in the register once")
+    total = Fraction(1)
+    for question in survey["questions"]:
+        total *= odds_of(question)
+    expected = {
+        "event": "published", "survey": survey["name"], "digest": digest(survey),
+        "epsilon": epsilon_text(total), "delta": "0",
+        "questions": [
+            {"name": question["name"], "mechanism": question["mechanism"]["name"],
+             "epsilon": epsilon_text(odds_of(question))}
+            for question in survey["questions"]
+        ],
+    }  # fmt: skip
+    entry = found[0]
+    exactly(entry, {*expected, "number", "previous", "day", "author", "signature"})
+    must(expected.items() <= entry.items(), "the register says something else about the survey")
+    check_signature(entry["author"], entry["digest"], entry["signature"])
+    return entry
+
+
+# --- all of it ----------------------------------------------------------------------------------
+
+
+def answer(url, folder, answers, accept=lambda known, new: False):
+    """Answers a survey, or sends once more what was sent before. Returns the report's digest.
+
+    ``accept`` is asked with fingerprints where another author signs than those known here.
+    """
+    parts = urlsplit(url)
+    place = re.fullmatch(r"(.*)/s/([a-z0-9-]+)", parts.path)
+    must(parts.scheme in ("http", "https") and place, "an address looks like https://host/s/name")
+    origin = f"{parts.scheme}://{parts.netloc}"
+    api = f"{origin}{place[1]}/api/surveys/{place[2]}"
+    headers, survey = fetch(api)
+    check_definition(survey)
+    version = digest(survey)
+    must(version in headers["ETag"], "this is not the version that the server says it is")
+    must(survey["name"] == place[2], "this is another survey")
+    must(headers["Deniably-State"] == "open", "the survey is closed")
+    _, register = fetch(f"{origin}{place[1]}/register")
+
+    memory = Memory(folder)
+    document = memory.document
+    seen = document["registers"].get(origin, {"count": 0, "head": "0" * 64})
+    entry = check_register(register, survey, seen)
+    known = document["authors"].setdefault(origin, [])
+    if entry["author"] not in known:
+        new = fingerprint(entry["author"])
+        must(not known or accept([fingerprint(key) for key in known], new), f"new author: {new}")
+        known.append(entry["author"])
+    document["registers"][origin] = {"count": len(register["entries"]), "head": register["head"]}
+
+    if version not in document["reports"]:
+        charge(document["ledger"], survey, entry["author"])
+        text = make_report(survey, answers)
+        document["reports"][version] = {"sent": False, "text": text}
+    memory.keep()  # the report and its price, before a byte is sent
+    report = document["reports"][version]
+    send(f"{api}/reports", report["text"])
+    report["sent"] = True
+    memory.keep()
+    return hashlib.sha256(report["text"].encode()).hexdigest()
+
+
+if __name__ == "__main__":
+    address, keep, *given = sys.argv[1:]
+    try:
+        receipt = answer(address, Path(keep), dict(pair.split("=", 1) for pair in given))
+    except Refused as why:
+        sys.exit(f"Not answered: {why}")
+    except (AttributeError, IndexError, KeyError, TypeError):
+        sys.exit("Not answered: the server sent something else than the specification says")
+    print(f"Sent. Digest of what was sent: {receipt}")

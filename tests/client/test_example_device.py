@@ -1,0 +1,197 @@
+"""Whoever writes a third client needs nothing but the specification: here is one that did.
+
+`client/example/device.py` shares no code with Deniably. It reads the shared vectors as it should
+and answers a real server; where it may not know enough, it refuses.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server.material import AUTHOR, Server, survey_named
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "client/example/device.py"
+VECTORS = ROOT / "shared/vectors"
+UNKNOWN = ("this device", "a key is missing")  # the start of the sentences of what it does not do
+
+
+def load() -> Any:
+    spec = importlib.util.spec_from_file_location("example_device", EXAMPLE)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+device = load()
+
+
+def cases(name: str) -> Iterator[tuple[Any, Any]]:
+    file = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
+    return ((group, case) for group in file["groups"] for case in group["tests"])
+
+
+def tape(data: str) -> Any:
+    left = iter(bytes.fromhex(data))
+    return lambda count: bytes(next(left) for _ in range(count))
+
+
+def test_it_has_no_code_of_deniably() -> None:
+    tree = ast.parse(EXAMPLE.read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names = {alias.name for node in imports for alias in node.names}
+    modules = {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module}
+    assert {name.partition(".")[0] for name in modules} == {
+        "__future__", "cryptography", "fractions", "pathlib", "urllib",
+    }  # fmt: skip
+    assert not any("deniably" in name for name in names)
+
+
+def test_its_coins_are_those_of_the_vectors() -> None:
+    ran = 0
+    for group, case in cases("coins"):
+        if case["result"] == "valid" and group["type"] == "below":
+            assert device.below(int(case["bound"]), tape(case["bytes"])) == int(case["value"])
+            ran += 1
+    assert ran > 100
+
+
+def test_its_reports_are_those_of_the_vectors() -> None:
+    ran = 0
+    for group, case in cases("subset_selection"):
+        if group["type"] == "report" and case["result"] == "valid":
+            parameters = {key: int(value) for key, value in group["parameters"].items()}
+            found = device.subset_selection(parameters, case["answer"], tape(case["bytes"]))
+            assert found == case["report"]
+            ran += 1
+    assert ran > 30
+
+
+def test_its_canonical_json_is_that_of_the_vectors() -> None:
+    for _, case in cases("canonical"):
+        if case["result"] == "valid":
+            assert device.canonical(device.parse(case["json"])) == case["canonical"]
+            assert device.digest(device.parse(case["json"])) == case["digest"]
+        else:
+            with pytest.raises(device.Refused):
+                device.canonical(device.parse(case["json"]))
+
+
+def test_it_accepts_the_claims_that_hold_and_no_other() -> None:
+    for _, case in cases("claims"):
+        odds = Fraction(int(case["own"]), int(case["other"]))
+        if case["result"] == "valid":
+            device.check_claim(case["claim"], odds)
+        else:
+            with pytest.raises(device.Refused):
+                device.check_claim(case["claim"], odds)
+
+
+def test_it_verifies_a_definition_or_says_that_it_does_not_know_it() -> None:
+    verified = 0
+    for _, case in cases("definitions"):
+        found, refusal = verify(case["text"])
+        if case["result"] == "invalid":
+            assert refusal, case["comment"]
+        elif refusal:
+            assert refusal.startswith(UNKNOWN), case["comment"]
+        else:
+            assert found == case["digest"]
+            verified += 1
+    assert verified > 20
+
+
+def verify(text: str) -> tuple[str, str]:
+    """The digest of a definition that it would answer, or why it would not."""
+    try:
+        survey = device.parse(text)
+        device.check_definition(survey)
+        return device.digest(survey), ""
+    except device.Refused as why:
+        return "", str(why)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    server.publish(survey_named())
+    server.publish(survey_named("another"))
+    yield server
+    server.kill()
+
+
+def run(server: Server, folder: Path, *answers: str, name: str = "workplace") -> Any:
+    return subprocess.run(
+        [sys.executable, "-I", str(EXAMPLE), f"{server.url}/s/{name}", str(folder), *answers],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def stored(server: Server, name: str = "workplace") -> int:
+    with closing(sqlite3.connect(server.database)) as database:
+        sql = "SELECT count(*) FROM reports WHERE survey = ?"
+        return int(database.execute(sql, [name]).fetchone()[0])
+
+
+def test_it_answers_a_real_server_once_however_often_it_is_run(
+    server: Server, tmp_path: Path
+) -> None:
+    before = stored(server)
+    first = run(server, tmp_path, "stolen=yes", "often=never")
+    again = run(server, tmp_path, "stolen=no", "often=daily")
+
+    assert first.returncode == 0, first.stderr
+    assert again.stdout == first.stdout, "the same bytes, whatever is said the second time"
+    assert stored(server) == before + 1
+
+
+def test_it_keeps_a_ledger_and_its_limit(server: Server, tmp_path: Path) -> None:
+    run(server, tmp_path, "stolen=yes", "often=never")
+    memory = device.Memory(tmp_path)
+    assert [entry["odds"] for entry in memory.document["ledger"]] == ["3", "3"]
+    assert {entry["author"] for entry in memory.document["ledger"]} == {AUTHOR.author}
+    memory.document["ledger"] += 7 * memory.document["ledger"][:1]
+    memory.keep()
+    memory.lock.close()
+
+    refused = run(server, tmp_path, "stolen=yes", "often=never", name="another")
+
+    assert refused.returncode == 1
+    assert "limit of epsilon 10 (author)" in refused.stderr
+
+
+def test_it_refuses_when_its_memory_was_changed(server: Server, tmp_path: Path) -> None:
+    run(server, tmp_path, "stolen=yes", "often=never")
+    sealed = bytearray((tmp_path / "memory").read_bytes())
+    sealed[-1] ^= 1
+    (tmp_path / "memory").write_bytes(sealed)
+
+    refused = run(server, tmp_path, "stolen=yes", "often=never")
+
+    assert refused.returncode == 1
+    assert "damaged" in refused.stderr
+
+
+def test_no_answer_is_in_what_it_says_or_keeps(server: Server, tmp_path: Path) -> None:
+    done = run(server, tmp_path, "stolen=yes", "often=Zilch")
+
+    assert done.returncode == 1
+    assert "Zilch" not in done.stderr + done.stdout
+    assert stored(server, "another") == 0
