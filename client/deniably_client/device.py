@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, cast
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -25,11 +25,18 @@ from urllib3.util.retry import Retry
 from deniably.errors import BadSurvey, Refused
 from deniably.explain import at_most
 from deniably.loss import Loss
+from deniably.memory import Memory
 from deniably.questions import Question
 from deniably.report import Report, draw_questions, randomise_answers
+from deniably.signing import fingerprint
 from deniably.survey import EPSILON_LIMIT, Survey, read_survey
+from deniably.trust import Contact, contact
 from deniably.words import Words
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
+from deniably_client.storage import Transient
+
+NOT_MODIFIED = 304
+_PORTS = {"http": 80, "https": 443}
 
 RETRIES = 6
 """After waits of up to 0.5, 1, 2, 4, 8, 16 seconds, or what the server's Retry-After says."""
@@ -40,12 +47,15 @@ class Receipt:
     """What a respondent may keep: what was promised and a digest of what was sent.
 
     ``losses`` say by question, exactly, what was given away at most, ``total`` what by all of
-    them together; ``digest`` is SHA-256 of the sent bytes, in hexadecimal. It never holds an
-    answer.
+    them together; ``digest`` is SHA-256 of the sent bytes, in hexadecimal. ``author`` is the
+    fingerprint of whoever asks, ``register`` the head of the server's register, to be compared
+    with what others got. It never holds an answer.
     """
 
     survey: str
     version: str
+    author: str
+    register: str
     losses: Mapping[str, Loss]
     total: Loss
     digest: str
@@ -54,6 +64,8 @@ class Receipt:
         lines = [
             f"survey    {self.survey}",
             f"version   {self.version}",
+            f"author    {self.author}",
+            f"register  {self.register}",
             f"sent      {self.digest}",
         ]
         lines += [
@@ -68,6 +80,8 @@ class Receipt:
         facts = [
             (words("receipt.survey"), self.survey),
             (words("receipt.version"), self.version),
+            (words("receipt.author"), self.author),
+            (words("receipt.register"), self.register),
             *(
                 (name, at_most(loss, "receipt.question", words))
                 for name, loss in self.losses.items()
@@ -105,30 +119,59 @@ def session(retries: int = RETRIES) -> requests.Session:
 class Device:
     """One respondent's device for one survey.
 
-    ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``). ``digest`` pins
-    the version, if the respondent knows it. ``epsilon_limit`` is a decimal number: the device
-    refuses a survey whose questions together allow more. ``timeout`` is in seconds a request.
+    ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``). ``memory`` is where
+    the device keeps what it knows of servers; without one that ends with this object. ``digest``
+    pins the version and ``fingerprint`` the author, if the respondent knows them.
+    ``epsilon_limit`` is a decimal number: the device refuses a survey whose questions together
+    allow more. ``timeout`` is in seconds a request.
 
     Raises ValueError for an address that is none of a survey.
     """
 
     url: str
+    memory: Transient | None = None
     epsilon_limit: str = EPSILON_LIMIT
     digest: str | None = None
+    fingerprint: str | None = None
     timeout: float = 30.0
     session: requests.Session = field(default_factory=session, repr=False)
     _report: Report | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._api = _api_address(self.url)
+        self._base, self._origin, self._name = _address(self.url)
+        self._api = f"{self._base}/api/surveys/{self._name}"
+        self._memory = self.memory or Transient()
         self._limit = _limit(self.epsilon_limit)
 
-    @cached_property
+    @property
     def survey(self) -> Survey:
-        """The verified definition; fetched once.
+        """The verified definition, which the server's register shows to everybody; fetched once.
 
-        Raises Refused (with what the survey got wrong), Rejected or Unreachable.
+        Raises Refused (with what the survey got wrong), AuthorChanged where only the author is
+        not the one that is known at this server, Rejected or Unreachable.
         """
+        return self._met[0]
+
+    @property
+    def author(self) -> str:
+        """The author's public key. Raises what ``survey`` raises."""
+        return self._met[1].author
+
+    @cached_property
+    def _met(self) -> tuple[Survey, Contact]:
+        survey = self._fetch()
+        register = self._request("GET", f"{self._base}/register").content
+        met: list[Contact] = []
+
+        def meet(memory: Memory) -> Memory:
+            after, found = contact(memory, self._origin, survey, register, self.fingerprint)
+            met.append(found)
+            return after
+
+        self._memory.update(meet)
+        return survey, met[-1]
+
+    def _fetch(self) -> Survey:
         response = self._request("GET", self._api)
         try:
             survey = read_survey(response.content)
@@ -140,7 +183,7 @@ class Device:
             raise Refused(
                 f"the survey was changed: its version is {survey.digest}, not {self.digest}"
             )
-        if survey.name != self._api.rsplit("/", 1)[1]:
+        if survey.name != self._name:
             raise Refused("the server sent the definition of another survey")
         if not survey.total.within(self._limit):
             raise Refused(
@@ -165,6 +208,7 @@ class Device:
         """
         if self._report is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
+        self._check_unchanged()
         self._report = randomise_answers(self.survey, answers, questions=self.questions)
         return self.resend()
 
@@ -182,17 +226,35 @@ class Device:
             for question in survey.questions
             if question.name in report.values
         }
-        return Receipt(survey.name, survey.digest, losses, survey.total, report.receipt)
+        author, head = fingerprint(self.author), self._met[1].head
+        return Receipt(
+            survey.name, survey.digest, author, head, losses, survey.total, report.receipt
+        )
 
-    def _request(self, method: str, url: str, body: bytes | None = None) -> requests.Response:
+    def _check_unchanged(self) -> None:
+        """Raise Refused where the server shows another version by now. Without a network nothing
+        can be asked, and the report is made all the same."""
+        try:
+            response = self._request("GET", self._api, known=self.survey.digest)
+        except Unreachable:
+            return
+        if response.status_code != NOT_MODIFIED and response.content != self.survey.canonical:
+            raise Refused("the survey was changed since this device loaded it; nothing was sent")
+
+    def _request(
+        self, method: str, url: str, body: bytes | None = None, known: str | None = None
+    ) -> requests.Response:
+        """``known`` is the version that need not be sent again."""
         headers = {} if body is None else {"Content-Type": "application/json"}
+        if known is not None:
+            headers["If-None-Match"] = f'"{known}"'
         try:
             response = self.session.request(
                 method, url, data=body, headers=headers, timeout=self.timeout, allow_redirects=False
             )
         except requests.RequestException as error:
             raise Unreachable(f"{_host(url)} gave no answer ({type(error).__name__})") from None
-        if response.status_code in (200, 201):
+        if response.status_code in (200, 201) or (known and response.status_code == NOT_MODIFIED):
             return response
         if response.status_code >= 500 or response.status_code == 429:
             raise Unreachable(f"{_host(url)} cannot answer now (status {response.status_code})")
@@ -219,13 +281,22 @@ def _refusal(response: requests.Response) -> Rejected:
     return kind(response.status_code, problem)
 
 
-def _api_address(url: str) -> str:
+def _address(url: str) -> tuple[str, str, str]:
+    """The address of the server, its origin (scheme, host and port), and the survey's name."""
     parts = urlsplit(url)
-    found = re.fullmatch(r"(.*)/(?:s|surveys|api/surveys)/([a-z0-9-]+)/?", parts.path)
+    found = re.fullmatch(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)/?", parts.path)
     if parts.scheme not in ("http", "https") or not parts.netloc or not found:
         raise ValueError("a survey's address looks like https://example.org/s/name")
-    path = f"{found[1]}/api/surveys/{found[2]}"
-    return urlunsplit((parts.scheme, parts.netloc, path, "", ""))
+    base = urlunsplit((parts.scheme, parts.netloc, found[1], "", ""))
+    return base, _origin(parts), found[2]
+
+
+def _origin(parts: SplitResult) -> str:
+    """As browsers write it: in small letters, without the usual port."""
+    host = parts.hostname or ""
+    shown = f"[{host}]" if ":" in host else host
+    usual = parts.port in (None, _PORTS[parts.scheme])
+    return f"{parts.scheme}://{shown}" + ("" if usual else f":{parts.port}")
 
 
 def _host(url: str) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import click
 
 from deniably import explain
-from deniably.errors import BadAnswer
+from deniably.errors import AuthorChanged, BadAnswer
 from deniably.parts import Choice, Range
 from deniably.questions import (
     Number,
@@ -37,31 +37,53 @@ T = TypeVar("T")
     help="Refuse a survey whose questions together allow a larger epsilon.",
 )
 @click.option("--digest", help="Refuse any other version of the survey than this.")
+@click.option("--author", help="Refuse any other author than the one with this fingerprint.")
 @click.option(
     "--language",
     type=click.Choice(LANGUAGES),
     help="Speak this language instead of the survey's.",
 )
-def answer(url: str, limit: str, digest: str | None, language: str | None) -> None:
+def answer(
+    url: str, limit: str, digest: str | None, author: str | None, language: str | None
+) -> None:
     """Answer the survey at URL here in the terminal.
 
     Your device mixes chance into every answer before anything is sent; the answers themselves
     are not sent and not kept. The screen is cleared afterwards.
     """
     try:
-        device = Device(url, epsilon_limit=limit, digest=digest)
+        device = Device(url, epsilon_limit=limit, digest=digest, fingerprint=author)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    talk = Talk(Words(language or device.survey.language))
-    talk.introduce(device.survey)
+    survey = _trusted(device, language)
+    if survey is None:
+        return
+    talk = Talk(Words(language or survey.language))
+    talk.introduce(survey)
     answers = talk.ask_all(device.questions)
-    if not talk.confirms():
+    if not talk.confirms("terminal.send"):
         _wipe()
         click.echo(talk.words("terminal.stopped"))
         return
     receipt = device.answer(answers)
     _wipe()
     click.echo(f"{talk.words('terminal.sent')}\n\n{receipt.told(talk.words)}")
+
+
+def _trusted(device: Device, language: str | None) -> Survey | None:
+    """The survey; where another author asks than those known there, only if its owner says so."""
+    try:
+        return device.survey
+    except AuthorChanged as changed:
+        talk = Talk(Words(language or "en"))  # whose survey it is decides later
+        known = talk.words("script.comma").join(changed.known)
+        now = changed.fingerprint
+        click.echo(talk.words("terminal.author", origin=changed.origin, known=known, now=now))
+        if talk.confirms("terminal.accept"):
+            device.fingerprint = changed.fingerprint
+            return device.survey
+        click.echo(talk.words("terminal.stopped"))
+        return None
 
 
 class _Slip(Exception):
@@ -100,11 +122,11 @@ class Talk:
             answers[question.name] = self._ask(question)
         return answers
 
-    def confirms(self) -> bool:
-        """Whether the respondent wants to send now; Enter alone means no."""
+    def confirms(self, question: str) -> bool:
+        """Whether the respondent wants to go on; Enter alone means no."""
         yes, no = self.words("terminal.yes"), self.words("terminal.no")
         said = click.prompt(
-            f"\n{self.words('terminal.send')} ({yes}/{no})", default=no, show_default=False
+            f"\n{self.words(question)} ({yes}/{no})", default=no, show_default=False
         )
         return str(said).strip().casefold() in (yes, yes[0], "y", "yes")
 

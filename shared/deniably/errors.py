@@ -9,6 +9,7 @@
       BadSignature        a signature that is not the author's
       BadRegister         a register that contradicts itself, or what was seen or said elsewhere
       Refused             a device will not answer this survey; says why
+        AuthorChanged     another author asks than those known there; its owner may accept it
       BudgetSpent         a report would give away more than the device's owner allows
       BadMemory           a device's memory that no device wrote; carries no part of it
 
@@ -87,6 +88,22 @@ class BadRegister(DeniablyError, ValueError):
 
 class Refused(DeniablyError):
     """The device will not answer: the sentence says what the survey got wrong."""
+
+
+class AuthorChanged(Refused):
+    """Another author signed than those that the device knows at this server.
+
+    Attributes: ``origin``, the ``fingerprint`` of the new author, and ``known``, those before.
+    """
+
+    def __init__(self, origin: str, fingerprint: str, known: tuple[str, ...]) -> None:
+        self.origin = origin
+        self.fingerprint = fingerprint
+        self.known = known
+        super().__init__(
+            f"another author signed this survey than those that this device knows at {origin}: the"
+            f" fingerprint is {fingerprint}, and was {' or '.join(known)}"
+        )
 
 
 class BudgetSpent(DeniablyError):

@@ -70,6 +70,7 @@ def published_entry(
 ) -> Entry:
     """The entry that a survey gets when it is published. ``day`` is a date such as 2026-11-21."""
     total = survey.total
+    history = {"history": survey.history.epsilon_text()} if survey.waves else {}
     return {
         "number": number,
         "previous": previous,
@@ -89,6 +90,7 @@ def published_entry(
             }
             for question in survey.questions
         ],
+        **history,
     }
 
 
@@ -196,4 +198,5 @@ _WORDS = {
     "epsilon": "epsilon of this survey than its definition has",
     "questions": "mechanism or epsilon of a question than the definition has",
     "delta": "delta of this survey than its definition has",
+    "history": "epsilon of all waves than the definition has",
 }

@@ -13,11 +13,12 @@ import pytest
 
 from deniably.authoring import publish_text
 from deniably.errors import BadAnswer, Refused
+from deniably.survey import read_survey
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
 from every_type import QUESTIONS, somebody, survey_of_everything
-from server.material import Server
+from server.material import Server, register_of, register_text, signed
 
 SURVEY = publish_text(
     """
@@ -36,21 +37,31 @@ Request = tuple[str, str, dict[str, str], bytes]
 class Wire:
     """A real HTTP server on loopback that answers as told and records every request.
 
-    ``definition``, ``etag`` and ``statuses`` (for the POSTs, in turn; the last one repeats) are
-    the test's to change. The promises of the real server are tested in tests/server.
+    ``definition``, ``etag``, ``register`` (that of the definition, unless told otherwise) and
+    ``statuses`` (for the POSTs, in turn; the last one repeats) are the test's to change. The
+    promises of the real server are tested in tests/server.
     """
 
     def __init__(self) -> None:
         self.definition = SURVEY.canonical
         self.etag: str | None = None
+        self.register: bytes | None = None
         self.statuses = [201]
         self.problem: dict[str, object] = {}
+        self.gone = False
         self.requests: list[Request] = []
         wire = self
 
         class Handler(BaseHTTPRequestHandler):
+            def parse_request(self) -> bool:
+                return not wire.gone and super().parse_request()
+
             def do_GET(self) -> None:
                 self.record()
+                if self.path == "/register":
+                    told = wire.register or register_text(register_of(read_survey(wire.definition)))
+                    self.reply(200, told, {})
+                    return
                 etag = wire.etag or json.dumps(publish_digest(wire.definition))
                 self.reply(200, wire.definition, {"ETag": etag, "Set-Cookie": "who=me"})
 
@@ -105,6 +116,13 @@ def device(wire: Wire) -> Iterator[Device]:
         yield Device(wire.url, session=connections)
 
 
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "deniably.db")
+    yield server
+    server.kill()
+
+
 def test_an_answer_is_randomised_sent_and_receipted(wire: Wire, device: Device) -> None:
     receipt = device.answer(ANSWERS)
 
@@ -112,6 +130,8 @@ def test_an_answer_is_randomised_sent_and_receipted(wire: Wire, device: Device) 
     assert receipt.digest == publish_digest(body)
     assert receipt.version == SURVEY.digest
     assert receipt.total == SURVEY.total
+    assert receipt.author == signed(SURVEY).fingerprint
+    assert receipt.register == register_of(SURVEY).head
     assert set(json.loads(body)) == {"id", "survey", "values"}
 
 
@@ -123,7 +143,7 @@ def test_nothing_about_the_answers_or_their_owner_is_sent(wire: Wire, device: De
         assert headers.get("User-Agent") == "deniably"
         assert set(headers) <= {
             "Host", "User-Agent", "Accept", "Accept-Encoding", "Connection",
-            "Content-Type", "Content-Length",
+            "Content-Type", "Content-Length", "If-None-Match",
         }  # fmt: skip
         for secret in ("yes", "never"):
             assert secret not in path
@@ -265,6 +285,43 @@ def test_an_incomplete_answer_sheet_sends_nothing_and_can_be_mended(
     device.answer(ANSWERS)
 
 
+def test_a_survey_that_changed_since_it_was_loaded_is_not_answered(
+    wire: Wire, device: Device
+) -> None:
+    assert device.survey == SURVEY
+    wire.definition = changed(lambda d: d.update(title="At home"))
+
+    with pytest.raises(Refused, match="was changed since this device loaded it; nothing was sent"):
+        device.answer(ANSWERS)
+    assert wire.posts() == []
+
+
+def test_the_version_is_asked_for_again_without_being_sent_again(server: Server) -> None:
+    """A real server answers 304; a change would be answered with another definition."""
+    server.publish(SURVEY)
+
+    with session() as connections:
+        seen: list[int] = []
+        connections.hooks["response"] = [lambda answer, **_: seen.append(answer.status_code)]
+        Device(f"{server.url}/s/w", session=connections).answer(ANSWERS)
+
+    assert seen == [200, 200, 304, 201]
+
+
+def test_without_a_network_the_report_is_made_all_the_same(wire: Wire) -> None:
+    """The definition cannot be asked for again; the report waits for the network."""
+    with session(retries=0) as connections:
+        device = Device(wire.url, session=connections)
+        assert device.survey == SURVEY
+        wire.gone = True
+        with pytest.raises(Unreachable):
+            device.answer(ANSWERS)
+        wire.gone = False
+        device.resend()
+
+    assert len(wire.posts()) == 1
+
+
 @pytest.mark.parametrize("url", ["", "w", "ftp://h/s/w", "http://h/", "http://h/s/", "http:///s/w"])
 def test_an_address_that_is_no_surveys_is_explained(url: str) -> None:
     with pytest.raises(ValueError, match="a survey's address looks like"):
@@ -295,13 +352,6 @@ def test_neither_device_nor_receipt_shows_an_answer(wire: Wire, device: Device) 
 
 
 # --- every type of question ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    server = Server(tmp_path / "deniably.db")
-    yield server
-    server.kill()
 
 
 def test_a_device_answers_every_type(server: Server) -> None:

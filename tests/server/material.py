@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 import requests
 
+from deniably.canonical import canonical, digest
+from deniably.register import NOTHING, Entry, Register, published_entry
 from deniably.report import Report
 from deniably.signing import Key, Signature, key_of
 from deniably.survey import Survey, as_survey
@@ -33,6 +35,21 @@ AUTHOR = key_of(bytes(range(32)))
 def signed(survey: Survey, author: Key = AUTHOR) -> Signature:
     """The author's signature of a definition."""
     return author.sign(survey.digest)
+
+
+def register_of(*surveys: Survey, author: Key = AUTHOR, day: str = "2026-11-21") -> Register:
+    """The register of a server that published these surveys, in this order."""
+    entries: list[Entry] = []
+    head = NOTHING
+    for number, survey in enumerate(surveys, start=1):
+        entries.append(published_entry(survey, signed(survey, author), day, number, head))
+        head = digest(entries[-1])
+    return Register(entries, head)
+
+
+def register_text(register: Register) -> bytes:
+    """The same as a server sends it."""
+    return canonical({"entries": list(register.entries), "head": register.head})
 
 
 def signed_headers(survey: Survey, author: Key = AUTHOR) -> dict[str, str]:

@@ -1,0 +1,250 @@
+"""A device answers only what the server's register shows to everybody: a real server, and
+somebody between who changes what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from between import Between, Entries, between
+from deniably.authoring import publish_text
+from deniably.errors import AuthorChanged, Refused
+from deniably.memory import Memory
+from deniably.register import NOTHING
+from deniably_client import Device
+from deniably_client.device import _address, session
+from deniably_client.storage import Transient
+from lies import LATER, LIES, STRANGER, signed_by_a_stranger
+from server.material import AUTHOR, Server, register_of, signed
+
+TEXT = """
+name: w
+title: At work
+questions:
+  - {name: stolen, type: yes_no, label: Ever, odds: 3}
+  - {name: often, type: select_one, label: How often, choices: [never, once, often], epsilon: 1}
+"""
+SURVEY = publish_text(TEXT)
+FIRST, LAST = (publish_text(TEXT.replace("name: w", f"name: {name}")) for name in ("first", "last"))
+ANSWERS = {"stolen": "yes", "often": "never"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("trust") / "deniably.db")
+    for survey in (FIRST, SURVEY, LAST):
+        server.publish(survey)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def way(server: Server) -> Iterator[Between]:
+    with between(server.url) as way:
+        yield way
+
+
+@pytest.fixture
+def meet(way: Between) -> Iterator[Callable[..., Device]]:
+    """A device that has not fetched anything yet."""
+    with session(retries=0) as connections:
+
+        def made(memory: Transient | None = None, name: str = "w", **options: Any) -> Device:
+            return Device(f"{way.url}/s/{name}", memory=memory, session=connections, **options)
+
+        yield made
+
+
+def test_an_honest_register_is_believed_with_one_request_more(
+    way: Between, meet: Callable[..., Device]
+) -> None:
+    receipt = meet().answer(ANSWERS)
+
+    assert way.asked == [
+        "GET /api/surveys/w", "GET /register", "GET /api/surveys/w", "POST /api/surveys/w/reports",
+    ]  # fmt: skip
+    assert receipt.author == signed(SURVEY).fingerprint
+    assert len(receipt.register) == 64
+    assert f"register  {receipt.register}" in str(receipt)
+    assert f"author    {receipt.author}" in str(receipt)
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+def test_a_lie_is_seen_through_at_the_first_contact(
+    way: Between, meet: Callable[..., Device], lie: Callable[[Entries], None]
+) -> None:
+    way.register(lie)
+    memory = Transient()
+
+    with pytest.raises(Refused, match=LIES[lie]):
+        meet(memory).answer(ANSWERS)
+    assert not way.posted
+    assert memory.read() == Memory(), "nothing of it is remembered"
+
+
+@pytest.mark.parametrize("lie", LATER, ids=lambda lie: lie.__name__)
+def test_a_lie_about_the_past_is_seen_through_later(
+    way: Between, meet: Callable[..., Device], lie: Callable[[Entries], None]
+) -> None:
+    memory = Transient()
+    assert meet(memory).survey == SURVEY
+    before = memory.read()
+    way.register(lie)
+
+    with pytest.raises(Refused, match=LATER[lie]):
+        meet(memory).answer(ANSWERS)
+    assert not way.posted
+    assert memory.read() == before
+    assert meet().survey == SURVEY, "at a first contact nobody can know: the limit that is stated"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda entries: entries[1].update(day="2020-02-20"), "entry 3 does not continue"),
+        (lambda entries: entries[0].update(number=7), "entry 1 does not continue"),
+        (lambda entries: entries.pop(0), "entry 1 does not continue"),
+        (lambda entries: entries.pop(), "last entry is not its head"),
+        (lambda entries: entries[2].update(day="2020-02-20"), "last entry is not its head"),
+        (lambda entries: entries.append(1), "an object with a list of entries"),
+    ],
+)
+def test_a_chain_that_does_not_hold_is_refused(
+    way: Between, meet: Callable[..., Device], change: Callable[[Entries], object], why: str
+) -> None:
+    way.register(change, chained=False)
+
+    with pytest.raises(Refused, match=why):
+        meet().answer(ANSWERS)
+    assert not way.posted
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b"{}", b'{"entries":{},"head":""}', b'{"entries":[{}],"head":0}', b"\xff",
+     b'{"entries":[{"number":1.5}],"head":"x"}', b'{"entries":[],"entries":[],"head":"x"}'],
+)  # fmt: skip
+def test_what_is_no_register_is_refused(
+    way: Between, meet: Callable[..., Device], body: bytes
+) -> None:
+    way.changes["/register"] = lambda _: body
+
+    with pytest.raises(Refused, match="cannot be trusted"):
+        meet().answer(ANSWERS)
+    assert not way.posted
+
+
+def test_a_survey_made_for_one_person_is_not_in_the_register_of_others(
+    way: Between, meet: Callable[..., Device]
+) -> None:
+    """The one between asks this device a sharper question under the survey's name."""
+    sharper = publish_text(TEXT.replace("odds: 3", "odds: 9"))
+    way.changes["/api/surveys/w"] = lambda _: sharper.canonical
+
+    with pytest.raises(Refused, match="shows others another version of this survey"):
+        meet().answer(ANSWERS)
+    assert not way.posted
+
+
+def test_the_register_goes_on_and_the_device_goes_with_it(
+    way: Between, meet: Callable[..., Device]
+) -> None:
+    memory = Transient()
+    way.register(lambda entries: entries.__delitem__(slice(2, None)))
+    assert meet(memory).survey == SURVEY
+    (seen,) = memory.read().registers.values()
+    assert seen.count == 2
+    way.changes.clear()
+
+    assert meet(memory, "last").survey == LAST
+
+    (seen,) = memory.read().registers.values()
+    assert (seen.count, seen.head) == (3, meet(memory).answer(ANSWERS).register)
+
+
+# --- authors ------------------------------------------------------------------------------------
+
+
+def other_author(way: Between) -> None:
+    """From now on the survey w is a stranger's."""
+    way.register(lambda entries: signed_by_a_stranger(entries, SURVEY))
+
+
+def test_the_author_is_pinned_at_the_first_contact(
+    way: Between, meet: Callable[..., Device]
+) -> None:
+    memory = Transient()
+
+    assert meet(memory).author == AUTHOR.author
+
+    assert memory.read().authors == {way.url: [AUTHOR.author]}
+
+
+def test_another_author_at_a_known_server_is_refused_and_both_are_named(
+    way: Between, meet: Callable[..., Device]
+) -> None:
+    memory = Transient()
+    way.register(lambda entries: entries.__delitem__(slice(1, None)))
+    assert meet(memory, "first").survey == FIRST
+    before = memory.read()
+    other_author(way)
+
+    with pytest.raises(AuthorChanged) as told:
+        meet(memory).answer(ANSWERS)
+
+    assert told.value.known == (signed(SURVEY).fingerprint,)
+    assert told.value.fingerprint == signed(SURVEY, STRANGER).fingerprint
+    assert signed(SURVEY).fingerprint in str(told.value)
+    assert signed(SURVEY, STRANGER).fingerprint in str(told.value)
+    assert not way.posted
+    assert memory.read() == before
+
+
+def test_another_author_is_remembered_once_its_owner_accepted_it(
+    way: Between, meet: Callable[..., Device]
+) -> None:
+    memory = Transient()
+    way.register(lambda entries: entries.__delitem__(slice(1, None)))
+    assert meet(memory, "first").survey == FIRST
+    other_author(way)
+
+    accepted = signed(SURVEY, STRANGER).fingerprint
+    assert meet(memory, fingerprint=accepted).answer(ANSWERS).author == accepted
+
+    assert memory.read().authors == {way.url: [AUTHOR.author, STRANGER.author]}
+    assert meet(memory).author == STRANGER.author
+
+
+@pytest.mark.parametrize("spelling", [str, str.upper, lambda text: text.replace(" ", "")])
+def test_an_author_who_is_known_from_elsewhere_is_kept_to(
+    way: Between, meet: Callable[..., Device], spelling: Callable[[str], str]
+) -> None:
+    """Also at the first contact, and however the fingerprint was written down."""
+    assert meet(fingerprint=spelling(signed(SURVEY).fingerprint)).survey == SURVEY
+    with pytest.raises(Refused, match="the survey's author has the fingerprint"):
+        meet(fingerprint=spelling(signed(SURVEY, STRANGER).fingerprint)).answer(ANSWERS)
+    assert not way.posted
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://Example.ORG/s/w", "https://example.org"),
+        ("https://example.org:443/s/w", "https://example.org"),
+        ("http://example.org:443/s/w", "http://example.org:443"),
+        ("http://me:secret@example.org:80/s/w", "http://example.org"),
+        ("http://[::1]:8000/below/s/w", "http://[::1]:8000"),
+    ],
+)
+def test_an_origin_is_written_as_browsers_write_it(url: str, origin: str) -> None:
+    assert _address(url)[1] == origin
+
+
+def test_an_empty_register_lists_nothing(way: Between, meet: Callable[..., Device]) -> None:
+    assert register_of().head == NOTHING
+    way.register(lambda entries: entries.clear())
+
+    with pytest.raises(Refused, match="does not list"):
+        meet().answer(ANSWERS)
