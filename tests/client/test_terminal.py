@@ -11,7 +11,7 @@ import pytest
 
 from deniably.authoring import publish_text
 from every_type import QUESTIONS, survey_of_everything
-from server.material import Server, contents
+from server.material import Server, contents, signed
 
 SURVEY = publish_text(
     """
@@ -168,3 +168,17 @@ def test_only_drawn_questions_are_asked(tmp_path: Path) -> None:
     assert "You are asked 1 of 2 questions, picked by chance" in done.stdout
     (report,) = contents(tmp_path / "deniably.db")["reports"]
     assert report[2].count("null") == 1
+
+
+def test_another_author_than_the_one_that_is_named_is_refused(url: str, tmp_path: Path) -> None:
+    """The fingerprint may come from paper, and is written as there."""
+    own = signed(SURVEY).fingerprint.upper()
+
+    refused = answer(url, "1\n3\ny\n", "--author", "0123 4567")
+    taken = answer(url, "1\n3\ny\n", "--author", own)
+
+    assert refused.returncode == 1
+    assert f"has the fingerprint {own.lower()}, not 0123 4567" in refused.stderr
+    assert taken.returncode == 0
+    assert f"Author’s fingerprint: {own.lower()}" in taken.stdout
+    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
