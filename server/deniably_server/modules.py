@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_ENTRIES = ("form.js",)
+_ENTRIES = ("form.js", "exit.js")
 _IMPORT = re.compile(r'^(?:import\b|export\b[^;"=]*\bfrom)[^;"]*"\./(\w+\.js)"', re.MULTILINE)
 _NAMED = re.compile(r'(\w+)(?: =|:) \(\) => import\("\./(\w+\.js)"\)')
 _NAME = re.compile(r'"name": "(\w+)"')

@@ -44,8 +44,7 @@ def form(name: str) -> str:
         return render_template(
             "message.html",
             words=words,
-            its=language.survey_texts(survey, words),
-            title=survey.title,
+            title=words("start.page"),  # the browser's history keeps titles
             heading=words("closed.heading"),
             text=words("closed.text"),
             link=(f"/surveys/{name}", words("closed.link")),
@@ -99,6 +98,12 @@ def dashboard(name: str) -> str:
         survey=survey,
         charts=charts,
     )
+
+
+@pages.get("/measures")
+def measures() -> str:
+    """A page about something else: where "Exit this page" leads, without asking a third party."""
+    return render_template("measures.html")
 
 
 @pages.errorhandler(NotFound)

@@ -86,5 +86,12 @@ def modules() -> Modules:
     return Modules({name: f.body.decode() for name, f in _files().items() if name.endswith(".js")})
 
 
-BUILD = hashlib.sha256("".join(f.tag for f in _files().values()).encode()).hexdigest()[:16]
-"""Names the files together: other files, other name."""
+def _build() -> str:
+    templates = files("deniably_server") / "templates"
+    pages = sorted((file.name, file.read_bytes()) for file in templates.iterdir())
+    tags = [file.tag for file in _files().values()]
+    return hashlib.sha256(repr((tags, pages)).encode()).hexdigest()[:16]
+
+
+BUILD = _build()
+"""Names the files and the templates together: whatever changes, the name does."""

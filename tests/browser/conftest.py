@@ -78,7 +78,9 @@ class Watched:
     def open(self, path: str = "/s/workplace") -> None:
         self.page.goto(self.url + path)
         if path.startswith("/s/"):
-            self.page.wait_for_selector("#survey:not([hidden])", state="visible")
+            # All that the page does of itself is done, also what comes after its first sight.
+            ended = "#survey[data-kept], [data-step=refused]:not([hidden])"
+            self.page.wait_for_selector(ended, state="visible")
 
     def tamper(self, old: str, new: str, name: str = "workplace") -> None:
         """From now on, somebody on the way changes the definition within the form's page."""
@@ -91,7 +93,7 @@ class Watched:
             page = before + mark + definition.replace(old, new, 1) + end + rest
             route.fulfill(response=answer, body=page)
 
-        self.page.route(f"**/s/{name}", change)
+        self.page.context.route(f"**/s/{name}", change)
 
     def click(self, text: str) -> None:
         self.page.locator("button:visible", has_text=text).first.click()

@@ -41,7 +41,7 @@ def form_states(phone: Watched) -> Iterator[str]:
     phone.page.goto(f"{phone.url}/s/workplace")
     phone.wait("refused")
     yield "refused"
-    phone.page.unroute("**/s/workplace")
+    phone.page.context.unroute("**/s/workplace")
 
 
 def other_pages(phone: Watched) -> Iterator[str]:

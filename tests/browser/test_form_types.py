@@ -60,8 +60,8 @@ def write(phone: Watched, *numbers: str) -> None:
         fields.nth(index).fill(number)
 
 
-def answer(phone: Watched, *, stolen: str = "Yes") -> None:
-    """Answers whatever is shown until the check page."""
+def answer(phone: Watched, *, stolen: str = "Yes") -> list[str]:
+    """Answers whatever is shown until the check page; the names of the questions."""
     say: dict[str, Callable[[], None]] = {
         "stolen": lambda: tick(phone, stolen),
         "what": lambda: tick(phone, "Goods"),
@@ -78,9 +78,12 @@ def answer(phone: Watched, *, stolen: str = "Yes") -> None:
         "home": lambda: write(phone, "-7", "3"),
         "vote": lambda: tick(phone, "Blue", "Yes"),
     }
+    asked = []
     while phone.page.locator("form.step:visible").count():
-        say[question(phone)]()
+        asked.append(question(phone))
+        say[asked[-1]]()
         phone.click("Continue")
+    return asked
 
 
 def sent(phone: Watched, survey: Survey) -> dict[str, list[int]]:
@@ -158,23 +161,39 @@ def test_a_question_that_does_not_apply_is_skipped_both_ways_and_still_sent(
     assert "what" in sent(phone, EVERYTHING), "mixed like any other"
 
 
+DRAW = """async () => {
+  const { follow } = await import(document.querySelector("link[href$='path.js']").href);
+  const definition = JSON.parse(document.getElementById("definition").textContent);
+  const forms = [...document.querySelectorAll("form[data-question]")];
+  const draw = () => follow(forms, definition, () => new Map()).drawn.map(({ name }) => name);
+  return Array.from({ length: 40 }, draw);
+}"""
+
+
 def test_only_drawn_questions_are_asked(chromium: Browser, server: Server) -> None:
-    """Two of four: of 24 people, somebody sees other questions than the first (p < 1e-18)."""
-    seen: set[tuple[str, ...]] = set()
-    for _ in range(24):
+    """Two of four, and what is asked is what is sent."""
+    for _ in range(2):
         context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
         phone = Watched(context.new_page(), server)
         phone.open("/s/some")
         assert "2 of 4 questions, picked by chance" in phone.page.inner_text("main")
         phone.click("Start")
         assert "Question 1 of 2" in phone.page.locator(".progress:visible").inner_text()
-        answer(phone)
+        asked = answer(phone)
         assert phone.page.locator("[data-answer]:visible").count() == 2
-        values = sent(phone, SOME)
-        assert len(values) == 2
-        seen.add(tuple(sorted(values)))
+        assert sorted(sent(phone, SOME)) == sorted(asked)
+        assert len(asked) == 2
         context.close()
-    assert len(seen) > 1
+
+
+def test_chance_picks_the_questions(phone: Watched) -> None:
+    """Six pairs are as likely as each other: two of them alone come 40 times with p < 1e-17."""
+    phone.open("/s/some")
+    pairs = {tuple(pair) for pair in phone.page.evaluate(DRAW)}
+
+    names = [question.name for question in SOME.questions]
+    assert all(len(pair) == 2 and set(pair) <= set(names) for pair in pairs)
+    assert len(pairs) >= 3
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ TEXTS = {
         'const late = () => import("./late.js");\nconst sources = {\n  scale: late,\n  late,\n'
         '  window: () => import("./window.js"),\n};\n'
     ),
+    "exit.js": 'import { v } from "./vault.js";\n',
+    "vault.js": "",
     "c.js": 'export const text = "./none.js";\n',
     "d.js": "",
     "late.js": 'import c from "./c.js";\n',
@@ -37,7 +39,7 @@ def needed(type_: str, mechanism: object, fields: bool = False, **more: object) 
     return set(found)
 
 
-ALWAYS = {"a.js", "b.js", "c.js", "d.js"}
+ALWAYS = {"a.js", "b.js", "c.js", "d.js", "vault.js"}
 
 
 def test_what_imports_name_is_needed_and_nothing_else() -> None:

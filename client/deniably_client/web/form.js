@@ -3,6 +3,7 @@
 
 import { parse } from "./canonical.js";
 import { Refused, Told } from "./errors.js";
+import { keepPage } from "./offline.js";
 import { makeReport } from "./report.js";
 import { Unreachable, send } from "./send.js";
 import { conditional, verify } from "./survey.js";
@@ -72,12 +73,13 @@ function showKind(kind) {
 }
 
 /**
- * Goes to a step and lets the phone's Back button return; history holds the number alone.
+ * Goes to a step and lets the phone's Back button return; history holds the number alone, and how
+ * many of this page's entries are before.
  * @param {number} number
  */
 function go(number) {
   if (locked) return;
-  history.pushState({ step: number }, "");
+  history.pushState({ step: number, depth: (history.state?.depth ?? 0) + 1 }, "");
   showNumber(number);
 }
 
@@ -238,7 +240,7 @@ function told(error) {
 
 async function start() {
   wipe(); // some browsers fill a form in again
-  history.replaceState({ step: 0 }, "");
+  history.replaceState({ step: 0, depth: history.state?.depth ?? 0 }, "");
   try {
     if (!globalThis.crypto?.subtle) throw new Told(words("script.insecure"));
     definition = /** @type {Definition} */ (parse(byId("definition").textContent ?? ""));
@@ -258,6 +260,9 @@ async function start() {
   }
   survey.hidden = false;
   showNumber(current);
+  const kept = await keepPage(digest);
+  byId("kept").hidden = !kept;
+  survey.dataset["kept"] = String(kept);
 }
 
 await start();

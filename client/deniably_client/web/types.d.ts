@@ -301,3 +301,34 @@ export interface Path {
   shown(): readonly HTMLFormElement[];
   nearest(number: number, current: number): number;
 }
+
+// --- without a network --------------------------------------------------------------------------
+
+/** A page as the server sent it. */
+export interface Page {
+  headers: [string, string][];
+  body: string;
+}
+
+/** The keys of what is kept; no script can read them. */
+export interface Keys {
+  cipher: CryptoKey;
+  names: CryptoKey;
+}
+
+/** What a service worker sees of a request (the DOM's own types do not know workers). */
+export interface Fetching {
+  request: Request;
+  respondWith(response: Promise<Response>): void;
+}
+
+export interface Worker {
+  addEventListener(name: "install", listener: () => void): void;
+  addEventListener(
+    name: "activate",
+    listener: (event: { waitUntil(work: Promise<void>): void }) => void,
+  ): void;
+  addEventListener(name: "fetch", listener: (event: Fetching) => void): void;
+  skipWaiting(): Promise<void>;
+  clients: { claim(): Promise<void> };
+}

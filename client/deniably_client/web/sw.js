@@ -1,0 +1,38 @@
+// The service worker: gives the form what was kept when there is no network. It only reads; what
+// is kept, and forgotten, the page itself decides (offline.js, exit.js).
+
+import { kept } from "./vault.js";
+
+/** @import { Fetching, Worker } from "./types.js" */
+
+const worker = /** @type {Worker} */ (/** @type {unknown} */ (globalThis));
+/** A network that is silent for so many milliseconds counts as none, where a page is kept. */
+const PATIENCE = 3000;
+
+worker.addEventListener("install", () => worker.skipWaiting());
+worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.claim()));
+worker.addEventListener("fetch", (event) => {
+  const { pathname } = new URL(event.request.url);
+  if (event.request.mode === "navigate") event.respondWith(page(event, pathname));
+  else if (pathname.startsWith("/web/")) event.respondWith(file(event.request));
+});
+
+/**
+ * The page from the network; where that is down, silent or in trouble, the one that is kept.
+ * @param {Fetching} event
+ * @param {string} path
+ */
+async function page({ request }, path) {
+  const fresh = fetch(request);
+  const silence = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  const first = await Promise.race([fresh, silence]).catch(() => undefined);
+  if (first instanceof Response && first.status < 500) return first;
+  const old = await kept(path).catch(() => undefined);
+  return old === undefined ? fresh : new Response(old.body, { headers: old.headers });
+}
+
+/**
+ * A file has one content for ever: its address names the build.
+ * @param {Request} request
+ */
+const file = async (request) => (await caches.match(request)) ?? fetch(request);

@@ -1,0 +1,139 @@
+// What a device keeps of a survey so that it works without a network: nothing that can be read.
+//
+// A page says what a survey asks. It is kept encrypted (AES-GCM), under a keyed hash (HMAC) of its
+// address, with keys that no script can take out of the browser. Code and style are the same for
+// every survey, and are kept as they are. No answer is ever kept here.
+
+/** @import { Keys, Page } from "./types.js" */
+
+const DATABASE = "deniably-offline";
+const CODE = "deniably-code-";
+const CIPHER = "AES-GCM";
+/** The page that is open was forgotten: whatever would still like to keep it comes too late. */
+let closed = false;
+
+/** @type {(path: string, page: Page) => Promise<void>} */
+export const keep = (path, page) =>
+  opened(async (database) => {
+    const { name, cipher } = await known(database, path);
+    const iv = crypto.getRandomValues(new Uint8Array(12));
+    const bytes = new TextEncoder().encode(JSON.stringify(page));
+    const sealed = await crypto.subtle.encrypt({ name: CIPHER, iv }, cipher, bytes);
+    if (!closed) await done(pages(database).put({ iv, sealed }, name));
+  });
+
+/** @type {(path: string) => Promise<Page | undefined>} the page that is kept for a path */
+export const kept = (path) =>
+  opened(async (database) => {
+    const { name, cipher } = await known(database, path);
+    const found = await done(pages(database).get(name));
+    if (found === undefined) return undefined;
+    const bytes = await crypto.subtle.decrypt({ name: CIPHER, iv: found.iv }, cipher, found.sealed);
+    return JSON.parse(new TextDecoder().decode(bytes));
+  });
+
+/**
+ * Forgets the page of a path; with the last one also the keys, the code and the worker.
+ * @type {(path: string) => Promise<void>}
+ */
+export async function forget(path) {
+  closed = true;
+  const left = await opened(async (database) => {
+    const { name } = await known(database, path);
+    await done(pages(database).delete(name));
+    return done(pages(database).count());
+  });
+  if (left === 0) await Promise.all([forgetAll(), forgetWorker()]);
+}
+
+/**
+ * Keeps the code of a build. That of other builds goes, and so do the pages that need it.
+ * @type {(build: string, files: readonly string[]) => Promise<void>}
+ */
+export async function keepCode(build, files) {
+  if (!(await caches.has(CODE + build))) await forgetAll();
+  const cache = await caches.open(CODE + build);
+  const there = await Promise.all(files.map((file) => cache.match(file)));
+  if (!closed) await cache.addAll(files.filter((_, i) => there[i] === undefined));
+}
+
+async function forgetAll() {
+  const names = (await caches.keys()).filter((name) => name.startsWith(CODE));
+  await Promise.all(names.map((name) => caches.delete(name)));
+  await done(indexedDB.deleteDatabase(DATABASE));
+}
+
+async function forgetWorker() {
+  const registration = await navigator.serviceWorker?.getRegistration();
+  await registration?.unregister();
+}
+
+// --- the database ---------------------------------------------------------------------------
+
+/**
+ * @template T
+ * @param {(database: IDBDatabase) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+async function opened(work) {
+  const request = indexedDB.open(DATABASE, 1);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("keys");
+    request.result.createObjectStore("pages");
+  };
+  const database = await done(request);
+  try {
+    return await work(database);
+  } finally {
+    database.close(); // an open one could not be deleted
+  }
+}
+
+/** @param {IDBDatabase} database */
+const pages = (database) => database.transaction("pages", "readwrite").objectStore("pages");
+
+/**
+ * The cipher's key, and the name under which the page of a path is kept.
+ * @param {IDBDatabase} database
+ * @param {string} path
+ */
+async function known(database, path) {
+  const { cipher, names } = await keys(database);
+  const name = await crypto.subtle.sign("HMAC", names, new TextEncoder().encode(path));
+  return { name, cipher };
+}
+
+/**
+ * @param {IDBDatabase} database
+ * @returns {Promise<Keys>}
+ */
+async function keys(database) {
+  const store = () => database.transaction("keys", "readwrite").objectStore("keys");
+  const found = await done(store().get("keys"));
+  if (found) return found;
+  const made = {
+    cipher: await secret({ name: CIPHER, length: 256 }, ["encrypt", "decrypt"]),
+    names: await secret({ name: "HMAC", hash: "SHA-256" }, ["sign"]),
+  };
+  try {
+    await done(store().add(made, "keys"));
+    return made;
+  } catch {
+    return done(store().get("keys")); // another tab was faster, and its keys are the keys
+  }
+}
+
+/** @type {(kind: HmacKeyGenParams | AesKeyGenParams, uses: KeyUsage[]) => Promise<CryptoKey>} */
+const secret = async (kind, uses) =>
+  /** @type {CryptoKey} */ (await crypto.subtle.generateKey(kind, false, uses));
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+const done = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });

@@ -1,0 +1,237 @@
+"""“Exit this page”: gone at once, from every step, and nothing of the survey is left in the tab."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser
+
+from browser.conftest import ANSWERS, Watched
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+LEFT = """async () => ({
+  databases: (await indexedDB.databases()).map(({ name }) => name), caches: await caches.keys(),
+  workers: (await navigator.serviceWorker.getRegistrations()).length,
+})"""
+NOTHING = {"databases": [], "caches": [], "workers": 0}
+
+
+def start(phone: Watched) -> None:
+    phone.open()
+
+
+def question(phone: Watched) -> None:
+    phone.open()
+    phone.click("Start")
+    phone.page.locator("label:visible").first.click()
+
+
+def error(phone: Watched) -> None:
+    question(phone)
+    phone.click("Continue")
+    phone.click("Continue")
+
+
+def back_and_forth(phone: Watched) -> None:
+    question(phone)
+    phone.click("Continue")
+    phone.click("Back")
+    phone.page.go_back()
+    phone.page.wait_for_selector("[data-question=often]:not([hidden])")
+
+
+def reloaded(phone: Watched) -> None:
+    question(phone)
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+
+
+def other_language(phone: Watched) -> None:
+    question(phone)
+    phone.click("Back")
+    phone.page.click("nav.languages a[hreflang=de]")
+    phone.page.wait_for_selector("html[lang=de] #survey[data-kept]")
+
+
+def check(phone: Watched) -> None:
+    phone.to_check_page()
+
+
+def sending(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.page.route("**/reports", lambda route: None)
+    phone.send()
+    phone.wait("sending")
+
+
+def receipt(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.send()
+    phone.wait("receipt")
+
+
+def refused(phone: Watched) -> None:
+    phone.tamper("Honesty", "Dishonesty")
+    phone.open()
+
+
+STEPS = (
+    start,
+    question,
+    error,
+    back_and_forth,
+    reloaded,
+    other_language,
+    check,
+    sending,
+    receipt,
+    refused,
+)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_step_can_be_left_and_the_tab_forgets_it(
+    phone: Watched, step: Callable[[Watched], None]
+) -> None:
+    phone.page.goto("about:blank")
+    step(phone)
+    phone.page.click("#exit")
+    phone.page.wait_for_selector("h1:text('Weights and measures')")
+
+    assert phone.heading() == "Weights and measures"
+    for move in (phone.page.go_forward, phone.page.go_back, phone.page.go_back):
+        move()
+        assert "/s/" not in phone.page.url
+    assert phone.page.url == "about:blank", "there is no entry of the survey in between"
+    assert all(request.url.startswith(phone.url) for request in phone.requests)
+
+
+def test_what_was_kept_for_use_without_a_network_is_gone(phone: Watched) -> None:
+    phone.to_check_page()
+    assert phone.page.evaluate(LEFT)["workers"] == 1
+    phone.page.click("#exit")
+    phone.page.wait_for_selector("h1:text('Weights and measures')")
+
+    assert phone.page.evaluate(LEFT) == NOTHING
+
+
+def test_another_survey_stays_kept(phone: Watched, server: Server) -> None:
+    phone.open("/s/hostile")
+    phone.open()
+    phone.page.click("#exit")
+    phone.page.wait_for_selector("h1:text('Weights and measures')")
+
+    assert phone.page.evaluate(LEFT)["workers"] == 1
+    phone.page.context.route("**/s/*", lambda route: route.abort())
+    phone.open("/s/hostile")
+    with pytest.raises(Exception, match="net::ERR_FAILED"):
+        phone.page.goto(phone.url + "/s/workplace")
+
+
+def test_whoever_looks_sees_nothing_while_it_waits(phone: Watched) -> None:
+    """At once, whether the other page comes soon or never."""
+    phone.to_check_page()
+    left = """() => {
+      document.getElementById("exit").click();
+      return [document.title, document.documentElement.textContent.trim()];
+    }"""
+
+    title, text = phone.page.evaluate(left)
+
+    assert title == ""
+    for word in ("workplace", "stolen", *ANSWERS):
+        assert word not in text
+
+
+def test_escape_three_times_leaves_and_is_announced(phone: Watched) -> None:
+    phone.open()
+    phone.click("Start")
+    status = phone.page.locator("#presses")
+    keys = phone.page.keyboard
+
+    for pressed, said in (("Escape", "two more times"), ("Escape", "once more"), ("a", "")):
+        keys.press(pressed)
+        assert said in status.inner_text()
+    assert status.inner_text() == "", "another key starts the count anew"
+    assert status.get_attribute("role") == "status"
+    for _ in range(3):
+        keys.press("Escape")
+    phone.page.wait_for_selector("h1:text('Weights and measures')")
+
+
+def test_a_key_that_is_held_down_counts_once(phone: Watched) -> None:
+    phone.open()
+    for _ in range(5):
+        phone.page.keyboard.down("Escape")
+    phone.page.keyboard.up("Escape")
+
+    assert "two more times" in phone.page.inner_text("#presses")
+
+
+def test_presses_far_apart_do_not_count_together(phone: Watched) -> None:
+    phone.open()
+    for stamp in (1_000, 4_500, 8_000):
+        phone.page.evaluate(
+            """stamp => {
+              const event = new KeyboardEvent("keydown", {key: "Escape"});
+              Object.defineProperty(event, "timeStamp", {value: stamp});
+              dispatchEvent(event);
+            }""",
+            stamp,
+        )
+
+    assert "two more times" in phone.page.inner_text("#presses")
+
+
+def test_the_keyboard_reaches_it_just_before_the_heading(phone: Watched) -> None:
+    phone.open()
+    phone.click("Start")
+    phone.page.keyboard.press("Shift+Tab")
+    assert phone.page.evaluate("document.activeElement.textContent") == "Exit this page"
+    phone.page.keyboard.press("Enter")
+    phone.page.wait_for_selector("h1:text('Weights and measures')")
+
+
+def test_it_stays_in_sight_and_hides_nothing_that_has_the_focus(phone: Watched) -> None:
+    phone.page.set_viewport_size({"width": 320, "height": 480})
+    phone.open("/s/hostile")
+    phone.click("Start")
+    for control in phone.page.locator("input:visible, summary:visible, button:visible").all():
+        control.focus()
+        hidden = phone.page.evaluate(
+            """() => {
+              const box = document.activeElement.getBoundingClientRect();
+              const bar = document.getElementById("exit").getBoundingClientRect();
+              const apart = box.top >= bar.bottom || box.right <= bar.left;
+              return !(apart && box.bottom <= innerHeight && bar.top >= 0);
+            }"""
+        )
+        assert not hidden, control.inner_text()
+
+
+def test_without_javascript_it_is_a_link(chromium: Browser, server: Server) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{server.url}/s/workplace")
+    page.click("#exit")
+
+    assert page.url == f"{server.url}/measures"
+    context.close()
+
+
+def test_the_page_says_what_it_cannot_do(phone: Watched) -> None:
+    phone.open()
+
+    assert "history still holds the address of this page" in phone.page.inner_text("main")
+
+
+def test_the_other_page_says_nothing_of_surveys(phone: Watched) -> None:
+    answer = phone.page.goto(phone.url + "/measures")
+
+    assert answer
+    text = (answer.text() + phone.page.title()).lower()
+    for word in ("survey", "deniably", "answer", "exit"):
+        assert word not in text

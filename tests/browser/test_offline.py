@@ -1,0 +1,245 @@
+"""Without a network: the plug is pulled for real, at the browser and at the server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Error as BrowserError
+
+from browser.conftest import ANSWERS, PHONE, SURVEY, Watched
+from deniably.authoring import publish_text
+from deniably_server.store import Store
+from every_type import survey_of_everything
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+DEFINITION = publish_text(SURVEY)
+EVERYTHING = survey_of_everything()
+# Whatever is in databases and caches, as text: bytes as they are, in two widths.
+KEPT = """async () => {
+  const found = [];
+  const read = (value) => {
+    if (value instanceof ArrayBuffer) value = new Uint8Array(value);
+    if (ArrayBuffer.isView(value)) {
+      found.push(String.fromCharCode(...value), new TextDecoder("utf-16le").decode(value));
+    } else if (value instanceof CryptoKey) found.push(`extractable: ${value.extractable}`);
+    else if (typeof value === "object" && value) Object.entries(value).flat().forEach(read);
+    else found.push(String(value));
+  };
+  const done = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  for (const { name } of await indexedDB.databases()) {
+    const database = await done(indexedDB.open(name));
+    for (const store of database.objectStoreNames) {
+      const all = () => database.transaction(store).objectStore(store);
+      found.push(name, store);
+      read(await done(all().getAllKeys()));
+      read(await done(all().getAll()));
+    }
+    database.close();
+  }
+  for (const name of await caches.keys()) {
+    const cache = await caches.open(name);
+    for (const request of await cache.keys()) {
+      found.push(name, request.url, await (await cache.match(request)).text());
+    }
+  }
+  return found;
+}"""
+
+
+class Plugged:
+    """A phone in a network that can be pulled out, and the server that is at its other end."""
+
+    def __init__(self, context: BrowserContext, database: Path) -> None:
+        self.context = context
+        self.server = Server(database)
+        self.port = self.server.port
+
+    def pull(self) -> None:
+        self.context.set_offline(True)
+        self.server.kill()
+
+    def plug_in(self) -> None:
+        """The network is back, and so is the server, started anew on the same data."""
+        self.server = Server(self.server.database, "--port", str(self.port))
+        self.context.set_offline(False)
+
+    def new_tab(self) -> Watched:
+        return Watched(self.context.new_page(), self.server)
+
+
+@pytest.fixture
+def plugged(chromium: Browser, tmp_path: Path) -> Iterator[Plugged]:
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    plugged = Plugged(context, tmp_path / "deniably.db")
+    for survey in (DEFINITION, EVERYTHING):
+        plugged.server.publish(survey)
+    yield plugged
+    context.close()
+    plugged.server.kill()
+
+
+def test_a_page_that_was_loaded_once_works_without_a_network_and_again_with_one(
+    plugged: Plugged,
+) -> None:
+    phone = plugged.new_tab()
+    phone.open()
+    assert "works without a network" in phone.page.inner_text("#kept")
+    plugged.pull()
+
+    phone.click("Start")
+    phone.choose(ANSWERS[0])
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+    assert phone.heading() == "Honesty at work"
+    assert phone.checked() == 0, "a reload forgets what was answered"
+    phone.page.close()
+
+    again = plugged.new_tab()
+    again.to_check_page()
+    assert again.page.locator("[data-answer]").all_inner_texts() == list(ANSWERS)
+    assert again.console == []
+
+    plugged.plug_in()
+    again.send()
+    again.wait("receipt")
+    assert len(again.posts()) == 1
+
+
+def test_every_type_of_question_works_without_a_network(plugged: Plugged) -> None:
+    phone = plugged.new_tab()
+    phone.open("/s/everything")
+    phone.page.close()
+    plugged.pull()
+
+    again = plugged.new_tab()
+    again.open("/s/everything")
+    assert again.heading() == "Every kind of answer"
+    assert again.page.evaluate("document.styleSheets.length") == 2
+    assert again.console == []
+
+
+def test_the_last_language_is_kept(plugged: Plugged) -> None:
+    phone = plugged.new_tab()
+    phone.open()
+    phone.page.click("nav.languages a[hreflang=de]")
+    phone.page.wait_for_selector("html[lang=de] #survey[data-kept]")
+    plugged.pull()
+    phone.open()
+
+    assert phone.page.get_attribute("html", "lang") == "de"
+
+
+def test_a_page_that_was_never_loaded_is_not_there(plugged: Plugged) -> None:
+    phone = plugged.new_tab()
+    phone.open()
+    plugged.pull()
+
+    with pytest.raises(BrowserError, match="net::ERR"):
+        phone.page.goto(f"{phone.url}/s/everything")
+
+
+def test_nothing_that_is_kept_can_be_read(plugged: Plugged) -> None:
+    phone = plugged.new_tab()
+    phone.to_check_page()
+    kept = phone.page.evaluate(KEPT)
+    text = "\n".join(kept)
+
+    assert len(text) > 10_000
+    assert "extractable: false" in text
+    assert "extractable: true" not in text
+    survey = json.loads(DEFINITION.canonical)
+    words = [survey["name"], survey["title"], survey["intro"], DEFINITION.digest, *ANSWERS[1:]]
+    for question in survey["questions"]:
+        words += [question["label"], question.get("hint", "Think of the last year")]
+        words += [choice["label"] for choice in question["choices"] if len(choice["label"]) > 3]
+    assert len(words) > 12
+    assert [word for word in words if word in text] == []
+
+
+def test_a_policy_is_kept_with_its_page(plugged: Plugged) -> None:
+    phone = plugged.new_tab()
+    answer = phone.page.goto(f"{phone.url}/s/workplace")
+    assert answer
+    before = {name: value for name, value in answer.headers.items() if name in POLICIES}
+    phone.page.wait_for_selector("#survey[data-kept]")
+    plugged.pull()
+    again = phone.page.reload()
+
+    assert again
+    assert again.from_service_worker
+    assert len(before) == len(POLICIES)
+    assert {name: again.headers.get(name) for name in before} == before
+
+
+POLICIES = (
+    "cache-control",
+    "content-security-policy",
+    "content-type",
+    "permissions-policy",
+    "referrer-policy",
+    "x-content-type-options",
+)
+
+
+@pytest.mark.parametrize("trouble", ["502", "silence"])
+def test_a_server_in_trouble_counts_as_no_network(plugged: Plugged, trouble: str) -> None:
+    """Silence takes three seconds to be noticed."""
+    phone = plugged.new_tab()
+    phone.open()
+    if trouble == "502":
+        page = "<h1>Bad Gateway</h1>"
+        plugged.context.route("**/s/*", lambda route: route.fulfill(status=502, body=page))
+    else:
+        plugged.context.route("**/s/*", lambda route: None)
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+
+    assert phone.heading() == "Honesty at work"
+
+
+def test_the_network_comes_first_where_there_is_one(plugged: Plugged) -> None:
+    """A survey that was closed meanwhile is not asked from what is kept."""
+    phone = plugged.new_tab()
+    phone.open()
+    with closing(Store(str(plugged.server.database))) as store:
+        store.close_survey("workplace")
+    phone.page.reload()
+
+    assert phone.heading() == "This survey is closed"
+
+
+def test_an_update_of_the_server_replaces_what_is_kept(plugged: Plugged) -> None:
+    phone = plugged.new_tab()
+    phone.open()
+    left = phone.page.evaluate(
+        """async (path) => {
+          const vault = await import(path);
+          await vault.keepCode("/web/new/", []);
+          return [await caches.keys(), await vault.kept("/s/workplace") ?? null];
+        }""",
+        phone.page.evaluate("new URL('vault.js', document.querySelector('script').src).href"),
+    )
+
+    assert left == [["deniably-code-/web/new/"], None]
+
+
+def test_a_browser_that_keeps_nothing_still_answers(chromium: Browser, plugged: Plugged) -> None:
+    context = chromium.new_context(service_workers="block")
+    phone = Watched(context.new_page(), plugged.server)
+    phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
+    phone.to_check_page()
+    assert not phone.page.locator("#kept").is_visible()
+    phone.send()
+    phone.wait("receipt")
+    assert phone.console == []
+    context.close()
