@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
 import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +22,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 # The same examples in every run: what passes here passes there. New ones are looked for with
 # HYPOTHESIS_PROFILE=default make test.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# No test touches what the developer's own device remembers.
+os.environ["DENIABLY_HOME"] = tempfile.mkdtemp(prefix="deniably-test-")
+atexit.register(shutil.rmtree, os.environ["DENIABLY_HOME"], ignore_errors=True)
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deniably_client.device import Device as Device
     from deniably_client.device import Receipt as Receipt
+    from deniably_client.storage import Storage as Storage
 
-__all__ = ["Device", "Receipt"]
+__all__ = ["Device", "Receipt", "Storage"]
 
 
 def __getattr__(name: str) -> Any:
     # Loaded on first use, so that a server can take the files of web/ from this package
     # without importing a client.
     if name in __all__:
-        from deniably_client import device
+        from deniably_client import device, storage
 
-        return getattr(device, name)
+        return getattr(storage if name == "Storage" else device, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

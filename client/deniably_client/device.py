@@ -9,10 +9,10 @@ perturbed report.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
+from datetime import UTC, datetime
 from functools import cached_property
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, cast
@@ -22,18 +22,26 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
-from deniably.errors import BadSurvey, Refused
+from deniably import memory as remembered
+from deniably.errors import BadSurvey, BudgetSpent, Refused
 from deniably.explain import at_most
+from deniably.ledger import Limits, Scope, charge, spent
 from deniably.loss import Loss
-from deniably.memory import Memory
+from deniably.memory import Kept, Memory
 from deniably.questions import Question
-from deniably.report import Report, draw_questions, randomise_answers
+from deniably.report import draw_questions
 from deniably.signing import fingerprint
-from deniably.survey import EPSILON_LIMIT, Survey, read_survey
+from deniably.survey import Survey, read_survey
 from deniably.trust import Contact, contact
 from deniably.words import Words
-from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
-from deniably_client.storage import Transient
+from deniably_client.errors import (
+    AlreadyAnswered,
+    MemoryUnusable,
+    Rejected,
+    SurveyClosed,
+    Unreachable,
+)
+from deniably_client.storage import Storage, Transient
 
 NOT_MODIFIED = 304
 _PORTS = {"http": 80, "https": 443}
@@ -92,6 +100,14 @@ class Receipt:
         return "\n".join(words("script.pair", name=name, text=text) for name, text in facts)
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What was given away so far and will have been after a report: by survey, author, overall."""
+
+    before: Mapping[Scope, Loss]
+    after: Mapping[Scope, Loss]
+
+
 def session(retries: int = RETRIES) -> requests.Session:
     """A requests session that says nothing about its owner and retries patiently.
 
@@ -120,28 +136,26 @@ class Device:
     """One respondent's device for one survey.
 
     ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``). ``memory`` is where
-    the device keeps what it knows of servers; without one that ends with this object. ``digest``
-    pins the version and ``fingerprint`` the author, if the respondent knows them.
-    ``epsilon_limit`` is a decimal number: the device refuses a survey whose questions together
-    allow more. ``timeout`` is in seconds a request.
+    the device keeps what it has sent, what that cost and what it knows of servers; without one all
+    of that ends with this object. Above its ``limits`` the device refuses. ``digest`` pins the
+    version and ``fingerprint`` the author, if the respondent knows them. ``timeout`` is in seconds
+    a request.
 
     Raises ValueError for an address that is none of a survey.
     """
 
     url: str
-    memory: Transient | None = None
-    epsilon_limit: str = EPSILON_LIMIT
+    memory: Storage | Transient | None = None
+    limits: Limits = field(default_factory=Limits)
     digest: str | None = None
     fingerprint: str | None = None
     timeout: float = 30.0
     session: requests.Session = field(default_factory=session, repr=False)
-    _report: Report | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._base, self._origin, self._name = _address(self.url)
         self._api = f"{self._base}/api/surveys/{self._name}"
         self._memory = self.memory or Transient()
-        self._limit = _limit(self.epsilon_limit)
 
     @property
     def survey(self) -> Survey:
@@ -185,11 +199,6 @@ class Device:
             )
         if survey.name != self._name:
             raise Refused("the server sent the definition of another survey")
-        if not survey.total.within(self._limit):
-            raise Refused(
-                f"the questions together allow epsilon {survey.total.epsilon_text()}, more "
-                f"than this device's limit of {self.epsilon_limit}"
-            )
         return survey
 
     @cached_property
@@ -197,19 +206,52 @@ class Device:
         """The questions that this device asks, drawn once: all, or ``ask`` of them at random."""
         return draw_questions(self.survey)
 
-    def answer(self, answers: Mapping[str, object]) -> Receipt:
+    @property
+    def kept(self) -> Kept | None:
+        """The report that was made for this survey before, and whether it was sent."""
+        return self._memory.read().reports.get(self.survey.digest)
+
+    def fresh(self, changed: Collection[str] = ()) -> list[Question]:
+        """The questions that need an answer: none that this device remembers, unless changed."""
+        return remembered.fresh_questions(self._memory.read(), self.survey, self.questions, changed)
+
+    def cost(self, changed: Collection[str] = ()) -> Cost:
+        """What answering gives away, before anything is asked. Raises BudgetSpent."""
+        memory = self._memory.read()
+        before = spent(memory.ledger, self.survey.digest, self.author)
+        self._check_total(memory)
+        fresh = remembered.fresh_questions(memory, self.survey, self.questions, changed)
+        entries = remembered.charges(self.survey, fresh, self.author, _today())
+        ledger = charge(memory.ledger, entries, self.limits)
+        return Cost(before, spent(ledger, self.survey.digest, self.author))
+
+    def answer(self, answers: Mapping[str, object], changed: Collection[str] = ()) -> Receipt:
         """Randomise true answers by the name of the question and submit the report.
 
         An answer is the name of a choice, a list of names (select_multiple), a number, or a
         mapping by part (vector, point, product). Where the survey asks only some of its
         questions, those of ``questions`` are answered and others are not looked at.
-        The coins are thrown once: where sending fails, ``resend`` sends the same report.
-        Raises BadAnswer (nothing is drawn or sent), AlreadyAnswered, and what ``resend`` raises.
+        The coins are thrown once: where sending fails, ``resend`` sends the same report, and so
+        does ``answer`` where the memory has one. Only the answers that are said to have
+        ``changed``, and those to questions shown after them, are randomised and charged anew.
+        The charge and the report are kept before anything is sent.
+        Raises BadAnswer and BudgetSpent (nothing is drawn or sent), AlreadyAnswered (where there
+        is no memory), MemoryUnusable, and what ``resend`` raises.
         """
-        if self._report is not None:
+        if self.memory is None and not changed and self.kept is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
-        self._check_unchanged()
-        self._report = randomise_answers(self.survey, answers, questions=self.questions)
+        survey, author, drawn = self.survey, self.author, self.questions
+        if changed or self.kept is None:
+            self._check_unchanged()
+
+        def change(memory: Memory) -> Memory:
+            self._check_total(memory)
+            return remembered.answer(
+                memory, survey, answers, author=author, day=_today(), limits=self.limits,
+                drawn=drawn, changed=changed,
+            )  # fmt: skip
+
+        self._memory.update(change)  # nothing is asked of the network while it is locked
         return self.resend()
 
     def resend(self) -> Receipt:
@@ -217,10 +259,13 @@ class Device:
 
         Raises SurveyClosed, Rejected, Unreachable, or ValueError where there is no report yet.
         """
-        if self._report is None:
+        survey, kept = self.survey, self.kept
+        if kept is None:
             raise ValueError("there is no report yet: call answer() first")
-        survey, report = self.survey, self._report
-        self._request("POST", f"{self._api}/reports", report.canonical)
+        report = kept.report
+        self._request("POST", f"{self._api}/reports", kept.text.encode())
+        with suppress(MemoryUnusable):  # sent it is; sent again, the same bytes count once
+            self._memory.update(lambda memory: remembered.mark_sent(memory, report))
         losses = {
             question.name: question.mechanism.loss
             for question in survey.questions
@@ -230,6 +275,12 @@ class Device:
         return Receipt(
             survey.name, survey.digest, author, head, losses, survey.total, report.receipt
         )
+
+    def _check_total(self, memory: Memory) -> None:
+        """Refuse a survey that could give away too much, whichever questions were drawn."""
+        asked, limit = self.survey.total, self.limits.survey
+        if self.survey.digest not in memory.reports and not asked.within(limit):
+            raise BudgetSpent("survey", Loss(), asked, limit)
 
     def _check_unchanged(self) -> None:
         """Raise Refused where the server shows another version by now. Without a network nothing
@@ -261,14 +312,8 @@ class Device:
         raise _refusal(response)
 
 
-def _limit(text: str) -> Fraction:
-    try:
-        limit = Decimal(text)
-        if 0 < limit <= 64:
-            return Fraction(limit)
-    except ArithmeticError:
-        pass
-    raise ValueError("the limit of epsilon is a number above 0 and at most 64, such as 5")
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def _refusal(response: requests.Response) -> Rejected:

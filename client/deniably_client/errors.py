@@ -2,6 +2,7 @@
 
 DeniablyError
   AlreadyAnswered     this device has made its one report
+  MemoryUnusable      what this device remembers cannot be read or written
   SurveyClosed        the survey takes no more reports
   Rejected            the server refused; carries its problem document
   Unreachable         no usable answer after every retry; the report can be sent again
@@ -16,6 +17,17 @@ from deniably.errors import DeniablyError
 
 class AlreadyAnswered(DeniablyError):
     """A second set of coins for the same person would weaken the protection of the first."""
+
+
+class MemoryUnusable(DeniablyError):
+    """The memory is unreadable or cannot be kept; nothing is answered until it is forgotten."""
+
+    def __init__(self, where_and_why: str) -> None:
+        super().__init__(
+            f"this device's memory cannot be used: {where_and_why}. Without it the device cannot"
+            " count what it has given away, so it does not answer. To begin anew, and to lose that"
+            " count: deniably forget"
+        )
 
 
 class Rejected(DeniablyError):

@@ -1,12 +1,46 @@
-"""Where a device keeps its memory."""
+"""Where a device keeps its memory: encrypted in one SQLite file, the key in a file of its own.
+
+    device = Device(url, memory=Storage())
+
+Every change is one transaction that starts with the lock, so processes at once neither lose an
+entry nor spend twice, and a crash leaves all of a change or none. What cannot be read is never
+taken for empty: an empty ledger would forget what was spent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 
-from deniably.memory import Memory
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from deniably.errors import BadMemory
+from deniably.memory import Memory, read_memory
+from deniably_client.errors import MemoryUnusable
 
 Change = Callable[[Memory], Memory]
+
+_PURPOSE = b"deniably memory 1"
+_WAIT = 30.0
+"""Seconds until another process that holds the lock is given up."""
+
+_TABLE = """CREATE TABLE IF NOT EXISTS memory (
+    id INTEGER PRIMARY KEY CHECK (id = 1), nonce BLOB NOT NULL, sealed BLOB NOT NULL
+)"""
+
+
+def home() -> Path:
+    """Where a device keeps its things: DENIABLY_HOME, or the user's folder for settings."""
+    if found := os.environ.get("DENIABLY_HOME"):
+        return Path(found)
+    import click
+
+    return Path(click.get_app_dir("deniably"))
 
 
 class Transient:
@@ -23,3 +57,141 @@ class Transient:
         """Change the memory, and give it back. What ``change`` raises leaves it as it was."""
         self._memory = change(self._memory)
         return self._memory
+
+
+class Storage:
+    """The memory in a folder of its owner's: ``memory.db``, encrypted, and ``memory.key``.
+
+    Every method raises MemoryUnusable where the memory cannot be read or written.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or home()
+        self._file = self.folder / "memory.db"
+        self._key = self.folder / "memory.key"
+        self._new_key = self.folder / "memory.key.new"
+
+    def read(self) -> Memory:
+        """The memory as it is; an empty one, and no file, where there never was one."""
+        if not self._file.exists() and not self._key.exists():
+            return Memory()
+        with self._explained(), self._transaction() as connection:
+            return self._open(connection)
+
+    def update(self, change: Change) -> Memory:
+        """Change the memory in one transaction; it is on the disk when this returns.
+
+        ``change`` is called with the lock held; what it raises leaves everything as it was.
+        """
+        with self._explained(), self._transaction() as connection:
+            before = self._open(connection)
+            after = change(before)
+            if after != before:
+                self._seal(connection, after)
+        with self._explained():
+            self._settle_key()
+        return after
+
+    def forget(self) -> None:
+        """Destroy the key and the document, readable or not."""
+        with self._explained():
+            try:
+                with self._transaction() as connection:
+                    self._destroy_keys()
+                    connection.execute("DROP TABLE IF EXISTS memory")
+            except sqlite3.OperationalError:
+                raise  # locked or unwritable: others may be at work, and nothing was destroyed
+            except sqlite3.DatabaseError:  # no database any more
+                self._destroy_keys()
+                for path in (self._file, self._file.with_name("memory.db-journal")):
+                    path.unlink(missing_ok=True)
+
+    @contextmanager
+    def _transaction(self) -> Generator[sqlite3.Connection]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+        opened = sqlite3.connect(self._file, timeout=_WAIT, isolation_level=None)
+        with closing(opened) as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("PRAGMA synchronous = EXTRA")  # also the folder, once it is done
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    def _open(self, connection: sqlite3.Connection) -> Memory:
+        """The memory in the file; with the lock held.
+
+        Without a key, no document is that of a device that has not answered anything yet, or has
+        forgotten. Beside a key, it was lost.
+        """
+        row = _row(connection)
+        if row is None:
+            if self._key.exists():
+                raise self._unusable("it is missing, and its key is there")
+            return Memory()
+        self._settle_key()
+        if not self._key.exists():
+            raise self._unusable("its key is missing")
+        try:
+            nonce, sealed = row
+            return read_memory(AESGCM(self._key.read_bytes()).decrypt(nonce, sealed, _PURPOSE))
+        except (InvalidTag, ValueError, BadMemory):
+            raise self._unusable("it was changed, or its key was") from None
+
+    def _seal(self, connection: sqlite3.Connection, memory: Memory) -> None:
+        key = self._key.read_bytes() if self._key.exists() else self._make_key()
+        nonce = secrets.token_bytes(12)
+        sealed = AESGCM(key).encrypt(nonce, memory.canonical, _PURPOSE)
+        connection.execute(_TABLE)
+        connection.execute("INSERT OR REPLACE INTO memory VALUES (1, ?, ?)", (nonce, sealed))
+
+    def _make_key(self) -> bytes:
+        """A new key, on the disk before anything is under it.
+
+        It gets its name once a document is under it: a crash before that leaves no key alone.
+        """
+        key = AESGCM.generate_key(256)
+        self._new_key.unlink(missing_ok=True)
+        with open(os.open(self._new_key, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as to:
+            to.write(key)
+            to.flush()
+            os.fsync(to.fileno())
+        return key
+
+    def _settle_key(self) -> None:
+        if not self._key.exists():
+            with suppress(FileNotFoundError):  # another process was quicker
+                self._new_key.replace(self._key)
+
+    def _destroy_keys(self) -> None:
+        for path in (self._key, self._new_key):
+            if path.exists():
+                with path.open("r+b") as file:
+                    file.write(bytes(path.stat().st_size))
+                    file.flush()
+                    os.fsync(file.fileno())
+                path.unlink()
+
+    @contextmanager
+    def _explained(self) -> Generator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise self._unusable(f"it cannot be written or read now ({error})") from None
+        except sqlite3.DatabaseError:
+            raise self._unusable("it was changed or cut short") from None
+        except OSError as error:
+            raise self._unusable(f"it cannot be written or read ({error.strerror})") from None
+
+    def _unusable(self, why: str) -> MemoryUnusable:
+        return MemoryUnusable(f"{self.folder}: {why}")
+
+
+def _row(connection: sqlite3.Connection) -> tuple[bytes, bytes] | None:
+    named = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'memory'"
+    if connection.execute(named).fetchone() is None:
+        return None
+    row: tuple[bytes, bytes] | None = connection.execute(
+        "SELECT nonce, sealed FROM memory"
+    ).fetchone()
+    return row

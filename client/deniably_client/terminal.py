@@ -1,9 +1,9 @@
-"""Answering in a terminal: ``deniably answer URL``."""
+"""Answering in a terminal: ``deniably answer URL``; again, where it was answered before."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,6 +11,8 @@ import click
 
 from deniably import explain
 from deniably.errors import AuthorChanged, BadAnswer
+from deniably.ledger import Limits, Scope, share
+from deniably.memory import Kept
 from deniably.parts import Choice, Range
 from deniably.questions import (
     Number,
@@ -21,21 +23,24 @@ from deniably.questions import (
     VectorOfNumbers,
 )
 from deniably.report import is_shown
-from deniably.survey import EPSILON_LIMIT, Survey
+from deniably.survey import Survey
 from deniably.words import LANGUAGES, Words
-from deniably_client.device import Device
+from deniably_client.device import Cost, Device, Receipt
+from deniably_client.ledger_cli import with_limits
+from deniably_client.storage import Storage
 
 T = TypeVar("T")
+
+_SCOPES: dict[Scope, str] = {
+    "survey": "memory.survey",
+    "author": "memory.author",
+    "overall": "memory.overall",
+}
 
 
 @click.command()
 @click.argument("url")
-@click.option(
-    "--limit",
-    default=EPSILON_LIMIT,
-    show_default=True,
-    help="Refuse a survey whose questions together allow a larger epsilon.",
-)
+@with_limits
 @click.option("--digest", help="Refuse any other version of the survey than this.")
 @click.option("--author", help="Refuse any other author than the one with this fingerprint.")
 @click.option(
@@ -43,31 +48,57 @@ T = TypeVar("T")
     type=click.Choice(LANGUAGES),
     help="Speak this language instead of the survey's.",
 )
+@click.option("--no-memory", is_flag=True, help="Keep nothing, and do not count what was spent.")
 def answer(
-    url: str, limit: str, digest: str | None, author: str | None, language: str | None
+    url: str,
+    limits: Limits,
+    digest: str | None,
+    author: str | None,
+    language: str | None,
+    no_memory: bool,
 ) -> None:
     """Answer the survey at URL here in the terminal.
 
     Your device mixes chance into every answer before anything is sent; the answers themselves
-    are not sent and not kept. The screen is cleared afterwards.
+    are not sent and not kept. The screen is cleared afterwards. What was sent is kept, encrypted:
+    a survey is answered again with the very same report, and `deniably ledger` counts what all
+    of them give away.
     """
     try:
-        device = Device(url, epsilon_limit=limit, digest=digest, fingerprint=author)
+        memory = None if no_memory else Storage()
+        device = Device(url, memory=memory, limits=limits, digest=digest, fingerprint=author)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     survey = _trusted(device, language)
     if survey is None:
         return
     talk = Talk(Words(language or survey.language))
-    talk.introduce(survey)
-    answers = talk.ask_all(device.questions)
+    kept = device.kept
+    if kept is None:
+        talk.introduce(survey)
+        _answer(device, talk)
+    elif not kept.sent:
+        click.echo(talk.words("script.unsent"))
+        talk.sent(device.resend())
+    elif changed := talk.changed(survey, kept):
+        _answer(device, talk, changed)
+    elif changed is None:
+        click.echo(talk.words("terminal.stopped"))
+    else:
+        talk.sent(device.resend())
+
+
+def _answer(device: Device, talk: Talk, changed: Collection[str] = ()) -> None:
+    """Show what it costs, ask, and send."""
+    talk.spending(device.cost(changed), device.limits)
+    answers = talk.ask_all(device.fresh(changed))
     if not talk.confirms("terminal.send"):
         _wipe()
         click.echo(talk.words("terminal.stopped"))
         return
-    receipt = device.answer(answers)
+    receipt = device.answer(answers, changed)
     _wipe()
-    click.echo(f"{talk.words('terminal.sent')}\n\n{receipt.told(talk.words)}")
+    talk.sent(receipt)
 
 
 def _trusted(device: Device, language: str | None) -> Survey | None:
@@ -122,6 +153,38 @@ class Talk:
             answers[question.name] = self._ask(question)
         return answers
 
+    def changed(self, survey: Survey, kept: Kept) -> list[str] | None:
+        """The names of questions whose answers have changed since; None to send nothing at all."""
+        words = self.words
+        click.secho(f"\n{survey.title}", bold=True)
+        click.echo(f"\n{words('memory.before')} {words('memory.costs')}")
+        _list([words("memory.same"), words("memory.changed"), words("memory.leave")])
+        chosen = _prompt(words("memory.choose"), self._one_of(3))
+        if chosen != 2:
+            return [] if chosen == 1 else None
+        answered = [each for each in survey.questions if each.name in kept.report.values]
+        click.echo(f"\n{words('memory.which')}")
+        _list([each.label for each in answered])
+        parse = self._several(len(answered), len(answered))
+        found = _prompt(words("memory.numbers"), parse)
+        return [answered[number - 1].name for number in found]
+
+    def spending(self, cost: Cost, limits: Limits) -> None:
+        """What was given away so far, and will be after this, of what the device allows."""
+        words = self.words
+        click.echo(f"\n{words('memory.spent')}")
+        for scope, key in _SCOPES.items():
+            limit = limits.of_scope(scope)
+            before, after = share(cost.before[scope], limit), share(cost.after[scope], limit)
+            so_far = f"{words('memory.so_far')} {words('script.percent', count=before)}"
+            then = f"{words('memory.after')} {words('script.percent', count=after)}"
+            click.echo(f"  {words(key)}: {so_far}, {then}")
+        click.echo(explain.at_most(cost.after["overall"], "memory.bound", words))
+
+    def sent(self, receipt: Receipt) -> None:
+        """The receipt of what was sent."""
+        click.echo(f"{self.words('terminal.sent')}\n\n{receipt.told(self.words)}")
+
     def confirms(self, question: str) -> bool:
         """Whether the respondent wants to go on; Enter alone means no."""
         yes, no = self.words("terminal.yes"), self.words("terminal.no")
@@ -159,35 +222,48 @@ class Talk:
         """The name of the choice that the respondent picks by its number."""
         if label:
             click.echo(f"\n{label}")
-        _list(choices)
+        _list([choice.label for choice in choices])
 
-        def parse(text: str) -> str:
-            number = _numbered(text)
-            if number is None or not 1 <= number <= len(choices):
-                raise _Slip(self.words("terminal.range", count=len(choices)))
-            return choices[number - 1].name
-
-        return _prompt(self.words("terminal.answer"), parse)
+        number = _prompt(self.words("terminal.answer"), self._one_of(len(choices)))
+        return choices[number - 1].name
 
     def _ticks(self, question: SelectMultiple) -> list[str]:
         """The names of the choices that the respondent lists by their numbers."""
         words, choices = self.words, question.choices
-        _list(choices)
+        _list([choice.label for choice in choices])
+        some = question.most < len(choices)
+        most = words("terminal.most", count=question.most) if some else words("terminal.all")
+        parse = self._several(len(choices), question.most)
+        found = _prompt(words("terminal.ticks", most=most), parse)
+        return [choices[number - 1].name for number in found]
 
-        def parse(text: str) -> list[str]:
+    def _one_of(self, count: int) -> Callable[[str], int]:
+        """Reads a number from 1 to ``count``."""
+
+        def parse(text: str) -> int:
+            number = _numbered(text)
+            if number is None or not 1 <= number <= count:
+                raise _Slip(self.words("terminal.range", count=count))
+            return number
+
+        return parse
+
+    def _several(self, count: int, most: int) -> Callable[[str], list[int]]:
+        """Reads up to ``most`` numbers from 1 to ``count``; in ascending order."""
+        words = self.words
+
+        def parse(text: str) -> list[int]:
             written = [_numbered(part) for part in text.replace(",", " ").split()]
             numbers = {number for number in written if number is not None} - {0}
             if None in written:
                 raise _Slip(words("terminal.numbers"))
-            if not numbers <= set(range(1, len(choices) + 1)):
-                raise _Slip(words("terminal.choices", count=len(choices)))
-            if len(numbers) > question.most:
-                raise _Slip(words("question.most", count=question.most))
-            return [choices[number - 1].name for number in sorted(numbers)]
+            if not numbers <= set(range(1, count + 1)):
+                raise _Slip(words("terminal.choices", count=count))
+            if len(numbers) > most:
+                raise _Slip(words("question.most", count=most))
+            return sorted(numbers)
 
-        some = question.most < len(choices)
-        most = words("terminal.most", count=question.most) if some else words("terminal.all")
-        return _prompt(words("terminal.ticks", most=most), parse)
+        return parse
 
     def _number(self, label: str, grid: Range) -> str:
         """A number as it was written."""
@@ -217,10 +293,10 @@ def _numbered(text: str) -> int | None:
     return int(text) if text.strip().isdecimal() else None
 
 
-def _list(choices: Sequence[Choice]) -> None:
+def _list(labels: Sequence[str]) -> None:
     click.echo()
-    for number, choice in enumerate(choices, start=1):
-        click.echo(f"  {number:>3}  {choice.label}")
+    for number, label in enumerate(labels, start=1):
+        click.echo(f"  {number:>3}  {label}")
 
 
 def _wipe() -> None:

@@ -10,7 +10,7 @@
       BadRegister         a register that contradicts itself, or what was seen or said elsewhere
       Refused             a device will not answer this survey; says why
         AuthorChanged     another author asks than those known there; its owner may accept it
-      BudgetSpent         a report would give away more than the device's owner allows
+        BudgetSpent       a report would give away more than the device's owner allows
       BadMemory           a device's memory that no device wrote; carries no part of it
 
 Messages are sentences: what was wrong and what is allowed. No message ever holds an answer.
@@ -106,7 +106,7 @@ class AuthorChanged(Refused):
         )
 
 
-class BudgetSpent(DeniablyError):
+class BudgetSpent(Refused):
     """A report would take what is given away about one person over a limit of the device.
 
     Attributes: ``scope`` (survey, author or overall), ``spent`` before and ``asked`` now (losses),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -18,6 +19,7 @@ import msgspec
 from deniably.errors import BudgetSpent
 from deniably.loss import Loss
 from deniably.parts import FieldName, SurveyName
+from deniably.survey import EPSILON_LIMIT
 
 Scope = Literal["survey", "author", "overall"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -70,16 +72,21 @@ class Limits:
     5, 10 or 20, or the one before it where that is larger.
     """
 
-    survey: Fraction = Fraction(5)
+    survey: Fraction = Fraction(EPSILON_LIMIT)
     author: Fraction = Fraction(10)
     overall: Fraction = Fraction(20)
 
     @classmethod
-    def of(cls, survey: str = "5", author: str = "", overall: str = "") -> Limits:
+    def of(cls, survey: str = EPSILON_LIMIT, author: str = "", overall: str = "") -> Limits:
         """The limits in plain decimals. Raises ValueError unless above 0 and at most 64."""
         first = _limit(survey)
         second = _limit(author) if author else max(first, cls.author)
         return cls(first, second, _limit(overall) if overall else max(second, cls.overall))
+
+    def of_scope(self, scope: Scope) -> Fraction:
+        """The limit of one scope."""
+        limit: Fraction = getattr(self, scope)
+        return limit
 
 
 def entry(day: str, author: str, survey: str, version: str, question: str, loss: Loss) -> Entry:
@@ -115,10 +122,15 @@ def charge(ledger: Ledger, entries: Sequence[Entry], limits: Limits) -> Ledger:
         return ledger
     first, asked = entries[0], total(entries)
     for scope, before in spent(ledger, first.version, first.author).items():
-        limit: Fraction = getattr(limits, scope)
+        limit = limits.of_scope(scope)
         if not (before + asked).within(limit):
             raise BudgetSpent(scope, before, asked, limit)
     return (*ledger, *entries)
+
+
+def share(loss: Loss, limit: Fraction) -> int:
+    """How much of a limit a loss takes, for people: in percent, rounded up."""
+    return max(0, ceil(100 * loss.epsilon / float(limit) - 1e-9))
 
 
 def _fraction(text: str) -> Fraction:

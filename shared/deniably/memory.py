@@ -113,7 +113,7 @@ def fresh_questions(
         after = condition is not None and any(condition.question == one.name for one in fresh)
         if after or question.name in changed:
             fresh.append(question)
-    return fresh
+    return _on_their_own(fresh)
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[Entry]:
@@ -147,7 +147,7 @@ def answer(
     if not fresh:
         return memory
     ledger = charge(memory.ledger, charges(survey, fresh, author, day), limits)
-    made = randomise_answers(survey, answers, coins, _on_their_own(fresh))
+    made = randomise_answers(survey, answers, coins, fresh)
     before = memory.report(survey.digest)
     report = msgspec.structs.replace(made, values=(before.values if before else {}) | made.values)
     return replace(

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from deniably.authoring import publish_text
-from deniably.errors import BadAnswer, Refused
+from deniably.errors import BadAnswer, BudgetSpent, Refused
+from deniably.ledger import Limits
 from deniably.survey import read_survey
 from deniably_client import Device
 from deniably_client.device import session
@@ -262,17 +263,11 @@ def test_a_pinned_version_is_kept_to(wire: Wire) -> None:
 
 def test_a_survey_above_the_respondents_limit_is_refused(wire: Wire) -> None:
     """ln 3 + 1 = 2.0986..., decided exactly on the integer weights."""
-    with session() as connections, pytest.raises(Refused, match=r"epsilon 2\.10, more than .* 2"):
-        Device(wire.url, epsilon_limit="2", session=connections).answer(ANSWERS)
+    with session() as connections, pytest.raises(BudgetSpent, match=r"add 2\.10: .* limit of 2$"):
+        Device(wire.url, limits=Limits.of("2"), session=connections).answer(ANSWERS)
     assert wire.posts() == []
     with session() as connections:
-        Device(wire.url, epsilon_limit="2.1", session=connections).answer(ANSWERS)
-
-
-@pytest.mark.parametrize("limit", ["0", "-1", "65", "NaN", "many"])
-def test_a_limit_that_is_none_is_refused(limit: str) -> None:
-    with pytest.raises(ValueError, match="a number above 0 and at most 64"):
-        Device("http://localhost/s/w", epsilon_limit=limit)
+        Device(wire.url, limits=Limits.of("2.1"), session=connections).answer(ANSWERS)
 
 
 def test_an_incomplete_answer_sheet_sends_nothing_and_can_be_mended(
@@ -348,7 +343,7 @@ def test_neither_device_nor_receipt_shows_an_answer(wire: Wire, device: Device) 
     assert "yes" not in shown
     for value in vars(device).values():
         assert value is not ANSWERS
-    assert b"never" not in pickle.dumps(device._report)
+    assert b"never" not in pickle.dumps(device.kept)
 
 
 # --- every type of question ---------------------------------------------------------------------
@@ -357,7 +352,7 @@ def test_neither_device_nor_receipt_shows_an_answer(wire: Wire, device: Device) 
 def test_a_device_answers_every_type(server: Server) -> None:
     survey = survey_of_everything()
     server.publish(survey)
-    device = Device(f"{server.url}/s/everything", epsilon_limit="64")
+    device = Device(f"{server.url}/s/everything", limits=Limits.of("64"))
 
     receipt = device.answer(somebody(Random(1)))
 
@@ -374,7 +369,7 @@ def test_a_device_that_is_asked_some_questions_sends_those_it_drew(server: Serve
         name="some", ask=2, questions=[{"claim": {"epsilon": "2"}} | q for q in questions]
     )
     server.publish(survey)
-    device = Device(f"{server.url}/s/some", epsilon_limit="64")
+    device = Device(f"{server.url}/s/some", limits=Limits.of("64"))
     drawn = [question.name for question in device.questions]
 
     receipt = device.answer({name: somebody(Random(1))[name] for name in drawn})

@@ -1,5 +1,6 @@
 """Answering in a terminal: the odds before each answer, a receipt afterwards, no trace."""
 
+import json
 import os
 import pty
 import re
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from deniably.authoring import publish_text
+from deniably.memory import Kept, Memory, replace
+from deniably_client.storage import Storage
 from every_type import QUESTIONS, survey_of_everything
 from server.material import Server, contents, signed
 
@@ -33,9 +36,20 @@ def url(tmp_path: Path):  # type: ignore[no-untyped-def]
     server.kill()
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What the device of this test remembers."""
+    monkeypatch.setenv("DENIABLY_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def run(command: str, *options: str, keys: str = "") -> subprocess.CompletedProcess[str]:
+    whole = [sys.executable, "-m", "deniably_client", command, *options]
+    return subprocess.run(whole, input=keys, capture_output=True, text=True, timeout=60)
+
+
 def answer(url: str, keys: str, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "deniably_client", "answer", url, *options]
-    return subprocess.run(command, input=keys, capture_output=True, text=True, timeout=60)
+    return run("answer", url, *options, keys=keys)
 
 
 def test_the_odds_come_before_each_answer_and_the_receipt_at_the_end(url: str) -> None:
@@ -115,7 +129,10 @@ def test_a_survey_above_the_limit_is_refused_in_a_sentence(url: str) -> None:
     done = answer(url, "", "--limit", "1")
 
     assert done.returncode == 1
-    assert done.stderr.startswith("Error: the questions together allow epsilon 2.10")
+    assert done.stderr == (
+        "Error: this device has given away at most epsilon 0.00 in this survey, and this would add"
+        " 2.10: more than its limit of 1\n"
+    )
     assert "Traceback" not in done.stderr
 
 
@@ -182,3 +199,150 @@ def test_another_author_than_the_one_that_is_named_is_refused(url: str, tmp_path
     assert taken.returncode == 0
     assert f"Author’s fingerprint: {own.lower()}" in taken.stdout
     assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+
+
+# --- what the device remembers ------------------------------------------------------------------
+
+
+def test_the_cost_is_shown_before_anything_is_asked(url: str) -> None:
+    shown = answer(url, "1\n1\ny\n").stdout
+
+    spending = shown.index("Of what this device allows to give away about you:")
+    assert spending < shown.index("Your answer")
+    assert "This survey: so far 0\u00a0%, after this 42\u00a0%" in shown
+    assert "All surveys by its author: so far 0\u00a0%, after this 21\u00a0%" in shown
+    assert "All surveys: so far 0\u00a0%, after this 11\u00a0%" in shown
+    assert "any guess about you at most 8.2 times as likely." in shown
+
+
+def test_a_survey_answered_before_can_be_sent_again_as_it_was(url: str, tmp_path: Path) -> None:
+    first = answer(url, "1\n1\ny\n").stdout
+    again = answer(url, "1\n")
+
+    assert again.returncode == 0, again.stderr
+    assert "This device has answered this survey before." in again.stdout
+    assert "Your answer" not in again.stdout
+    assert receipt(again.stdout) == receipt(first)
+    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+
+
+def receipt(shown: str) -> str:
+    return shown[shown.index("Sent. Your receipt") :]
+
+
+def test_of_answers_that_have_changed_only_those_are_asked(url: str, tmp_path: Path) -> None:
+    answer(url, "1\n1\ny\n")
+    again = answer(url, "2\n7\n2\n3\ny\n")
+
+    assert again.returncode == 0, again.stderr
+    assert "The choices have the numbers 1 to 2" in again.stdout
+    assert "How often" in again.stdout[again.stdout.index("Of what this device") :]
+    assert "Ever stolen" not in again.stdout[again.stdout.index("Of what this device") :]
+    assert "so far 42\u00a0%, after this 62\u00a0%" in again.stdout
+    assert len(contents(tmp_path / "deniably.db")["reports"]) == 2
+
+
+def test_saying_that_nothing_has_changed_sends_the_same(url: str, tmp_path: Path) -> None:
+    answer(url, "1\n1\ny\n")
+    assert "Sent." in answer(url, "2\n0\n").stdout
+    assert "Nothing was sent." in answer(url, "3\n").stdout
+
+    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+
+
+def test_above_a_limit_nobody_is_asked_and_it_says_why(url: str, tmp_path: Path) -> None:
+    done = answer(url, "", "--limit-overall", "2")
+
+    assert done.returncode == 1
+    assert "epsilon 0.00 over all surveys" in done.stderr
+    assert "would add 2.10: more than its limit of 2" in done.stderr
+    assert "Your answer" not in done.stdout
+    assert contents(tmp_path / "deniably.db")["reports"] == []
+
+
+def test_a_report_that_did_not_get_through_is_sent_next_time(url: str, tmp_path: Path) -> None:
+    assert answer(url, "1\n1\ny\n").returncode == 0
+    storage = Storage()
+    storage.update(unsent)
+
+    done = answer(url, "")
+
+    assert "did not get through. It is sending it now, unchanged." in done.stdout
+    assert "Sent. Your receipt" in done.stdout
+    assert storage.read().reports[SURVEY.digest].sent
+    assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
+
+
+def unsent(memory: Memory) -> Memory:
+    kept = memory.reports[SURVEY.digest]
+    return replace(memory, reports={SURVEY.digest: Kept(kept.text, sent=False)})
+
+
+def test_without_a_memory_nothing_is_kept(url: str, home: Path) -> None:
+    answer(url, "1\n1\ny\n", "--no-memory")
+
+    assert not home.exists()
+
+
+def test_the_ledger_shows_what_was_given_away(url: str) -> None:
+    assert "Nothing was given away" in run("ledger").stdout
+    answer(url, "1\n1\ny\n")
+
+    lines = run("ledger").stdout.splitlines()
+
+    assert lines[0].split() == ["day", "survey", "question", "author", "given", "away"]
+    author = signed(SURVEY).fingerprint
+    first = rf"\d{{4}}-\d\d-\d\d  w       stolen    {author}  at most 3 times"
+    assert re.fullmatch(first, lines[1])
+    assert lines[2].endswith(f"often     {author}  at most 2.8 times")
+    assert lines[4:] == [
+        "survey w: at most 8.2 times, epsilon 2.10, 42 % of what this device allows",
+        f"author {author}: at most 8.2 times, epsilon 2.10, 21 % of what this device allows",
+        "all: at most 8.2 times, epsilon 2.10, 11 % of what this device allows",
+    ]
+    assert "20 % of what this device allows" in run("ledger", "--limit-overall", "10.5").stdout
+
+
+def test_the_ledger_for_programs_is_exact(url: str) -> None:
+    answer(url, "1\n1\ny\n")
+
+    shown = json.loads(run("ledger", "--json").stdout)
+
+    assert [each["odds"] for each in shown["entries"]] == [
+        str(question.mechanism.loss.odds) for question in SURVEY.questions
+    ]
+    assert shown["totals"][-1] == {
+        "scope": "overall", "name": "", "epsilon": "2.10", "percent": 11,
+    }  # fmt: skip
+
+
+def test_to_forget_is_asked_once_more_and_its_consequence_said(url: str, home: Path) -> None:
+    answer(url, "1\n1\ny\n")
+
+    kept = run("forget", keys="n\n")
+    assert kept.returncode == 1
+    assert f"{home}: the report of 1 survey, encrypted" in kept.stdout
+    assert "can no longer count what was given away" in kept.stdout
+    assert Storage().read().ledger
+
+    assert "Forgotten." in run("forget", keys="y\n").stdout
+    assert not Storage().read().ledger
+
+
+def test_a_memory_that_cannot_be_read_is_refused_until_it_is_forgotten(
+    url: str, home: Path, tmp_path: Path
+) -> None:
+    answer(url, "1\n1\ny\n")
+    (home / "memory.db").unlink()
+
+    for refused in (answer(url, ""), run("ledger")):
+        assert refused.returncode == 1
+        assert "deniably forget" in refused.stderr
+        assert "Traceback" not in refused.stderr
+    assert "cannot be read any more" in run("forget", "--yes").stdout
+    assert answer(url, "1\n1\ny\n").returncode == 0
+
+
+def test_a_limit_that_is_none_is_explained() -> None:
+    for option in ("--limit", "--limit-author", "--limit-overall"):
+        assert "above 0 and at most 64" in run("ledger", option, "65").stderr

@@ -55,6 +55,7 @@ def test_the_two_commands_of_the_start_are_what_continuous_integration_runs() ->
 def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     port = free_port()
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
+    environment["DENIABLY_HOME"] = str(tmp_path / "device")
 
     def run(line: str, keys: str | None = None) -> str:
         command = shlex.split(line.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
@@ -71,7 +72,8 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     assert len(survey.splitlines()) <= 10
     (tmp_path / "workplace.yaml").write_text(survey, encoding="utf-8")
     (tmp_path / "habits.yaml").write_text(every, encoding="utf-8")
-    check, serve, export, publish, answer, close, results, check_every, plan = COMMANDS[2:]
+    check, serve, export, publish, answer, close, results, check_every, plan, *more = COMMANDS[2:]
+    ledger, forget = more
 
     assert "stolen" in run(check)
     assert "picked by chance on the device" in run(check_every)
@@ -90,8 +92,10 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
         assert "receipt" in run(answer, keys="1\n2\ny\n")
         (tmp_path / "answer.py").write_text(script.replace(":8000", f":{port}"), encoding="utf-8")
         assert "sent" in run("python answer.py")
-        for _ in range(48):  # the rest of the minimum of 50, without a process each
+        for _ in range(49):  # the rest of the minimum of 50, without a process each
             Device(f"http://127.0.0.1:{port}/s/workplace").answer({"stolen": "no", "often": "once"})
+        assert "stolen" in run(ledger)
+        assert "Forgotten" in run(forget)
         assert "closed" in run(close)
         assert '"design_effect"' in run(results)
     finally:

@@ -1,0 +1,156 @@
+"""What this device has given away, and forgetting it: ``deniably ledger`` and ``forget``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+import msgspec
+
+from deniably import explain
+from deniably.ledger import Entry, Ledger, Limits, Scope, share, total
+from deniably.loss import Loss
+from deniably.memory import Memory
+from deniably.signing import fingerprint
+from deniably_client.errors import MemoryUnusable
+from deniably_client.storage import Storage
+
+
+def with_limits(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the device's limits, as its argument ``limits``."""
+
+    @click.option(
+        "--limit",
+        envvar="DENIABLY_LIMIT",
+        default="5",
+        show_default=True,
+        help="The largest epsilon for one survey.",
+    )
+    @click.option(
+        "--limit-author",
+        envvar="DENIABLY_LIMIT_AUTHOR",
+        default="",
+        help="The largest epsilon for all surveys of one author.  [default: 10]",
+    )
+    @click.option(
+        "--limit-overall", envvar="DENIABLY_LIMIT_OVERALL", default="",
+        help="The largest epsilon for all surveys together.  [default: 20]",
+    )  # fmt: skip
+    @wraps(command)
+    def wrapped(limit: str, limit_author: str, limit_overall: str, **options: Any) -> None:
+        try:
+            limits = Limits.of(limit, limit_author, limit_overall)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from None
+        command(limits=limits, **options)
+
+    return wrapped
+
+
+@click.command()
+@with_limits
+@click.option("--json", "as_json", is_flag=True, help="For programs; the charges exactly.")
+def ledger(limits: Limits, as_json: bool) -> None:
+    """Show what this device has given away about you, survey by survey.
+
+    Every line is a question that was randomised: by what factor, at most, what was sent shifts
+    the odds between any two answers. Answers are not shown, because they are not kept.
+    """
+    memory = Storage().read()
+    click.echo(json.dumps(_plain(memory.ledger, limits)) if as_json else _table(memory, limits))
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def forget(yes: bool) -> None:
+    """Destroy what this device remembers: the ledger, what was sent, whom it trusts."""
+    storage = Storage()
+    click.echo(f"{storage.folder}: {_held(storage)}")
+    click.echo(
+        "Once it is forgotten, this device can no longer count what was given away. Whoever has"
+        "\nreceived a report still has it. Surveys that are answered again give away more."
+    )
+    if not yes:
+        click.confirm("Forget it now?", abort=True)
+    storage.forget()
+    click.echo("Forgotten.")
+
+
+def _held(storage: Storage) -> str:
+    try:
+        memory = storage.read()
+    except MemoryUnusable:
+        return "something that cannot be read any more."
+    count = len(memory.reports)
+    reports = f"the report{'' if count == 1 else 's'} of {count} survey{'' if count == 1 else 's'}"
+    return f"{reports}, encrypted, and a count of what was given away."
+
+
+# --- the table --------------------------------------------------------------------------------
+
+
+def _table(memory: Memory, limits: Limits) -> str:
+    if not memory.ledger:
+        return "Nothing was given away by this device, as far as it remembers."
+    rows: list[tuple[str, ...]] = [("day", "survey", "question", "author", "given away")]
+    rows += [_row(each) for each in memory.ledger]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
+        for row in rows
+    ]
+    totals = [_line(*each) for each in _totals(memory.ledger, limits)]
+    return "\n".join([*lines, "", *totals])
+
+
+def _row(each: Entry) -> tuple[str, ...]:
+    return (each.day, each.survey, each.question, _author(each.author), _at_most(each.loss))
+
+
+def _at_most(loss: Loss) -> str:
+    return explain.at_most(loss, "receipt.total")
+
+
+def _author(key: str) -> str:
+    return fingerprint(key) if key else "not known"
+
+
+Total = tuple[Scope, str, Loss, int]
+
+
+def _totals(ledger: Ledger, limits: Limits) -> list[Total]:
+    """(scope, what, its loss, percent of the limit): for each survey and author, and for all."""
+
+    def one(scope: Scope, what: str, entries: list[Entry]) -> Total:
+        loss = total(entries)
+        return scope, what, loss, share(loss, limits.of_scope(scope))
+
+    versions = {each.version: each.survey for each in ledger}
+    found = [
+        one("survey", name, [each for each in ledger if each.version == version])
+        for version, name in versions.items()
+    ]
+    found += [
+        one("author", author, [each for each in ledger if each.author == author])
+        for author in {each.author: None for each in ledger}
+    ]
+    return [*found, one("overall", "", list(ledger))]
+
+
+def _line(scope: Scope, what: str, loss: Loss, percent: int) -> str:
+    name = {"survey": f"survey {what}", "author": f"author {_author(what)}"}.get(scope, "all")
+    return (
+        f"{name}: {_at_most(loss)}, epsilon {loss.epsilon_text()},"
+        f" {percent} % of what this device allows"
+    )
+
+
+def _plain(ledger: Ledger, limits: Limits) -> dict[str, object]:
+    totals = [
+        {"scope": scope, "name": what, "epsilon": loss.epsilon_text(), "percent": percent}
+        for scope, what, loss, percent in _totals(ledger, limits)
+    ]
+    return {"entries": [msgspec.to_builtins(each) for each in ledger], "totals": totals}

@@ -1,0 +1,270 @@
+"""A device that remembers: one report however often it is asked, over processes and crashes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from deniably.authoring import publish_text
+from deniably.errors import BudgetSpent
+from deniably.ledger import Limits, total
+from deniably_client import Device
+from deniably_client.device import session
+from deniably_client.errors import MemoryUnusable, Unreachable
+from deniably_client.storage import Storage
+from server.material import Server, contents
+
+SURVEY = publish_text(
+    """
+name: w
+title: At work
+results: {minimum: 1, while_open: true}
+questions:
+  - {name: stolen, type: yes_no, label: Ever, odds: 3}
+  - {name: often, type: select_one, label: How often, choices: [never, once, often], epsilon: 1}
+"""
+)
+ANSWERS = {"stolen": "yes", "often": "never"}
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "deniably.db")
+    server.publish(SURVEY)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Storage:
+    return Storage(tmp_path / "device")
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    return f"{server.url}/s/w"
+
+
+def reports(server: Server) -> list[object]:
+    return contents(server.database)["reports"]
+
+
+def python(code: str, url: str, storage: Storage) -> subprocess.Popen[str]:
+    """Another process with a ``device`` for the survey at ``url``."""
+    head = (
+        f"import sys; sys.path.insert(0, {str(TESTS)!r})\n"
+        "from client.test_device_memory import *\n"
+        f"device = Device({url!r}, memory=Storage(Path({str(storage.folder)!r})))\n"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", head + code],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_thousand_repeats_are_one_report(url: str, server: Server, storage: Storage) -> None:
+    """The averaging attack: whoever collects a thousand fresh reports knows the answer."""
+    bodies, receipts = set(), set()
+    with session() as connections:
+        for _ in range(1000):
+            device = Device(url, memory=storage, session=connections)
+            receipts.add(device.answer(ANSWERS).digest)
+            kept = device.kept
+            assert kept
+            bodies.add(kept.text)
+
+    assert len(bodies) == len(receipts) == 1
+    assert len(reports(server)) == 1
+    assert [each.question for each in storage.read().ledger] == ["stolen", "often"]
+
+
+def test_without_a_memory_the_averaging_attack_would_succeed(url: str, server: Server) -> None:
+    """A hundred devices that forget: of the reports of "yes", 75 of 100 say so. An attacker who
+    sees a majority knows the answer, but for a chance below 1e-6 (the binomial law)."""
+    with session() as connections:
+        for _ in range(100):
+            Device(url, session=connections).answer(ANSWERS)
+
+    said = [json.loads(report[2])[0] for report in reports(server)]  # type: ignore[index]
+    assert len(said) == 100
+    assert sum(value == [0] for value in said) > 50
+
+
+def test_the_same_goes_out_again_whatever_is_said(
+    url: str, server: Server, storage: Storage
+) -> None:
+    first = Device(url, memory=storage).answer(ANSWERS)
+
+    again = Device(url, memory=storage).answer({"stolen": "no", "often": "often"})
+
+    assert again == first
+    assert len(reports(server)) == 1
+
+
+def test_what_has_changed_is_a_new_report_and_is_charged(
+    url: str, server: Server, storage: Storage
+) -> None:
+    Device(url, memory=storage).answer(ANSWERS)
+    Device(url, memory=storage).answer({"often": "once"}, changed={"often"})
+
+    assert len(reports(server)) == 2
+    memory = storage.read()
+    assert [each.question for each in memory.ledger] == ["stolen", "often", "often"]
+    assert total(memory.ledger).odds == 3 * Fraction(memory.ledger[1].odds) ** 2
+
+
+def test_charges_say_when_and_where_and_nothing_of_the_answers(url: str, storage: Storage) -> None:
+    day = datetime.now(UTC).date().isoformat()
+    Device(url, memory=storage).answer(ANSWERS)
+
+    first = storage.read().ledger[0]
+    assert day <= first.day <= datetime.now(UTC).date().isoformat()
+    assert (first.survey, first.version, first.question) == ("w", SURVEY.digest, "stolen")
+    assert (first.odds, first.exponent, first.delta) == ("3", "0", "0")
+    assert "never" not in storage.read().canonical.decode()
+
+
+def test_above_a_limit_nothing_is_sent_and_the_sentence_says_why(
+    url: str, server: Server, storage: Storage
+) -> None:
+    Device(url, memory=storage).answer(ANSWERS)
+    limits = Limits.of("5", "5", "4")
+    device = Device(url, memory=storage, limits=limits)
+
+    with pytest.raises(BudgetSpent, match=r"2\.10 over all surveys, .* 2\.10: more than .* of 4$"):
+        device.answer(ANSWERS, changed=ANSWERS)
+    with pytest.raises(BudgetSpent):
+        device.cost(ANSWERS)
+
+    assert len(reports(server)) == 1
+    assert len(storage.read().ledger) == 2
+    device.answer(ANSWERS)  # what costs nothing is never refused
+
+
+def test_the_cost_is_known_before_anything_is_asked(url: str, storage: Storage) -> None:
+    device = Device(url, memory=storage)
+
+    cost = device.cost()
+
+    assert cost.before["overall"].odds == 1
+    assert cost.after["survey"] == cost.after["overall"] == SURVEY.total
+    device.answer(ANSWERS)
+    assert device.cost().before == device.cost().after == cost.after
+
+
+def test_what_did_not_get_through_is_sent_by_the_next_run(
+    url: str, server: Server, storage: Storage
+) -> None:
+    with session(retries=0) as connections:
+        device = Device(url, memory=storage, session=connections)
+        assert device.survey == SURVEY
+        server.kill()
+        with pytest.raises(Unreachable):
+            device.answer(ANSWERS)
+    kept = storage.read().reports[SURVEY.digest]
+    assert not kept.sent
+
+    again = Server(server.database)
+    try:
+        Device(f"{again.url}/s/w", memory=Storage(storage.folder)).resend()
+    finally:
+        again.kill()
+
+    assert len(reports(server)) == 1
+    assert storage.read().reports[SURVEY.digest].text == kept.text
+    assert storage.read().reports[SURVEY.digest].sent
+
+
+def test_a_kill_between_the_commit_and_the_sending_is_made_good(
+    url: str, server: Server, storage: Storage
+) -> None:
+    """The process dies by SIGKILL with the report on the disk and not a byte of it sent."""
+    code = """
+import os
+device._request_before = device._request
+def die_before_sending(method, *rest, **options):
+    if method == "POST":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return device._request_before(method, *rest, **options)
+device._request = die_before_sending
+device.answer(ANSWERS)
+"""
+    died = python(code, url, storage)
+    died.communicate(timeout=60)
+    assert died.returncode == -signal.SIGKILL
+    kept = storage.read().reports[SURVEY.digest]
+    assert not kept.sent
+    assert reports(server) == []
+
+    receipt = Device(url, memory=storage).answer(ANSWERS)
+
+    assert receipt.digest == Device(url, memory=storage).kept.report.receipt  # type: ignore[union-attr]
+    assert storage.read().reports[SURVEY.digest].text == kept.text
+    assert len(reports(server)) == 1
+    assert len(storage.read().ledger) == 2
+
+
+def test_a_kill_before_the_commit_has_spent_and_sent_nothing(
+    url: str, server: Server, storage: Storage
+) -> None:
+    code = """
+import os
+def die(self, connection, memory):
+    os.kill(os.getpid(), signal.SIGKILL)
+device.survey
+Storage._seal = die
+device.answer(ANSWERS)
+"""
+    died = python(code, url, storage)
+    died.communicate(timeout=60)
+    assert died.returncode == -signal.SIGKILL
+
+    assert storage.read().ledger == ()
+    assert reports(server) == []
+    Device(url, memory=storage).answer(ANSWERS)
+    assert len(reports(server)) == 1
+
+
+def test_many_processes_that_answer_at_once_send_one_report(
+    url: str, server: Server, storage: Storage
+) -> None:
+    others = [
+        python("device.survey; sys.stdin.readline(); device.answer(ANSWERS)", url, storage)
+        for _ in range(4)
+    ]
+    for each in others:
+        assert each.stdin
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    for each in others:
+        _, error = each.communicate(timeout=120)
+        assert each.returncode == 0, error
+
+    assert len(reports(server)) == 1
+    memory = storage.read()
+    assert len(memory.ledger) == 2
+    assert memory.reports[SURVEY.digest].sent
+
+
+def test_a_memory_that_cannot_be_read_answers_nothing(
+    url: str, server: Server, storage: Storage
+) -> None:
+    Device(url, memory=storage).answer(ANSWERS)
+    (storage.folder / "memory.key").unlink()
+
+    with pytest.raises(MemoryUnusable, match=r"its key is missing.*deniably forget"):
+        Device(url, memory=storage).answer(ANSWERS)
+    assert len(reports(server)) == 1
+
+
+__all__ = ["ANSWERS", "Device", "Path", "Storage", "signal"]
