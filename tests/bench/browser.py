@@ -54,7 +54,7 @@ def rates(mechanisms: Mapping[int, SubsetSelection], quick: bool) -> dict[int, f
     """Reports a second for each mechanism, the median of some rounds. Raises Missing."""
     from playwright.sync_api import sync_playwright
 
-    n, rounds = (1000, 3) if quick else (20_000, 7)
+    n, rounds = (100, 3) if quick else (20_000, 7)
     chromium = shutil.which("chromium")
     if chromium is None:
         raise Missing("Chromium is not installed")

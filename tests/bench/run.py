@@ -1,6 +1,6 @@
 """Speed and accuracy, measured side by side with the alternatives: python tests/bench/run.py
 
-With --quick every part is small (less than a minute, figures worth little), and the other
+With --quick every part is small (a quarter of a minute, figures worth little), and the other
 libraries take part only where their environment is there already.
 """
 
@@ -15,6 +15,7 @@ import alternatives
 import every_mechanism
 import means
 import service
+import slow_phone
 import speed
 from sheet import Sheet
 
@@ -34,6 +35,7 @@ def main() -> None:
     accuracy.measure(sheet, peers)
     means.measure(sheet, peers)
     service.measure(sheet)
+    slow_phone.measure(sheet)
     sheet.end()
 
 

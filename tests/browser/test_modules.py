@@ -70,3 +70,20 @@ def test_the_page_names_exactly_the_modules_that_it_loads(
     assert phone.console == []
     assert len(loaded) == len(set(loaded)) > 10
     assert sorted(url.rpartition("/")[2] for url in loaded) == sorted(named)
+
+
+@pytest.mark.parametrize("name", ["everything", "stolen"])
+def test_the_start_is_two_ways_to_the_server_away(phone: Watched, name: str) -> None:
+    """The page, and at once whatever it names: on a slow phone each further way is half a second.
+
+    `make bench` measures the time that this takes.
+    """
+    phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
+    answer = phone.page.goto(f"{phone.url}/s/{name}")
+    assert answer
+    named = {phone.url + path for path in re.findall(r'(?:href|src)="(/web/[^"]+)"', answer.text())}
+    phone.page.wait_for_selector("#survey[data-kept]")
+
+    fetched = [request.url for request in phone.requests][1:]
+    assert len(fetched) > 10
+    assert set(fetched) <= named

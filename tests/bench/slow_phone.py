@@ -1,0 +1,94 @@
+"""How long a slow phone waits for the first question: Chromium, throttled to an old phone on 3G."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import service
+from sheet import Sheet, duration, scaled
+
+from deniably.signing import new_key
+from deniably_server.store import Store
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from every_type import survey_of_everything
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+GOAL = 3.0
+LATENCY = 400  # milliseconds a request
+RATE = 400_000 / 8  # bytes a second
+SLOWDOWN = 4  # of the processor
+PHONE = {"width": 390, "height": 780}
+
+
+def measure(sheet: Sheet) -> None:
+    from playwright.sync_api import sync_playwright
+
+    sheet.section("The form on a slow phone: 400 kbit/s, 400 ms latency, processor 4 times slower")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        sheet.note("not measured: Chromium is not installed")
+        return
+    surveys = {"3 questions": service.survey_named("three"), "every type": survey_of_everything()}
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        database = Path(folder) / "phone.db"
+        store = Store(str(database))
+        for survey in surveys.values():
+            store.publish(survey, new_key().sign(survey.digest))
+        store.close()
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with service.serving([sys.executable, "-m", "deniably_client", "serve"], database) as port:
+            for title in ["3 questions"] if sheet.quick else surveys:
+                url = f"http://127.0.0.1:{port}/s/{surveys[title].name}"
+                waits(sheet, title, browser, url)
+        browser.close()
+
+
+def waits(sheet: Sheet, title: str, browser: Browser, url: str) -> None:
+    """The first visit, in a browser that has nothing, and the next one."""
+    first, again, sizes = [], [], []
+    for _ in range(1 if sheet.quick else 5):
+        context = browser.new_context(viewport=PHONE, is_mobile=True, has_touch=True)  # type: ignore[arg-type]
+        page = context.new_page()
+        received = throttle(page)
+        first.append(first_question(page, url))
+        sizes.append(sum(received))
+        page.wait_for_selector("#survey[data-kept]", state="attached")
+        again.append(first_question(page, url))
+        context.close()
+    found = median(first)
+    sheet.figure(
+        f"{title}, first question is shown", duration(found), f"<= {GOAL:g} s", found <= GOAL
+    )
+    sheet.figure(f"{title}, on the next visit", duration(median(again)))
+    sheet.figure(f"{title}, bytes over the wire", f"{scaled(median(sizes)).strip()}B")
+
+
+def throttle(page: Page) -> list[int]:
+    """Make the page's phone slow; gives the sizes of what it receives, as that comes."""
+    received: list[int] = []
+    line = page.context.new_cdp_session(page)
+    line.send("Network.enable")
+    speed = {"latency": LATENCY, "downloadThroughput": RATE, "uploadThroughput": RATE}
+    line.send("Network.emulateNetworkConditions", {"offline": False, **speed})
+    line.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    line.on("Network.loadingFinished", lambda one: received.append(one["encodedDataLength"]))
+    return received
+
+
+def first_question(page: Page, url: str) -> float:
+    """Seconds from opening the address to the first question, by way of the Start button."""
+    start = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    page.click("[data-go='1']")
+    page.wait_for_selector("form.step:visible")
+    return time.perf_counter() - start
