@@ -113,20 +113,30 @@ for (const form of questions) {
     event.preventDefault();
     const { answer, missing } = read(form);
     const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
-    error.hidden = answer !== undefined;
+    tell(form, answer === undefined);
     const link = error.querySelector("a");
     if (missing && link) link.textContent = missing;
     if (error.hidden) go(firstOpen());
     else error.focus();
   });
   // Not at "change", which comes with the click on the button and would move it away.
-  form.addEventListener("input", () => {
-    /** @type {HTMLElement} */ (form.querySelector(".error")).hidden = true;
-  });
+  form.addEventListener("input", () => tell(form, false));
   form.querySelector(".error a")?.addEventListener("click", (event) => {
     event.preventDefault();
     form.querySelector("input")?.focus();
   });
+}
+
+/**
+ * Shows that an answer is missing, also to those who hear the page; or that it is not any more.
+ * @param {HTMLFormElement} form
+ * @param {boolean} missing
+ */
+function tell(form, missing) {
+  /** @type {HTMLElement} */ (form.querySelector(".error")).hidden = !missing;
+  for (const input of form.querySelectorAll("input[type=text]")) {
+    input.setAttribute("aria-invalid", String(missing));
+  }
 }
 
 /**

@@ -1,0 +1,395 @@
+"""However people set their browsers, and whatever they read with: the form is for them, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.conftest import ANSWERS, SURVEY, Watched
+from deniably.authoring import publish_text
+from every_type import survey_of_everything
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+EVERYTHING = survey_of_everything()
+LONG = publish_text(
+    SURVEY.replace("name: workplace", "name: long").replace("Zilch", "Donaudampfschifffahrt" * 4)
+)
+# Shows one step after the other, and says what LOOK finds there.
+EACH_STEP = """() => {
+  const steps = [...document.querySelectorAll(".step")];
+  const found = [];
+  for (const step of steps) {
+    for (const other of steps) other.hidden = other !== step;
+    for (const details of step.querySelectorAll("details")) details.open = true;
+    for (const error of step.querySelectorAll(".error, #again")) error.hidden = false;
+    const name = step.dataset.question ?? step.dataset.step;
+    for (const one of LOOK()) found.push(`${name}: ${one}`);
+  }
+  return found;
+}"""
+SHOWN = """[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility()
+  && !one.matches(".unseen, .unseen *"))"""
+CONTROLS = f"""{SHOWN}.filter((one) => one.matches("a[href], button, summary, input"))"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    for survey in (publish_text(SURVEY), EVERYTHING, LONG):
+        server.publish(survey)
+    yield server
+    server.kill()
+
+
+def look(phone: Watched, what: str) -> list[str]:
+    """What a script finds wrong in some step of the form."""
+    found: list[str] = phone.page.evaluate(EACH_STEP.replace("LOOK", f"({what})"))
+    return found
+
+
+# --- larger, narrower ---------------------------------------------------------------------------
+
+OVERFLOW = f"""() => {{
+  const page = document.documentElement;
+  const wide = page.scrollWidth > page.clientWidth ? ["is scrolled sideways"] : [];
+  const cut = {SHOWN}.filter((one) => getComputedStyle(one).overflowX !== "visible"
+    && one.scrollWidth > one.clientWidth).map((one) => `cuts ${{one.outerHTML}}`);
+  return [...wide, ...cut];
+}}"""
+
+
+@pytest.mark.parametrize("survey", ["everything", "long"])
+@pytest.mark.parametrize(
+    ("width", "height", "text"), [(320, 256, 100), (640, 512, 200), (390, 780, 200)]
+)
+def test_nothing_is_cut_off_at_400_percent_or_with_text_twice_as_large(
+    phone: Watched, survey: str, width: int, height: int, text: int
+) -> None:
+    """320 by 256 is a desk's screen of 1280 by 1024 at 400 % (WCAG 1.4.10)."""
+    phone.page.set_viewport_size({"width": width, "height": height})
+    phone.open(f"/s/{survey}")
+    phone.page.evaluate("size => { document.documentElement.style.fontSize = size }", f"{text}%")
+
+    assert look(phone, OVERFLOW) == []
+
+
+def test_what_is_cut_off_would_be_found(phone: Watched) -> None:
+    phone.open("/s/long")
+    phone.page.evaluate("document.querySelector('main').style.overflowWrap = 'normal'")
+
+    assert look(phone, OVERFLOW)
+
+
+def test_spaced_out_text_fits(phone: Watched) -> None:
+    """The spacing of WCAG 1.4.12."""
+    phone.page.set_viewport_size({"width": 320, "height": 640})
+    phone.open("/s/everything")
+    phone.page.evaluate("""() => {
+      for (const { style } of document.querySelectorAll("*")) {
+        style.lineHeight = "1.5"; style.letterSpacing = ".12em"; style.wordSpacing = ".16em";
+      }
+    }""")
+
+    assert look(phone, OVERFLOW) == []
+
+
+# --- motion, colours, print ---------------------------------------------------------------------
+
+MOVES = """() => [...document.querySelectorAll("*")].filter((one) => {
+  const { transitionDuration, animationName, scrollBehavior } = getComputedStyle(one);
+  return transitionDuration !== "0s" || animationName !== "none" || scrollBehavior !== "auto";
+}).map((one) => `${one.tagName} moves`)"""
+
+
+def test_nothing_moves_for_those_who_asked_for_that(phone: Watched) -> None:
+    phone.open("/s/everything")
+    phone.page.emulate_media(reduced_motion="no-preference")
+    assert look(phone, MOVES), "or nothing is tested here"
+
+    phone.page.emulate_media(reduced_motion="reduce")
+    assert look(phone, MOVES) == []
+
+
+UNMARKED = f"""() => {CONTROLS}.filter((one) => {{
+  one.focus({{ focusVisible: true }});
+  const {{ outlineStyle, outlineWidth, outlineColor }} = getComputedStyle(one);
+  const ring = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+  return document.activeElement !== one || !ring || outlineColor === "rgba(0, 0, 0, 0)";
+}}).map((one) => `${{one.outerHTML}} shows no focus`)"""
+
+
+@pytest.mark.parametrize("forced", ["none", "active"])
+def test_whatever_has_the_focus_shows_it(phone: Watched, forced: Any) -> None:
+    phone.page.emulate_media(forced_colors=forced)
+    phone.open("/s/everything")
+
+    assert look(phone, UNMARKED) == []
+
+
+FLAT = f"""() => {CONTROLS}.filter((one) => {{
+  const style = getComputedStyle(one);
+  const native = one.matches("[type=radio], [type=checkbox], summary, [aria-current]");
+  const line = style.borderStyle.includes("solid") || style.textDecorationLine === "underline";
+  return !native && !line;
+}}).map((one) => `${{one.outerHTML}} has no shape`)"""
+
+
+def test_without_its_own_colours_everything_keeps_a_shape(phone: Watched) -> None:
+    """Where people force their own colours, what has only a background is not seen."""
+    phone.page.emulate_media(forced_colors="active")
+    phone.open("/s/everything")
+
+    assert look(phone, FLAT) == []
+
+
+CONTRAST = f"""() => {{
+  const light = (colour) => {{
+    const [r, g, b] = colour.match(/[\\d.]+/g).map((part) => {{
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    }});
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  }};
+  return {SHOWN}.filter((one) => [...one.childNodes].some(({{ nodeType }}) => nodeType === 3)
+    && 1.05 / (light(getComputedStyle(one).color) + 0.05) < 4.5)
+    .map((one) => `${{one.outerHTML}} is pale on paper`);
+}}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_paper_shows_dark_on_white_and_no_way_out(phone: Watched, scheme: Any) -> None:
+    """Paper is white, and a printer prints no backgrounds."""
+    phone.open("/s/workplace")
+    phone.page.emulate_media(media="print", color_scheme=scheme)
+
+    assert look(phone, CONTRAST) == []
+    assert not phone.page.locator("#exit").is_visible()
+    assert phone.page.pdf()[:5] == b"%PDF-"
+
+
+# --- thumbs and keyboards -----------------------------------------------------------------------
+
+SMALL = f"""() => {CONTROLS}.filter((one) => !one.matches("footer a")).filter((one) => {{
+  const box = (one.closest("label") ?? one).getBoundingClientRect();
+  return box.width < 24 || box.height < 24;
+}}).map((one) => `${{one.outerHTML}} is small`)"""
+
+
+def test_everything_can_be_hit(phone: Watched) -> None:
+    """24 by 24 pixels at least (WCAG 2.5.8); links within a sentence are exempt."""
+    phone.page.set_viewport_size({"width": 320, "height": 640})
+    phone.open("/s/everything")
+
+    assert look(phone, SMALL) == []
+
+
+COVERED = f"""() => {CONTROLS}.filter((one) => {{
+  one.focus();
+  const box = one.getBoundingClientRect();
+  const [x, y] = [box.left + box.width / 2, box.top + Math.min(box.height / 2, 12)];
+  const top = document.elementFromPoint(x, y);
+  return !(top && (one.contains(top) || top.contains(one) || one.closest("label")?.contains(top)));
+}}).map((one) => `${{one.outerHTML}} is covered`)"""
+
+
+@pytest.mark.parametrize("height", [256, 480])
+@pytest.mark.parametrize("order", ["", ".reverse()"])
+def test_whatever_has_the_focus_is_in_sight(phone: Watched, height: int, order: str) -> None:
+    phone.page.set_viewport_size({"width": 320, "height": height})
+    phone.open("/s/everything")
+
+    assert look(phone, COVERED.replace(CONTROLS, CONTROLS + order)) == []
+
+
+def test_every_type_of_question_works_with_the_keyboard_alone(phone: Watched) -> None:
+    phone.open("/s/everything")
+    keys = phone.page.keyboard
+
+    def focused() -> str:
+        kind = "({ tagName, type, id }) => `${tagName} ${type ?? ''} ${id}`"
+        found: str = phone.page.evaluate(f"({kind})(document.activeElement)")
+        return found
+
+    def tab_to(start: str, times: int = 12) -> str:
+        for _ in range(times):
+            keys.press("Tab")
+            if focused().startswith(start):
+                return focused()
+        pytest.fail(f"the keyboard does not reach {start}")
+
+    tab_to("BUTTON")
+    keys.press("Enter")
+    for question in EVERYTHING.questions:
+        heading = phone.page.evaluate("document.activeElement.textContent")
+        assert heading == question.label
+        fields = phone.page.locator("form.step:visible input")
+        kind = fields.first.get_attribute("type")
+        if kind == "text":
+            for _ in range(fields.count()):
+                tab_to("INPUT text")
+                keys.type("5")
+        else:
+            for _ in range(phone.page.locator("form.step:visible fieldset.part").count() or 1):
+                tab_to(f"INPUT {kind}")
+                keys.press("Space")
+        keys.press("Enter")
+    assert phone.heading() == "Check your answers"
+    while tab_to("BUTTON", 3 * len(EVERYTHING.questions)) != "BUTTON button send":
+        pass
+    keys.press("Space")
+    phone.wait("receipt")
+
+
+# --- screen readers -----------------------------------------------------------------------------
+
+PASSED_OVER = ("generic", "paragraph", "LabelText", "Legend", "InlineTextBox", "LineBreak")
+
+
+def tree(page: Page) -> list[str]:
+    """What a screen reader reads, in its order: role, name, description and state."""
+    line = page.context.new_cdp_session(page)
+    nodes = {one["nodeId"]: one for one in line.send("Accessibility.getFullAXTree")["nodes"]}
+    line.detach()
+    found: list[str] = []
+
+    def read(node: dict[str, Any], named: bool) -> None:
+        role = node.get("role", {}).get("value", "")
+        name = node.get("name", {}).get("value", "")
+        if not node["ignored"] and role not in PASSED_OVER and not (named and role == "StaticText"):
+            states = {
+                each["name"]: each["value"].get("value") for each in node.get("properties", [])
+            }
+            told = [key for key in ("focused", "expanded") if states.get(key)]
+            told += [f"{key} {states[key]}" for key in ("checked", "live") if key in states]
+            told += ["invalid"] if states.get("invalid") == "true" else []
+            description = node.get("description", {}).get("value", "")
+            found.append(" ".join(filter(None, [role, f"“{name}”" * bool(name),
+                         f"({description})" * bool(description), *told])))  # fmt: skip
+        named = named or role in ("heading", "radio", "checkbox", "button", "link", "textbox")
+        for child in node.get("childIds", []):
+            if child in nodes:
+                read(nodes[child], named)
+
+    read(next(one for one in nodes.values() if "parentId" not in one), False)
+    return found[found.index("main") + 1 : found.index("contentinfo")]
+
+
+def test_a_screen_reader_finds_a_question_its_answers_and_the_ways_on(phone: Watched) -> None:
+    phone.open()
+    phone.click("Start")
+    phone.choose(ANSWERS[0])
+    phone.page.locator("label", has_text=ANSWERS[1]).click()
+
+    assert [line for line in tree(phone.page) if "StaticText" not in line] == [
+        "link “Exit this page”",
+        "status live polite",
+        "form",
+        "group “How often” (Think of the last year.)",
+        "heading “How often”",
+        "radio “Zilch” checked false",
+        "radio “Onceonly” checked false",
+        "radio “Weeklyish” focused checked true",
+        "radio “Dailyish” checked false",
+        "radio “Hourlyish” checked false",
+        "group",
+        "DisclosureTriangle “How protected is this?”",
+        "button “Continue”",
+        "button “Back”",
+    ]
+    texts = [line for line in tree(phone.page) if "StaticText" in line]
+    assert "StaticText “Question 2 of 2”" in texts
+
+
+def to_question(phone: Watched, name: str) -> None:
+    phone.open("/s/everything")
+    number = [question.name for question in EVERYTHING.questions].index(name) + 1
+    phone.page.evaluate(
+        "n => { for (const step of [n, n]) history.pushState({step}, ''); history.back(); }", number
+    )
+    phone.page.wait_for_selector(f'[data-question="{name}"]:not([hidden])')
+
+
+def test_a_screen_reader_hears_an_error_and_where_it_is(phone: Watched) -> None:
+    to_question(phone, "drinks")
+    phone.click("Continue")
+
+    read = tree(phone.page)
+    assert "alert focused live assertive" in read
+    assert "link “Write a number, such as 12.”" in read
+    bounds = "Numbers below 0 count as 0, numbers above 50 as 50."
+    label = "How many alcoholic drinks did you have last week?"
+    assert f"textbox “{label}” ({bounds}) invalid" in read
+    assert read.index("alert focused live assertive") < read.index(f"heading “{label}”")
+
+    phone.page.locator("form:visible input").fill("7")
+    assert not any("alert" in line or "invalid" in line for line in tree(phone.page))
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        (
+            "drugs",
+            [
+                "group “Which of these have you taken in the last year?” (Choose up to 3 answers.)",
+                "checkbox “Cannabis” checked false",
+                "checkbox “None of these” checked false",
+            ],
+        ),
+        ("vote", ["group “Your vote and your union”", "group “Party”", "radio “Red” checked false",
+                  "group “Union member”", "radio “Yes” checked false"]),
+        ("hours", ["group “Hours a week”", "textbox “Paid work”", "textbox “Unpaid care”"]),
+    ],
+)  # fmt: skip
+def test_a_screen_reader_finds_the_parts_of_a_question(
+    phone: Watched, name: str, lines: list[str]
+) -> None:
+    to_question(phone, name)
+    read = iter(tree(phone.page))
+
+    for line in lines:
+        assert any(found.startswith(line) for found in read), f"{line} in its place"
+
+
+def sending(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.page.route("**/reports", lambda route: None)
+    phone.send()
+    phone.wait("sending")
+
+
+def checking(phone: Watched) -> None:
+    phone.to_check_page()
+
+
+def sent(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.send()
+    phone.wait("receipt")
+
+
+@pytest.mark.parametrize(
+    ("lead", "lines"),
+    [
+        (checking, ["heading “Check your answers” focused",
+                    "term", "StaticText “Have you ever stolen from work”", "StaticText “Yes”",
+                    "button “Change : Have you ever stolen from work”", "button “Send”"]),
+        (sending, ["heading “Sending” focused", "status live polite",
+                   "StaticText “Your device has mixed your answers and is sending.”"]),
+        (sent, ["heading “Sent. Thank you.” focused", "heading “Your receipt”",
+                "StaticText “Digest of what was sent”", "link “Download the receipt”"]),
+    ],
+)  # fmt: skip
+def test_a_screen_reader_follows_to_the_end(
+    phone: Watched, lead: Callable[[Watched], None], lines: list[str]
+) -> None:
+    lead(phone)
+    read = iter(tree(phone.page))
+
+    for line in lines:
+        assert any(found.startswith(line) for found in read), f"{line} in its place"
