@@ -62,6 +62,7 @@ def check(file: Path) -> None:
     from deniably.budgeting import SHARE
     from deniably.explain import describe
     from deniably.planning import plan_survey
+    from deniably.survey import Waves
     from deniably_server.odds import odds_text
 
     survey, notes = _compile_with_notes(file)
@@ -90,6 +91,10 @@ def check(file: Path) -> None:
     together = "all together" if survey.asked == len(survey.questions) else "what is asked"
     odds = odds_text(total.bound)
     rows.append((together, "", "", odds, total.epsilon_text(), _delta_text(total), ""))
+    if isinstance(survey.waves, Waves):
+        history = survey.history
+        odds = odds_text(history.bound)
+        rows.append(("all waves", "", "", odds, history.epsilon_text(), _delta_text(history), ""))
     if not total.delta:  # nor has any question
         rows = [(*row[:5], row[6]) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -124,11 +129,13 @@ def _refusals(survey: Survey, together: str) -> list[str]:
     from deniably.survey import EPSILON_LIMIT
 
     limit = Fraction(EPSILON_LIMIT)
-    if survey.total.within(limit):
+    if survey.history.within(limit):
         return []
     above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
     found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
     found.append(f"{together} {survey.total.epsilon_text()}")
+    if survey.history != survey.total:
+        found.append(f"all waves {survey.history.epsilon_text()}")
     return [
         f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. The Python device and deniably answer"
         " refuse this survey unless the respondent sets a higher limit."

@@ -18,6 +18,7 @@ from deniably.documents import LONGEST_NUMBER
 from deniably.documents import load as load
 from deniably.errors import BadSurvey, Problem
 from deniably.mechanisms.subset_selection import two_coin_odds
+from deniably.panels import HISTORY, remembering, wave_problems
 from deniably.parts import FIELD_NAME, odds_allowed
 from deniably.privacy import Privacy
 from deniably.publishing import (
@@ -94,24 +95,29 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     ]
     problems += _repeated(questions, "$.questions", "question")
     problems += condition_problems(questions)
+    waves = cast("dict[str, Any] | None", written.pop("waves", None))
+    if waves:
+        problems += dict.fromkeys(wave_problems({"budget": budget, "waves": waves}, questions))
+        questions = [remembering(question) for question in questions]
     if problems:
         raise BadSurvey(problems)
     notes: list[str] = []
     ask: dict[str, object] = {}
     privacies = [None if budget else _privacy(question) for question in questions]
     if budget:
-        plan = _spend(budget, questions)
+        plan = _spend(budget, questions, everybody=waves is not None)
         notes.append(plan.note)
         if plan.product:
             questions = [together_question(questions)]
         if plan.ask is not None:
             ask = {"ask": plan.ask}
         privacies = [Privacy(epsilon=plan.epsilon, delta=_delta(one)) for one in questions]
+    history = _fraction(waves.get("history", HISTORY)) if waves else None
     made: list[Mapping[str, object]] = []
     for index, (question, privacy) in enumerate(zip(questions, privacies, strict=True)):
         assert privacy is not None
         try:
-            made.append(published(question, privacy))
+            made.append(published(question, privacy, history))
         except ValueError as error:
             problems.append(Problem(f"$.questions[{index}]", str(error)))
     if problems:
@@ -120,6 +126,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
         _DEFAULTS
         | written
         | ask
+        | ({"waves": {"panel": waves["panel"]}} if waves else {})
         | {
             "spec": SPEC,
             "results": _RESULTS | written.get("results", {}),
@@ -137,11 +144,15 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
 # --- the budget -------------------------------------------------------------------------------
 
 
-def _spend(budget: Mapping[str, Any], questions: Sequence[_Question]) -> budgeting.Plan:
-    """How the survey's epsilon is spent. Raises BadSurvey."""
+def _spend(
+    budget: Mapping[str, Any], questions: Sequence[_Question], *, everybody: bool
+) -> budgeting.Plan:
+    """How the survey's epsilon is spent, where wanted with ``everybody`` asked every question.
+    Raises BadSurvey."""
     epsilon, count, ask = _fraction(budget["epsilon"]), len(questions), budget.get("ask")
     how = budget.get("spend", "auto" if ask is None else "sample")
     can_sample = count > 1 and not any("show_if" in question for question in questions)
+    can_sample &= not everybody
     if ask is not None and how != "sample":
         _refuse("$.budget.ask", f"ask goes with spend: sample, and here it is {how}")
     if how == "sample" and not can_sample:

@@ -10,6 +10,7 @@ from deniably.exponential import floor_exp
 from deniably.loss import Loss
 
 BITS = 32
+_PLACES = 10**12
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,13 @@ class Privacy:
         assert self.epsilon is not None
         claim = {"epsilon": plain(self.epsilon)}
         return claim | ({"delta": plain(self.delta)} if self.delta is not None else {})
+
+    def times(self, count: Fraction) -> Privacy:
+        """The promise for ``count`` times the epsilon, rounded down to twelve decimals; of odds a
+        whole number of times."""
+        if self.epsilon is not None:
+            return Privacy(epsilon=Fraction(int(self.epsilon * count * _PLACES), _PLACES))
+        return Privacy(odds=self._odds ** int(count))
 
     @property
     def ln(self) -> float:

@@ -38,6 +38,7 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
+from deniably.panels import with_memo
 from deniably.parts import Range
 from deniably.privacy import Privacy, plain
 from deniably.questions import (
@@ -71,14 +72,22 @@ _AUTHORS_ALONE = {
 }  # fmt: skip
 
 
-def published(question: _Question, privacy: Privacy) -> Mapping[str, object]:
-    """The question as it is published, with one claim and the mechanism that keeps it."""
+def published(
+    question: _Question, privacy: Privacy, history: Fraction | None = None
+) -> Mapping[str, object]:
+    """The question as it is published, with one claim and the mechanism that keeps it.
+
+    In a survey with waves ``history`` says how many times the epsilon all of them may give away.
+    """
     shown = {key: value for key, value in question.items() if key not in _AUTHORS_ALONE}
     mechanism = mechanism_of(question, privacy)
     shown["mechanism"] = msgspec.to_builtins(mechanism)
-    claim = privacy.claim
+    claim: dict[str, object] = {**privacy.claim}
     if not isinstance(mechanism, Gaussian):
         claim.pop("delta", None)
+    if history is not None:
+        keeping, claim["history"] = with_memo(mechanism, privacy, history)
+        shown["mechanism"] = msgspec.to_builtins(keeping)
     shown["claim"] = claim
     match question["type"]:
         case "yes_no" | "select_one" | "select_multiple" | "scale":

@@ -1,0 +1,263 @@
+"""The cases of shared/vectors/waves.json: memos, the reports made from them, and surveys in waves."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import reference
+from mechanism_cases import LIMIT, OTHER, OWN_E, channel, set_response, tape, unary, window
+from question_cases import (
+    MEAN, MULTIPLE, NUMBER, ONE, POINT, PRODUCT, SCALE, YES_NO, changed, condition, survey,
+)  # fmt: skip
+from reference import Invalid
+from reference_definition import check_definition, total, whole_history
+from reference_mechanisms import loss_texts
+from reference_waves import check_memoised, history, memoised_loss, numbers, once, respond, wave_law
+
+NOTES = {
+    "Draws": "the same draws are made whether the memo is sent or not",
+    "Kept": "a memo is given, and no answer takes part",
+    "Boundary": "the smallest or the largest that is allowed, or the first that is not",
+    "Claim": "section 2.2, the history",
+    "Waves": "section 4.4",
+}
+
+
+def subset(k, omega=1, own=9, other=1):
+    name = {"name": "subset_selection", "k": k, "omega": omega}
+    return name | {"own": own, "other": other}
+
+
+def memoised(memo, keep, fresh):
+    return {"name": "memoised", "memo": memo, "keep": keep, "fresh": fresh}
+
+
+SMALL = [
+    memoised(subset(2), 5, 3), memoised(subset(3), 1, 1), memoised(subset(4, 2, 13, 7), 3, 2),
+    memoised(window(3, 2, 1, 9, 1), 5, 3), memoised(window(4, 7, 4, 13, 7), 1, 6),
+    memoised(channel(2, (5, 1), (2, 4)), 4, 1),
+    memoised(channel(5, (4, 2, 1, 1), (2, 4, 1, 1), (1, 1, 2, 4)), 2, 3),
+    memoised(set_response(3, 2, 2, 9, 1), 11, 5), memoised(set_response(3, 3, 2), 1, 1),
+]  # fmt: skip
+MANY = [
+    *SMALL, memoised(subset(16, 4, OWN_E, OTHER), 3, 2), memoised(subset(1024, 275), 1, 1),
+    memoised(window(1001, 40, 6, OWN_E, OTHER), 2, 1), memoised(window(33, 64, 32), 10**6, 1),
+    memoised(channel(101, (OWN_E, OTHER), (OTHER, OWN_E)), 1, 3),
+    memoised(set_response(10, 3, 2, 3, 1), 2, 3), memoised(set_response(1024, 2, 1), 1, 2),
+    # As it is published for epsilon 1 and a history of epsilon 2.
+    memoised(subset(10, 3, 590544990554327, 79921573561178), 2331085986591227, 2172493611327100),
+]  # fmt: skip
+
+
+def waves():
+    groups = [_reports(m) for m in MANY] + [_laws(m) for m in SMALL]
+    groups.append({"type": "parameters", "tests": [_parameters(*case) for case in _bad()]})
+    groups += [
+        {"type": f"{result}_definition", "tests": [_definition(*case, result) for case in cases]}
+        for result, cases in (("valid", _right()), ("invalid", _wrong()))
+    ]
+    groups.append({"type": "history", "tests": [_history(one) for one in _totals()]})
+    return NOTES, groups
+
+
+# --- reports ---
+
+
+def _answers(m):
+    memo = m["memo"]
+    if memo["name"] == "set_response":
+        return [[], [0], list(range(memo["k"] - memo["most"], memo["k"]))]
+    return [0, memo["k"] // 2, memo["k"] - 1]
+
+
+def _memos(m):
+    _, _, size, domain = numbers(m["memo"])
+    return [list(range(size)), list(range(domain - size, domain))]
+
+
+def _no_memos(m):
+    _, _, size, domain = numbers(m["memo"])
+    first = list(range(size))
+    wrong = [first[:-1], [*first, domain - 1, domain], [*first[:-1], domain], [-1, *first[1:]]]
+    return [*wrong, [0] * size] if size > 1 else wrong
+
+
+def _reports(m):
+    check_memoised(m)
+    cases = [(answer, None, i) for answer in _answers(m) for i in range(3)]
+    cases += [(_answers(m)[0], memo, i) for memo in _memos(m) for i in range(3)]
+    tests = []
+    for answer, memo, i in cases:
+        coins = reference.Tape(tape(f"{m} {answer} {memo} {i}", 60 + 3 * numbers(m["memo"])[3]))
+        found, used = respond(m, answer, coins, memo)
+        case = {"comment": "", "flags": ["Draws", *(["Kept"] if memo else [])], "answer": answer}
+        case |= {} if memo is None else {"kept": memo}
+        case |= {"bytes": coins.data[: coins.consumed + 7].hex(), "report": found, "memo": used}
+        tests.append(case | {"consumed": coins.consumed, "result": "valid"})
+    for memo in _no_memos(m):
+        case = {"comment": "what is kept is no memo", "flags": ["Kept", "Boundary"]}
+        case |= {"answer": _answers(m)[0], "kept": memo, "bytes": tape("no memo", 2).hex()}
+        tests.append(_refused(case, lambda memo=memo: respond(m, _answers(m)[0], None, memo)))
+    wrong = [[m["memo"]["k"]]] if m["memo"]["name"] == "set_response" else [-1, m["memo"]["k"]]
+    for answer in wrong:
+        case = {"comment": "no answer", "flags": ["Boundary"], "answer": answer}
+        case |= {"bytes": tape("no answer", 2).hex()}
+        tests.append(_refused(case, lambda answer=answer: respond(m, answer, None)))
+    head = {"type": "report", "mechanism": m, "loss": loss_texts(memoised_loss(m))}
+    return head | {"history": loss_texts(history(m)), "once": once(m), "tests": tests}
+
+
+def _refused(case, attempt):
+    try:
+        attempt()
+    except Invalid as reason:
+        return case | {"consumed": 0, "reason": str(reason), "result": "invalid"}
+    raise AssertionError(("not refused", case))
+
+
+def _laws(m):
+    tests = []
+    for answer in _answers(m):
+        found = wave_law(m, answer)
+        assert sum(found.values()) == 1
+        text = {",".join(map(str, key)): str(found[key]) for key in sorted(found)}
+        case = {"comment": "", "flags": [], "answer": answer, "law": text}
+        tests.append(case | {"result": "valid"})
+    return {"type": "channel", "mechanism": m, "tests": tests}
+
+
+# --- parameters ---
+
+
+def _parameters(comment, m):
+    case = {"comment": comment, "flags": ["Boundary"], "mechanism": m}
+    try:
+        check_memoised(m)
+    except Invalid as reason:
+        return case | {"reason": str(reason), "result": "invalid"}
+    return case | {"result": "valid"}
+
+
+def _bad():
+    """Allowed and refused parameters, next to each other."""
+    big = LIMIT
+    for keep, fresh in ((0, 1), (1, 0), (1, 1), (-1, 3), (big - 1, 1), (big - 1, 2), (big, 1)):
+        yield "keep and fresh", memoised(subset(2), keep, fresh)
+    yield "one report has weights above 2^53", memoised(subset(2, 1, big - 1, 1), big - 2, 1)
+    yield "odd weights that do not fit", memoised(subset(7, 3, 10**15, 1), 10**6 + 3, 10**6)
+    yield "large weights that fit in lowest terms", memoised(subset(2, 1, 9 * 10**14, 10**14), 5, 3)
+    yield "keep and fresh are not in lowest terms", memoised(subset(2), 5 * 10**9, 3 * 10**9)
+    yield "sets too many", memoised(set_response(40, 8, 8), 2, 3)
+    yield "sets that fit", memoised(set_response(20, 4, 3), 1, 1)
+    yield "a bad memo", memoised(subset(2, 2), 1, 1)
+    yield "a memo of equal weights", memoised(subset(2, 1, 1, 1), 1, 1)
+    yield "a memo of a memo", memoised(memoised(subset(2), 5, 3), 1, 1)
+    yield "a unary memo", memoised(unary(3, 1, 2, 1, 3), 1, 1)
+    yield "a noisy memo", memoised({"name": "laplace", "k": 5, "scale": "5"}, 1, 1)
+    yield "no memo", {"name": "memoised", "keep": 1, "fresh": 1}
+    yield "a memo that is a list", memoised([1], 1, 1)
+    yield "a key too many", memoised(subset(2), 5, 3) | {"k": 2}
+    yield "a boolean", memoised(subset(2), True, 3)
+    yield "a text", memoised(subset(2), "5", 3)
+    yield "an unknown key in the memo", memoised(subset(2) | {"most": 1}, 5, 3)
+
+
+# --- definitions ---
+
+CLAIM = {"odds": "3", "history": {"odds": "9"}}
+
+
+def _wave(question, memo, keep, fresh, claim=CLAIM):
+    return changed(question, mechanism=memoised(memo, keep, fresh), claim=claim)
+
+
+WAVE = _wave(YES_NO, subset(2), 5, 3)
+MARGINAL = {"odds": "4", "history": {"odds": "9"}}
+TYPES = [
+    WAVE, _wave(changed(ONE, show_if=None), subset(4, 2), 5, 4, MARGINAL),
+    _wave(changed(MULTIPLE, show_if=None), set_response(4, 2, 1, 9, 1), 1, 1, MARGINAL),
+    _wave(SCALE, subset(3), 1, 1, MARGINAL),
+    _wave(MEAN, window(5, 2, 1, 9, 1), 5, 3),
+    _wave(changed(NUMBER), window(11, 3, 1, 9, 1), 1, 1, MARGINAL),
+    _wave(changed(POINT, grid=2), subset(4), 1, 1, MARGINAL),
+    _wave(PRODUCT, subset(PRODUCT["mechanism"]["k"], 2), 1, 1, MARGINAL),
+]  # fmt: skip
+
+
+def panel(*questions, **more):
+    return survey(*questions, **({"waves": {"panel": "workplace"}} | more))
+
+
+def _definition(comment, definition, result):
+    case = {"comment": comment, "flags": ["Waves"], "text": json.dumps(definition)}
+    try:
+        case["digest"] = check_definition(copy.deepcopy(definition))
+    except Invalid as reason:
+        case["reason"] = str(reason)
+    assert ("digest" in case) == (result == "valid"), case
+    return case | {"result": result}
+
+
+def _right():
+    yield "one question", panel(WAVE)
+    yield "every type", panel(*TYPES)
+    for question in TYPES:
+        yield question["type"], panel(question)
+    for name in ("a", "0", "x-1", "a" * 64):
+        yield "the name of a panel", panel(WAVE, waves={"panel": name})
+    yield "a claim in epsilon", panel(
+        changed(WAVE, claim={"epsilon": "1.0986123", "history": {"epsilon": "2.1972246"}})
+    )
+    yield "more is claimed than is given", panel(
+        changed(WAVE, claim={"odds": "4", "history": {"odds": "10"}})
+    )
+    biased = memoised(channel(2, (5, 1), (2, 4)), 4, 1)
+    yield "a channel", panel(changed(WAVE, mechanism=biased, claim=MARGINAL))
+
+
+def _wrong():
+    yield "a memo without waves", survey(WAVE)
+    yield "waves without a memo", panel(YES_NO)
+    yield "one question without a memo", panel(WAVE, changed(YES_NO, name="z"))
+    yield "some of the questions", panel(WAVE, changed(WAVE, name="z"), ask=1)
+    hidden = changed(TYPES[1], show_if=condition(WAVE["name"], "yes"))
+    yield "a hidden question", panel(WAVE, hidden)
+    for waves in ({}, [], "workplace", True, {"panel": "A"}, {"panel": ""}, {"panel": 1}):
+        yield "waves that are none", panel(WAVE, waves=waves)
+    yield "an unknown key of waves", panel(WAVE, waves={"panel": "a", "history": 2})
+    for claim in (
+        {"odds": "3"}, {"odds": "3", "history": {"odds": "8"}}, {"odds": "3", "history": "9"},
+        {"odds": "2", "history": {"odds": "9"}}, {"odds": "3", "history": {"epsilon": "3"}},
+        {"epsilon": "2", "history": {"odds": "9"}}, {"odds": "3", "history": {}},
+        {"epsilon": "2", "history": {"epsilon": "2"}}, {"history": {"odds": "9"}},
+        {"epsilon": "2", "history": {"epsilon": "3", "delta": "0.00001"}},
+        {"epsilon": "2", "delta": "0.00001", "history": {"epsilon": "3"}},
+        {"odds": "3", "history": {"odds": "9", "history": {"odds": "9"}}},
+        {"odds": "3", "history": {"odds": "18/2"}}, {"odds": "3", "history": {"odds": "30000"}},
+    ):  # fmt: skip
+        yield "a claim that does not hold", panel(changed(WAVE, claim=claim))
+    yield "a history where no memo is kept", survey(changed(YES_NO, claim=CLAIM))
+    yield "a memo of another k", panel(changed(WAVE, mechanism=memoised(subset(3), 1, 1)))
+    yield "a memo that the type does not know", panel(
+        changed(WAVE, mechanism=memoised(window(2, 2, 1, 9, 1), 5, 3))
+    )
+    ticks = changed(TYPES[2], most=1)
+    yield "a memo for another number of ticks", panel(ticks)
+    rows = memoised(channel(3, (5, 1), (2, 4)), 4, 1)
+    yield "a channel with too few rows", panel(changed(TYPES[3], mechanism=rows, claim=MARGINAL))
+
+
+# --- totals ---
+
+
+def _totals():
+    half = changed(WAVE, name="z", mechanism=memoised(subset(2, 1, 4, 1), 1, 1))
+    return [panel(WAVE), panel(WAVE, half), panel(*TYPES), survey(YES_NO)]
+
+
+def _history(definition):
+    check_definition(definition)
+    case = {"comment": "", "flags": [], "definition": json.dumps(definition)}
+    both = {"total": loss_texts(total(definition)), "history": loss_texts(whole_history(definition))}
+    return case | both | {"result": "valid"}
