@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from reference import Invalid, at_most_exp, digest, read_claim, require
 from reference_mechanisms import NOTHING, added, check, decimal, largest, loss
+from reference_waves import check_memoised, history, memoised_loss
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 ONE_ANSWER = ("subset_selection", "channel", "unary")
@@ -102,7 +103,10 @@ def check_question(question, earlier):
     needed, optional = ALSO[kind]
     keys(question, ("name", "type", "label", "claim", "mechanism", *needed), ("hint", *optional))
     texts(question, "label", "hint")
-    m = question["mechanism"]
+    m, asked_again = question["mechanism"], memoised(question)
+    if asked_again:
+        check_memoised(m)
+        m = m["memo"]
     require(type(m) is dict and m.get("name") in MECHANISMS[kind], "no mechanism of this type")
     check(m)
     if "choices" in needed:
@@ -132,7 +136,7 @@ def check_question(question, earlier):
         check_small_parts(question, m)
     if "show_if" in question:
         check_condition(question, earlier)
-    check_promise(question["claim"], loss(m))
+    check_promises(question, m, asked_again)
 
 
 def check_scores(scores, count, aim):
@@ -195,6 +199,26 @@ def check_condition(question, earlier):
     require(all(one in theirs for one in condition["is"]), "its choices")
 
 
+def memoised(question):
+    m = question["mechanism"]
+    return type(m) is dict and m.get("name") == "memoised"
+
+
+def check_promises(question, m, asked_again):
+    claim = question["claim"]
+    require(type(claim) is dict, "a claim is an object")
+    require(("history" in claim) == asked_again, "a history is claimed where a memo is kept")
+    if not asked_again:
+        check_promise(claim, loss(m))
+        return
+    once = {key: value for key, value in claim.items() if key != "history"}
+    check_promise(once, memoised_loss(question["mechanism"]))
+    require(type(claim["history"]) is dict, "a claim is an object")
+    require("delta" not in claim and "delta" not in claim["history"], "no delta beside a history")
+    require(("odds" in once) == ("odds" in claim["history"]), "a history of the same kind")
+    check_promise(claim["history"], history(question["mechanism"]))
+
+
 def check_promise(claim, found):
     """Section 2.2, with exponents and deltas."""
     odds, exponent, delta = found
@@ -219,7 +243,7 @@ def check_promise(claim, found):
 def check_definition(value):
     """The digest of a valid definition."""
     needed = ("spec", "name", "title", "language", "results", "questions")
-    keys(value, needed, ("intro", "contact", "ask"))
+    keys(value, needed, ("intro", "contact", "ask", "waves"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language", "intro", "contact")
@@ -236,12 +260,34 @@ def check_definition(value):
         require(type(value["ask"]) is int, "ask is an integer")
         require(1 <= value["ask"] < len(questions), "ask is from 1 to all but one")
         require(all("show_if" not in question for question in questions), "no show_if with ask")
+    check_waves(value)
     return digest(value)
 
 
+def check_waves(value):
+    """Section 4.4."""
+    repeated = "waves" in value
+    if repeated:
+        keys(value["waves"], ("panel",))
+        named([{"name": value["waves"]["panel"]}], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+        require("ask" not in value, "no ask with waves")
+    for question in value["questions"]:
+        require(memoised(question) == repeated, "memoised with waves, and not without")
+        require(not repeated or "show_if" not in question, "no show_if with waves")
+
+
 def total(value):
-    losses = [loss(question["mechanism"]) for question in value["questions"]]
+    losses = [
+        memoised_loss(question["mechanism"]) if memoised(question) else loss(question["mechanism"])
+        for question in value["questions"]
+    ]
     return largest(losses, value["ask"]) if "ask" in value else added(losses)
+
+
+def whole_history(value):
+    if "waves" not in value:
+        return total(value)
+    return added([history(question["mechanism"]) for question in value["questions"]])
 
 
 # --- answers ---
@@ -305,4 +351,4 @@ def settle(definition, answers):
     return hidden, inputs
 
 
-__all__ = ["NOTHING", "check_definition", "encode", "settle", "total"]
+__all__ = ["NOTHING", "check_definition", "encode", "settle", "total", "whole_history"]

@@ -82,8 +82,9 @@ def respond(m, answer, coins, memo=None):
     check_answer(m["memo"], answer)
     if memo is None:
         memo = report(m["memo"], answer, coins)
-    check_report(m["memo"], memo)
     _, _, size, domain = numbers(m["memo"])
+    check_report(m["memo"], memo)
+    require(len(memo) == size, "a memo of the right size")
     kept = coins.choose([m["keep"], m["fresh"]]) == 0
     other = sorted(pick(coins, domain, size))
     return (memo if kept else other), memo

@@ -13,6 +13,7 @@ from ledger_cases import ledger
 from mechanism_cases import mechanisms
 from question_cases import answers, totals
 from reference_mechanisms import pick
+from wave_cases import waves
 
 LIMIT = 2**53
 
@@ -20,7 +21,7 @@ LIMIT = 2**53
 def files():
     """{file name: text} of every vector file."""
     makers = (coins, subset_selection, channels, mechanisms, canonical, claims, omega)
-    makers += (definitions, answers, totals, estimates, ledger)
+    makers += (definitions, answers, totals, estimates, ledger, waves)
     return {f"{make.__name__}.json": _file(make.__name__, *make()) for make in makers}
 
 

@@ -1,4 +1,4 @@
-"""The cases of shared/vectors/waves.json: memos, the reports made from them, and surveys in waves."""
+"""The cases of shared/vectors/waves.json: memos, reports made from them, surveys in waves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ import json
 import reference
 from mechanism_cases import LIMIT, OTHER, OWN_E, channel, set_response, tape, unary, window
 from question_cases import (
-    MEAN, MULTIPLE, NUMBER, ONE, POINT, PRODUCT, SCALE, YES_NO, changed, condition, survey,
+    MEAN,
+    MULTIPLE,
+    NUMBER,
+    ONE,
+    POINT,
+    PRODUCT,
+    SCALE,
+    YES_NO,
+    changed,
+    condition,
+    survey,
 )  # fmt: skip
 from reference import Invalid
 from reference_definition import check_definition, total, whole_history
@@ -144,11 +154,13 @@ def _bad():
     big = LIMIT
     for keep, fresh in ((0, 1), (1, 0), (1, 1), (-1, 3), (big - 1, 1), (big - 1, 2), (big, 1)):
         yield "keep and fresh", memoised(subset(2), keep, fresh)
+    for keep, fresh in ((big // 2, big // 2), (big // 2 + 1, big // 2)):
+        yield "keep and fresh, in lowest terms 1 and 1 or not", memoised(subset(2), keep, fresh)
     yield "one report has weights above 2^53", memoised(subset(2, 1, big - 1, 1), big - 2, 1)
     yield "odd weights that do not fit", memoised(subset(7, 3, 10**15, 1), 10**6 + 3, 10**6)
     yield "large weights that fit in lowest terms", memoised(subset(2, 1, 9 * 10**14, 10**14), 5, 3)
     yield "keep and fresh are not in lowest terms", memoised(subset(2), 5 * 10**9, 3 * 10**9)
-    yield "sets too many", memoised(set_response(40, 8, 8), 2, 3)
+    yield "sets too many", memoised(set_response(101, 10, 5), 10**9 + 7, 10**9)
     yield "sets that fit", memoised(set_response(20, 4, 3), 1, 1)
     yield "a bad memo", memoised(subset(2, 2), 1, 1)
     yield "a memo of equal weights", memoised(subset(2, 1, 1, 1), 1, 1)
@@ -206,11 +218,13 @@ def _right():
         yield question["type"], panel(question)
     for name in ("a", "0", "x-1", "a" * 64):
         yield "the name of a panel", panel(WAVE, waves={"panel": name})
-    yield "a claim in epsilon", panel(
-        changed(WAVE, claim={"epsilon": "1.0986123", "history": {"epsilon": "2.1972246"}})
+    yield (
+        "a claim in epsilon",
+        panel(changed(WAVE, claim={"epsilon": "1.0986123", "history": {"epsilon": "2.1972246"}})),
     )
-    yield "more is claimed than is given", panel(
-        changed(WAVE, claim={"odds": "4", "history": {"odds": "10"}})
+    yield (
+        "more is claimed than is given",
+        panel(changed(WAVE, claim={"odds": "4", "history": {"odds": "10"}})),
     )
     biased = memoised(channel(2, (5, 1), (2, 4)), 4, 1)
     yield "a channel", panel(changed(WAVE, mechanism=biased, claim=MARGINAL))
@@ -239,8 +253,9 @@ def _wrong():
         yield "a claim that does not hold", panel(changed(WAVE, claim=claim))
     yield "a history where no memo is kept", survey(changed(YES_NO, claim=CLAIM))
     yield "a memo of another k", panel(changed(WAVE, mechanism=memoised(subset(3), 1, 1)))
-    yield "a memo that the type does not know", panel(
-        changed(WAVE, mechanism=memoised(window(2, 2, 1, 9, 1), 5, 3))
+    yield (
+        "a memo that the type does not know",
+        panel(changed(WAVE, mechanism=memoised(window(2, 2, 1, 9, 1), 5, 3))),
     )
     ticks = changed(TYPES[2], most=1)
     yield "a memo for another number of ticks", panel(ticks)
@@ -259,5 +274,8 @@ def _totals():
 def _history(definition):
     check_definition(definition)
     case = {"comment": "", "flags": [], "definition": json.dumps(definition)}
-    both = {"total": loss_texts(total(definition)), "history": loss_texts(whole_history(definition))}
+    both = {
+        "total": loss_texts(total(definition)),
+        "history": loss_texts(whole_history(definition)),
+    }
     return case | both | {"result": "valid"}

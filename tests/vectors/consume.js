@@ -2,7 +2,7 @@
 // A case fails where an expected value differs, or where an invalid one is not refused.
 
 import { encode, hiddenQuestions, withHidden } from "/answers.js";
-import { channel, worstOdds } from "/audit.js";
+import { channel, distribution, worstOdds } from "/audit.js";
 import { canonicalise, digest, parse } from "/canonical.js";
 import { checkClaim, twoWeights } from "/claim.js";
 import { Coins } from "/coins.js";
@@ -10,10 +10,12 @@ import { BadAnswer, Refused } from "/errors.js";
 import { fraction, parts } from "/fraction.js";
 import { charge, spent } from "/ledger.js";
 import { charges, freshQuestions, readMemory, written as document } from "/memory.js";
-import { total } from "/total.js";
-import { checkMechanism, loadMechanism, loss, randomise } from "/mechanism.js";
+import { history, total } from "/total.js";
+import * as mechanisms from "/mechanism.js";
 import * as noise from "/noise.js";
 import { verify } from "/survey.js";
+
+const { checkMechanism, loadMechanism, loss, randomise, respond } = mechanisms;
 
 /** Coins that read the bytes of a case. Running past the end is an error of another kind. */
 class Tape {
@@ -143,6 +145,27 @@ const RUN = {
     },
     charge: (test, _, group) => charged(test, group),
   },
+  waves: {
+    async report({ answer, kept }, tape, group) {
+      const mechanism = await checked(group.mechanism);
+      const found = [loss(mechanism), mechanisms.history(mechanism)].map(written);
+      if (canonicalise(found) !== canonicalise([group.loss, group.history])) {
+        throw new Error(`another loss: ${canonicalise(found)}`);
+      }
+      return respond(mechanism, answer, tape.coins, kept);
+    },
+    parameters: async ({ mechanism }) => (await checked(mechanism), {}),
+    async channel({ answer }, tape, group) {
+      const mechanism = await checked(group.mechanism);
+      return { law: Object.fromEntries(ofWave(mechanism, answer)) };
+    },
+    valid_definition: definition,
+    invalid_definition: definition,
+    async history({ definition }) {
+      const found = await survey(definition);
+      return { total: written(total(found)), history: written(history(found)) };
+    },
+  },
   totals: {
     total: async ({ definition }) => written(total(await survey(definition))),
   },
@@ -169,6 +192,20 @@ async function charged(test, group) {
 /** @param {Record<string, any>} spent by scope */
 const losses = (spent) =>
   Object.fromEntries(Object.entries(spent).map(([scope, one]) => [scope, written(one)]));
+
+/** The law of one wave: of the memos, and of what is sent of each. */
+function ofWave(mechanism, answer) {
+  const law = new Map();
+  const memos = distribution((coins) => respond(mechanism, answer, coins).memo);
+  for (const [memo, share] of memos) {
+    const kept = memo.split(",").map(Number);
+    for (const [report, chance] of distribution((coins) => respond(mechanism, answer, coins, kept).report)) {
+      const [[n, d], [m, e], [a, b]] = [share, chance, law.get(report) ?? "0"].map(parts);
+      law.set(report, fraction(a * d * e + n * m * b, b * d * e));
+    }
+  }
+  return law;
+}
 
 const REFUSALS = [Refused, BadAnswer, RangeError];
 

@@ -13,8 +13,8 @@ import pytest
 TESTS = Path(__file__).parents[1]
 VECTORS = TESTS.parent / "shared/vectors"
 REFERENCE = (
-    *("reference.py", "reference_definition.py", "reference_ledger.py"),
-    *("vector_cases.py", "definition_cases.py", "ledger_cases.py"),
+    *("reference.py", "reference_definition.py", "reference_ledger.py", "reference_waves.py"),
+    *("vector_cases.py", "definition_cases.py", "ledger_cases.py", "wave_cases.py"),
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 VECTORS = Path(__file__).parents[2] / "shared/vectors"
 DEVICE = (
     *("coins", "subset_selection", "channels", "mechanisms"),
-    *("canonical", "claims", "definitions", "answers", "totals", "ledger"),
+    *("canonical", "claims", "definitions", "answers", "totals", "ledger", "waves"),
 )
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.
 NOT_ON_A_DEVICE = ("estimates", "omega")

@@ -24,7 +24,8 @@ from deniably.errors import (
 from deniably.estimate import estimate
 from deniably.ledger import Limits, charge, spent
 from deniably.loss import Loss
-from deniably.mechanisms import Mechanism
+from deniably.mechanisms import Mechanism, Memoised
+from deniably.mechanisms.memoised import Family
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
 from deniably.memory import charges, fresh_questions, read_memory
@@ -285,6 +286,82 @@ def charged(group: Case, case: Case) -> Case:
     }
 
 
+def memoised(parameters: object) -> Memoised[Any]:
+    """As it stands in a definition: of any memo that some type of question allows."""
+    found = msgspec.convert(parameters, Memoised[Family], strict=True)
+    if canonical(msgspec.to_builtins(found)) != canonical(parameters):
+        raise BadMechanism("a key is missing")
+    return found
+
+
+def a_wave(group: Case, case: Case) -> None:
+    m = memoised(group["mechanism"])
+    coins, taken = tape(bytes.fromhex(case["bytes"]))
+    assert loss_texts(m.loss) == group["loss"]
+    assert loss_texts(m.history) == group["history"]
+    assert canonical(msgspec.to_builtins(m.once)) == canonical(group["once"])
+
+    def sent() -> list[list[int]]:
+        memo = case.get("kept")
+        memo = m.draw_memo(as_answer(case["answer"]), coins) if memo is None else memo
+        return [list(m.again(memo, coins)), list(memo)]
+
+    if case["result"] == "invalid":
+        with pytest.raises(BadReport if "kept" in case else BadAnswer):
+            sent()
+    else:
+        assert sent() == [case["report"], case["memo"]]
+    assert taken() == case["consumed"]
+
+
+def a_law_of_waves(group: Case, case: Case) -> None:
+    m = memoised(group["mechanism"])
+    memos = distribution(lambda coins: m.draw_memo(as_answer(case["answer"]), coins))
+    found: dict[str, Fraction] = {}
+    for memo, share in memos.items():
+        for report, pr in distribution(lambda coins, one=memo: m.again(one, coins)).items():
+            key = ",".join(map(str, report))
+            found[key] = found.get(key, Fraction(0)) + share * pr
+    assert {key: str(pr) for key, pr in found.items()} == case["law"]
+
+
+def some_memoised_parameters(_: Case, case: Case) -> None:
+    if case["result"] == "invalid":
+        with pytest.raises(ValueError, match=r"\w"):
+            memoised(case["mechanism"])
+    else:
+        memoised(case["mechanism"])
+
+
+def a_definition(_: Case, case: Case) -> None:
+    if case["result"] == "invalid":
+        with pytest.raises(BadSurvey):
+            read_survey(case["text"])
+    else:
+        assert read_survey(case["text"]).digest == case["digest"]
+
+
+def a_history(_: Case, case: Case) -> None:
+    survey = read_survey(case["definition"])
+    assert loss_texts(survey.total) == case["total"]
+    assert loss_texts(survey.history) == case["history"]
+
+
+WAVE_TESTS = {
+    "report": a_wave,
+    "channel": a_law_of_waves,
+    "parameters": some_memoised_parameters,
+    "valid_definition": a_definition,
+    "invalid_definition": a_definition,
+    "history": a_history,
+}
+
+
+@pytest.mark.parametrize(("group", "case"), cases("waves"))
+def test_waves(group: Case, case: Case) -> None:
+    WAVE_TESTS[group["type"]](group, case)
+
+
 @pytest.mark.parametrize(("group", "case"), cases("canonical"))
 def test_canonical_json(group: Case, case: Case) -> None:
     if case["result"] == "invalid":
@@ -321,11 +398,7 @@ def test_the_best_omega(group: Case, case: Case) -> None:
 
 @pytest.mark.parametrize(("group", "case"), cases("definitions"))
 def test_definitions(group: Case, case: Case) -> None:
-    if case["result"] == "invalid":
-        with pytest.raises(BadSurvey):
-            read_survey(case["text"])
-    else:
-        assert read_survey(case["text"]).digest == case["digest"]
+    a_definition(group, case)
 
 
 @pytest.mark.parametrize(("group", "case"), cases("estimates"))
