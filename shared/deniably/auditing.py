@@ -3,7 +3,8 @@
 Each question is audited in two ways. Its code is walked branch by branch and held to the exact law
 of its mechanism (``walking``); that proves everything where all branches can be walked. And it is
 run as a black box: many reports of two answers certify an epsilon (``blackbox``), while every one
-of them is checked (``witness``). A question fails where any of this is against its claim.
+of them is checked (``witness``). In a survey with waves two of them are audited together
+(``histories``). A question fails where any of this is against its claim.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import Any
 from deniably.blackbox import ALPHA, Certified, Event, certify
 from deniably.coins import Coins
 from deniably.errors import BadReport
+from deniably.histories import InWaves, fault_in_waves
 from deniably.laws import check
 from deniably.loss import Loss
 from deniably.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    Memoised,
     Report,
     SetResponse,
     SubsetSelection,
@@ -76,12 +79,17 @@ def audit_question(
     trials: int = TRIALS,
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
+    in_waves: InWaves | None = None,
 ) -> Verdict:
-    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``.
+    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``, and
+    in several waves by ``in_waves(answer, waves, coins)``, by default as its mechanism has it.
 
     A right randomiser is accused with a probability of at most ``alpha``: of nothing that was
     walked, only by its reports.
     """
+    keeping = question.mechanism if isinstance(question.mechanism, Memoised) else None
+    if keeping:
+        alpha /= 2
     mechanism, claim = question.once, question.claim
     exact, claimed = mechanism.loss, _epsilon(claim)
     walked = walk(mechanism, randomise)
@@ -100,6 +108,8 @@ def audit_question(
     fault = walked.fault or first.fault or second.fault
     if not fault and not walked.complete:
         fault = first.misfit(share / 2) or second.misfit(share / 2)
+    if keeping and not fault:
+        fault = fault_in_waves(keeping, in_waves or keeping.in_waves, trials, alpha, coins)
     if not fault and found.epsilon > claimed:
         fault = "its reports prove a larger epsilon than is claimed"
     if not fault and not claim.covers(exact):

@@ -81,6 +81,12 @@ class Memoised(
         """A tally has the cells of one of the memo's mechanism."""
         return self.memo.cell_count
 
+    @property
+    def reports(self) -> int:
+        """How many different reports there are."""
+        size, domain = _shape(self.memo)
+        return comb(domain, size)
+
     def draw_memo(self, answer: Any, coins: Coins) -> Report:
         """What is to be kept for an answer. Raises BadAnswer, before any draw."""
         return self.memo.randomise(answer, coins)
@@ -93,12 +99,18 @@ class Memoised(
         """
         self.memo.check(memo)
         kept = coins.choose((self.keep, self.fresh)) == 0
-        other = _any_report(self.memo, coins)
-        return tuple(memo) if kept else other
+        size, domain = _shape(self.memo)
+        other = sorted(coins.pick(domain, size))
+        return tuple(memo if kept else other)
 
     def randomise(self, answer: Any, coins: Coins) -> Report:
         """The report of a first wave, whose memo nobody keeps. Raises BadAnswer before any draw."""
         return self.again(self.draw_memo(answer, coins), coins)
+
+    def in_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Report, ...]:
+        """The reports of so many waves, all from one memo. Raises BadAnswer before any draw."""
+        memo = self.draw_memo(answer, coins)
+        return tuple(self.again(memo, coins) for _ in range(waves))
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
@@ -174,12 +186,12 @@ def _outputs(mechanism: Family) -> int:
             return mechanism.cell_count
 
 
-def _any_report(mechanism: Family, coins: Coins) -> Report:
-    """A report picked at random, each with the same probability."""
+def _shape(mechanism: Family) -> tuple[int, int]:
+    """A report is so many distinct integers below so many."""
     match mechanism:
         case SubsetSelection(k=k, omega=omega):
-            return tuple(sorted(coins.pick(k, omega)))
+            return omega, k
         case SetResponse(domain=domain, size=size):
-            return tuple(sorted(coins.pick(domain, size)))
+            return size, domain
         case Window() | Channel():
-            return (coins.below(mechanism.cell_count),)
+            return 1, mechanism.cell_count
