@@ -51,6 +51,7 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
                         "answers": [one.walk.answers, one.walk.of],
                         "paths": one.walk.paths,
                         "rest": one.walk.rest,
+                        "history": one.history.epsilon if one.history else None,
                         "passed": one.passed,
                         "fault": one.fault,
                     }
@@ -95,4 +96,6 @@ def _outcome(one: Verdict) -> str:
         how = f"every branch of {some} walked, reports counted"
     else:
         how = f"likeliest branches ({1 - walk.rest:.1%}) of {some} walked, reports counted"
+    if one.history:
+        how += f"; waves from one memo, in all {one.history.epsilon:.4f}"
     return f"passed, {how}{delta}"

@@ -45,7 +45,8 @@ TRIALS = 20_000
 class Verdict:
     """One question: the ``claimed`` epsilon, the ``exact`` one of the published integers (with its
     ``delta``), the ``walk`` through its code, what was ``certified`` by running it, and the first
-    ``fault`` that was found, in words."""
+    ``fault`` that was found, in words. ``history`` is what all waves give away, where a memo is
+    kept."""
 
     question: str
     claimed: float
@@ -53,6 +54,7 @@ class Verdict:
     walk: Walk
     certified: Certified
     fault: str | None
+    history: Loss | None = None
 
     @property
     def passed(self) -> bool:
@@ -114,7 +116,8 @@ def audit_question(
         fault = "its reports prove a larger epsilon than is claimed"
     if not fault and not claim.covers(exact):
         fault = "its weights give a larger epsilon than is claimed"
-    return Verdict(question.name, claimed, exact, walked, found, fault)
+    history = keeping.history if keeping else None
+    return Verdict(question.name, claimed, exact, walked, found, fault, history)
 
 
 def _epsilon(claim: Claim) -> float:

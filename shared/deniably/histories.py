@@ -24,7 +24,7 @@ from deniably.walking import answers, extremes
 InWaves = Callable[[Any, int, Coins], Sequence[Report]]
 """What a device sends for an answer in so many waves."""
 
-PATHS = 1 << 13
+PATHS = 1 << 12
 """Paths of one question after which no other answer is begun."""
 
 

@@ -15,20 +15,27 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 from deniably.coins import Coins
 from deniably.gaussian_noise import classical_sigma
+from deniably.histories import InWaves
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
     Gaussian,
     Laplace,
     Mechanism,
+    Memoised,
+    Report,
     SampledTicks,
     SetResponse,
     SubsetSelection,
     Unary,
     Window,
 )
+from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace
 from deniably.questions import Question
 from deniably.survey import as_survey
@@ -41,11 +48,13 @@ ROOT_E = math.floor(math.exp(0.5) * OTHER)
 Faulty = Callable[[Any, Coins], Hashable]
 
 
-def asked(mechanism: Mechanism, **claim: str) -> Question:
+def asked(mechanism: Mechanism | Memoised[Any], **claim: Any) -> Question:
     """A question with this mechanism: of choices, of ticks, or of a number."""
     definition = {"name": "asked", "label": "?", "claim": claim or {"odds": "3"}}
-    parameters = {field: getattr(mechanism, field) for field in mechanism.__struct_fields__}
-    definition["mechanism"] = {"name": mechanism.__struct_config__.tag} | parameters
+    definition["mechanism"] = to_builtins(mechanism)
+    waves = {"waves": {"panel": "planted"}} if isinstance(mechanism, Memoised) else {}
+    if isinstance(mechanism, Memoised):
+        mechanism = mechanism.once
     k: int = mechanism.k  # type: ignore[union-attr]
     several = isinstance(mechanism, SetResponse | SampledTicks) or (
         isinstance(mechanism, Unary) and mechanism.most > 1
@@ -59,7 +68,7 @@ def asked(mechanism: Mechanism, **claim: str) -> Question:
         definition["range"] = {"minimum": "0", "maximum": str(k - 1), "step": "1"}
     if definition["type"] != "number":
         definition["choices"] = [{"name": f"c{i}", "label": "?"} for i in range(k)]
-    return survey_of(definition).questions[0]
+    return as_survey(document(definition) | waves).questions[0]
 
 
 def survey_of(*questions: dict[str, Any]) -> Any:
@@ -108,6 +117,7 @@ class Planted:
     question: Question
     randomise: Faulty
     realises: float | None = None
+    in_waves: InWaves | None = None
 
 
 # --- the randomisers ------------------------------------------------------------------------------
@@ -296,6 +306,49 @@ def central_laplace(answer: int, coins: Coins) -> Hashable:
     return BoundedLaplace(20_001, "200", "resample").randomise(answer, coins)
 
 
+def a_new_memo_in_each_wave(mechanism: Any) -> InWaves:
+    return lambda answer, waves, coins: [mechanism.randomise(answer, coins) for _ in range(waves)]
+
+
+def the_same_chance_in_each_wave(mechanism: Any) -> InWaves:
+    """The whole report is kept instead of the memo: it never changes, and can be joined."""
+    return lambda answer, waves, coins: [mechanism.randomise(answer, coins)] * waves
+
+
+def a_new_memo_now_and_then(mechanism: Any) -> InWaves:
+    def faulty(answer: Any, waves: int, coins: Coins) -> list[Report]:
+        memo = mechanism.draw_memo(answer, coins)
+        if coins.below(4) == 0:
+            return [mechanism.randomise(answer, coins) for _ in range(waves)]
+        return [mechanism.again(memo, coins) for _ in range(waves)]
+
+    return faulty
+
+
+def keeps_too_much(mechanism: Any) -> Faulty:
+    """The memo is sent with odds that are one part in a hundred too large."""
+    more = replace(mechanism, keep=101 * mechanism.keep, fresh=100 * mechanism.fresh)
+    return more.randomise
+
+
+def in_a_panel(once: Any, history: int = 9) -> Question:
+    return asked(memoised(once, Fraction(history)), odds="3", history={"odds": str(history)})
+
+
+def in_waves(name: str, fault: Callable[[Any], InWaves], once: Any) -> Planted:
+    question = in_a_panel(once)
+    waves = fault(question.mechanism)
+    return Planted(f"{fault.__name__}_{name}", question, question.mechanism.randomise, None, waves)
+
+
+_PANELS: dict[str, Any] = {
+    "yes_no": SubsetSelection(2, 1, 3, 1),
+    "select_one": SubsetSelection(16, 4, 3, 1),
+    "ticks": SetResponse(4, 2, 2, 3, 1),
+    "window": Window(11, 2, 1, 3, 1),
+    "channel": Channel(3, ((6, 2, 2), (3, 4, 3), (2, 2, 6))),
+}
+
 _E = {"epsilon": "1"}
 _OUE = Unary(2, 1, OWN_E + OTHER, 2 * OTHER, 2 * (OWN_E + OTHER))
 _SUE = Unary(2, 1, ROOT_E, OTHER, ROOT_E + OTHER)
@@ -345,6 +398,13 @@ FAULTS = [
             gaussian_for_one_step),
     Planted("a_window_that_forgets_its_rounding", named("income"),
             a_window_that_forgets_its_rounding),
+    *(in_waves(name, fault, once)
+      for fault in
+      (a_new_memo_in_each_wave, the_same_chance_in_each_wave, a_new_memo_now_and_then)
+      for name, once in _PANELS.items()),
+    *(Planted(f"keeps_too_much_{name}", question, keeps_too_much(question.mechanism))
+      for name, once in _PANELS.items() if name != "select_one"
+      for question in [in_a_panel(once)]),
     Planted("ticks_that_tell_how_many", asked(SetResponse(4, 2, 1, 3, 1)),
             ticks_that_tell_how_many, math.inf),
 ]  # fmt: skip
@@ -399,6 +459,8 @@ CLASSICS: dict[str, Question] = {
     "exponential mechanism": asked(BoundedLaplace(7, "6", "resample"), **_E),
     "clamped Laplace": asked(BoundedLaplace(7, "6", "clamp"), **_E),
     "discrete Laplace": asked(Laplace(7, "6"), **_E),
+    "two rounds, Erlingsson 2014": in_a_panel(SubsetSelection(2, 1, 3, 1)),
+    **{f"a memo, {name}": in_a_panel(once) for name, once in _PANELS.items()},
     "discrete Gaussian": asked(
         Gaussian(11, 1, "1400", "1", "0.00001"), epsilon="1", delta="0.00001"
     ),

@@ -51,7 +51,9 @@ def tape(start: int = 0) -> Coins:
 
 def verdict_on(fault: Planted) -> Verdict:
     coins = tape()
-    return audit_question(fault.question, fault.randomise, TRIALS, coins=lambda: coins)
+    return audit_question(
+        fault.question, fault.randomise, TRIALS, coins=lambda: coins, in_waves=fault.in_waves
+    )
 
 
 # --- the score: all of them ---------------------------------------------------------------------
