@@ -6,15 +6,18 @@ Nothing here is sampled: laws are exact fractions, compared with ==.
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import chain, combinations, product
-from math import prod
+from math import comb, exp, log, prod
 from typing import Any
 
 import pytest
 
 from deniably.audit import distribution, worst_odds
 from deniably.coins import Coins
+from deniably.errors import BadAnswer, BadMechanism, BadReport
 from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import Family, memoised
+from deniably.mechanisms.subset_selection import subset_selection
+from deniably.privacy import Privacy
 
 ONCE: list[Family] = [
     SubsetSelection(2, 1, 3, 1),
@@ -65,21 +68,216 @@ def histories(mechanism: Memoised[Any], waves: int) -> list[dict[Any, Fraction]]
 def test_one_report_is_exactly_one_of_the_mechanism_that_keeps_nothing(once: Family) -> None:
     mechanism = memoised(once, HISTORY)
 
-    for answer in inputs(once):
-        walked = distribution(lambda coins, a=answer: mechanism.randomise(a, coins))
-        assert walked == distribution(lambda coins, a=answer: once.randomise(a, coins))
-        for report in walked:
+    for answer, law in zip(inputs(once), histories(mechanism, 1), strict=True):
+        alone = {report: chance for (report,), chance in law.items()}
+        assert alone == walked(lambda coins, a=answer: once.randomise(a, coins))
+        for report in alone:
             mechanism.check(report)
-    assert mechanism.loss == once.loss
-    assert mechanism.once.loss == once.loss
+    assert mechanism.loss == mechanism.once.loss == once.loss
+
+
+@pytest.mark.parametrize("once", [ONCE[0], ONCE[3], ONCE[6], ONCE[8]], ids=str)
+def test_the_first_report_draws_a_memo_and_makes_a_report_of_it(once: Family) -> None:
+    """The whole of ``randomise`` and of ``in_waves``, walked as it is called."""
+    mechanism = memoised(once, HISTORY)
+
+    for answer in inputs(once):
+        law = walked(lambda coins, a=answer: once.randomise(a, coins))
+        assert walked(lambda coins, a=answer: mechanism.randomise(a, coins)) == law
+        assert walked(lambda coins, a=answer: mechanism.in_waves(a, 1, coins)) == {
+            (report,): chance for report, chance in law.items()
+        }
 
 
 @pytest.mark.parametrize("once", ONCE, ids=str)
 def test_all_waves_together_stay_within_the_history(once: Family) -> None:
-    """And come near to it: what is promised is neither too little nor far too much."""
+    """And come nearer to it with every wave: what is promised is not far too much."""
     mechanism = memoised(once, HISTORY)
 
     found = [worst_odds(histories(mechanism, waves)) for waves in (1, 2, 3)]
 
     one, two, three = (odds for odds in found if odds is not None)
     assert one == once.loss.odds < two < three < mechanism.history.odds <= HISTORY
+
+
+def test_fifty_waves_stay_within_the_history() -> None:
+    """Of two choices how often each was sent says all: counts instead of sequences."""
+    mechanism = memoised(SubsetSelection(2, 1, 3, 1), HISTORY)
+    kept = Fraction(mechanism.keep, mechanism.keep + mechanism.fresh)
+    same, other = (1 + kept) / 2, (1 - kept) / 2
+    waves, own = 50, Fraction(9, 10)
+
+    def chance(memo: Fraction, times: int) -> Fraction:
+        return memo * same**times * other ** (waves - times) + (1 - memo) * other**times * same ** (
+            waves - times
+        )
+
+    worst = max(chance(own, times) / chance(1 - own, times) for times in range(waves + 1))
+    assert 8.999999 < worst < 9
+
+
+def test_the_same_draws_are_made_whether_the_memo_is_sent_or_not() -> None:
+    for once in ONCE:
+        mechanism = memoised(once, HISTORY)
+        memo = mechanism.draw_memo(inputs(once)[-1], Coins())
+        bounds = {draws_of(lambda coins, m=mechanism, o=memo: m.again(o, coins)) for _ in range(40)}
+        assert len(bounds) == 1
+
+
+def draws_of(run: Callable[[Coins], Any]) -> tuple[int, ...]:
+    class Noted(Coins):
+        def below(self, n: int) -> int:
+            bounds.append(n)
+            return super().below(n)
+
+    bounds: list[int] = []
+    run(Noted())
+    return tuple(bounds)
+
+
+# --- the constructor ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("once", ONCE, ids=str)
+@pytest.mark.parametrize("history", [Fraction(9), Fraction(27), Fraction(10, 3), Fraction(1000)])
+def test_the_odds_of_the_history_are_exactly_those_wanted(once: Family, history: Fraction) -> None:
+    if once.loss.odds >= history:
+        with pytest.raises(BadMechanism, match="above those of one report"):
+            memoised(once, history)
+        return
+
+    mechanism = memoised(once, history)
+
+    assert mechanism.once.loss == once.loss
+    assert mechanism.history.odds == history
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2", "4"])
+@pytest.mark.parametrize("times", ["1.5", "2", "2.5"])
+@pytest.mark.parametrize("k", [2, 5, 100, 1024])
+def test_an_epsilon_is_kept_and_nearly_used(epsilon: str, times: str, k: int) -> None:
+    one = Privacy(epsilon=Fraction(epsilon))
+    whole = one.times(Fraction(times))
+    once = subset_selection(k, *one.weights())
+
+    mechanism = memoised(once, Fraction(*whole.weights()))
+
+    assert mechanism.loss == once.loss
+    assert whole.covers(mechanism.history)
+    assert mechanism.history.epsilon == pytest.approx(float(whole.epsilon or 0), rel=1e-4)
+
+
+def test_the_formula_for_subset_selection() -> None:
+    """keep / fresh = (F - 1)(w H + k - w) / (k (H - F)): mechanisms.md 6, three lines."""
+    for k, omega in ((2, 1), (5, 1), (5, 2), (16, 4)):
+        for odds, history in ((Fraction(3), Fraction(9)), (Fraction(13, 7), Fraction(5))):
+            once = SubsetSelection(k, omega, odds.numerator, odds.denominator)
+            mechanism = memoised(once, history)
+            expected = (odds - 1) * (omega * history + k - omega) / (k * (history - odds))
+            assert Fraction(mechanism.keep, mechanism.fresh) == expected
+
+
+@pytest.mark.parametrize(
+    ("keep", "fresh"), [(0, 1), (1, 0), (-1, 5), (1 << 53, 1), ((1 << 52) + 1, 1 << 52)]
+)
+def test_keep_and_fresh_are_whole_and_not_too_large(keep: int, fresh: int) -> None:
+    with pytest.raises(BadMechanism, match="keep and fresh"):
+        Memoised(SubsetSelection(2, 1, 9, 1), keep, fresh)
+
+
+def test_one_report_whose_weights_do_not_fit_is_refused() -> None:
+    with pytest.raises(BadMechanism, match="one report of it"):
+        Memoised(SubsetSelection(7, 3, 10**15, 1), 10**6 + 3, 10**6)
+
+
+# --- what a device keeps --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("once", "memo"),
+    [
+        (ONCE[2], (0,)), (ONCE[2], (1, 0)), (ONCE[2], (1, 4)), (ONCE[3], (2,)), (ONCE[3], ()),
+        (ONCE[7], (-1,)), (ONCE[9], (0, 5)), (ONCE[9], (1, 1)),
+    ],
+)  # fmt: skip
+def test_what_is_no_memo_is_refused_before_any_draw(once: Family, memo: tuple[int, ...]) -> None:
+    def no_coins(_: int) -> bytes:
+        raise AssertionError("a byte was drawn")
+
+    with pytest.raises(BadReport):
+        memoised(once, HISTORY).again(memo, Coins(no_coins))
+
+
+@pytest.mark.parametrize("once", ONCE, ids=str)
+def test_what_is_no_answer_is_refused_before_any_draw(once: Family) -> None:
+    def no_coins(_: int) -> bytes:
+        raise AssertionError("a byte was drawn")
+
+    wrong = (once.k,) if isinstance(once, SetResponse) else once.k
+    with pytest.raises(BadAnswer):
+        memoised(once, HISTORY).randomise(wrong, Coins(no_coins))
+
+
+# --- why -----------------------------------------------------------------------------------------
+
+
+def averaging_attack(own: float, waves: int) -> float:
+    """P(the adversary is right) who hears ``waves`` Warner responses, each true with probability
+    ``own``, and takes the majority; a fair coin decides where there is none."""
+    shares = [comb(waves, n) * own**n * (1 - own) ** (waves - n) for n in range(waves + 1)]
+    return sum(shares[waves // 2 + 1 :]) + (shares[waves // 2] / 2 if waves % 2 == 0 else 0)
+
+
+def against_a_memo(epsilon: float, waves: int) -> float:
+    """The same against one memo at twice the epsilon, whose reports have ``epsilon`` each."""
+    odds, history = exp(epsilon), exp(2 * epsilon)
+    ratio = (odds - 1) * (history + 1) / (2 * (history - odds))
+    kept = ratio / (1 + ratio)
+    heard = averaging_attack((1 + kept) / 2, waves)  # of the memo
+    memo = history / (history + 1)
+    return memo * heard + (1 - memo) * (1 - heard)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "table"), [(0.5, (0.62, 0.75, 0.92, 0.994)), (1.0, (0.73, 0.91, 0.997, 1.0))]
+)
+def test_fresh_noise_can_be_averaged_away_and_a_memo_cannot(
+    epsilon: float, table: tuple[float, ...]
+) -> None:
+    """The table of mechanisms.md 6, after 1, 7, 31 and 101 waves."""
+    waves = (1, 7, 31, 101)
+
+    fresh = [averaging_attack(exp(epsilon) / (exp(epsilon) + 1), count) for count in waves]
+    memo = [against_a_memo(epsilon, count) for count in (*waves, 1001)]
+
+    assert fresh == pytest.approx(table, abs=0.005)
+    assert memo[0] == pytest.approx(fresh[0]), "one report is the same"
+    assert memo == sorted(memo)
+    assert max(memo) <= exp(2 * epsilon) / (exp(2 * epsilon) + 1) + 1e-12, "that of the history"
+
+
+@pytest.mark.parametrize(
+    ("k", "whole", "one", "realised"),
+    [(2, 2.0, 1.0, 1.0), (5, 2.0, 1.0, 0.860), (10, 1.0, 0.5, 0.245)],
+)
+def test_the_published_second_round_is_exact_for_two_choices_only(
+    k: int, whole: float, one: float, realised: float
+) -> None:
+    """The second round of L-GRR (Arcolezi et al. 2022, multi-freq-ldpy) and LOLOHA (2023) keeps with
+    p2 = (E F - 1) / (E F - 1 + (k - 1) E - (k - 1) F). For k > 2 a report has less than the epsilon
+    of F; with the odds (F (E + k - 2) - (k - 1)) / (E - F) it has just that."""
+
+    def realises(second: float) -> float:
+        """The epsilon of two rounds of k-ary response, with the odds E and ``second``."""
+        p1, p2 = big / (big + k - 1), second / (second + k - 1)
+        q1, q2 = (1 - p1) / (k - 1), (1 - p2) / (k - 1)
+        own = p1 * p2 + (k - 1) * q1 * q2
+        return log(own / ((1 - own) / (k - 1)))
+
+    big, small = exp(whole), exp(one)
+    kept = (big * small - 1) / (big * small - 1 + (k - 1) * (big - small))
+    published = kept / ((1 - kept) / (k - 1))
+    ours = (small * (big + k - 2) - (k - 1)) / (big - small)
+
+    assert realises(ours) == pytest.approx(one, abs=1e-12)
+    assert realises(published) == pytest.approx(realised, abs=5e-4)
