@@ -263,7 +263,7 @@ def test_fresh_noise_can_be_averaged_away_and_a_memo_cannot(
 def test_the_published_second_round_is_exact_for_two_choices_only(
     k: int, whole: float, one: float, realised: float
 ) -> None:
-    """The second round of L-GRR (Arcolezi et al. 2022, multi-freq-ldpy) and LOLOHA (2023) keeps with
+    """The second round of L-GRR (Arcolezi et al. 2022, multi-freq-ldpy) and LOLOHA (2023) has
     p2 = (E F - 1) / (E F - 1 + (k - 1) E - (k - 1) F). For k > 2 a report has less than the epsilon
     of F; with the odds (F (E + k - 2) - (k - 1)) / (E - F) it has just that."""
 
