@@ -31,7 +31,9 @@ class File:
 def current(name: str) -> Response:
     """A file as it is now."""
     response = _response(name)
+    response.set_etag(_files()[name].tag)
     response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
+    response.make_conditional(request)
     return response
 
 
@@ -62,10 +64,7 @@ def _response(name: str) -> Response:
     file = _files().get(name)
     if file is None:
         raise NotFound("there is no such file")
-    response = Response(file.body, mimetype=file.kind)
-    response.set_etag(file.tag)
-    response.make_conditional(request)
-    return response
+    return Response(file.body, mimetype=file.kind)
 
 
 @cache

@@ -34,7 +34,7 @@ def used(text: str) -> set[str]:
     return (plain - graded) | graded | {f"{key}_weak" for key in graded}
 
 
-FILES = {"canonical.json", "words.json", "memory.db", "memory.key"}
+FILES = {"canonical.json", "words.json", "memory.db", "memory.key", "exit.js"}
 
 
 def test_every_key_that_the_code_uses_is_in_the_catalogues() -> None:

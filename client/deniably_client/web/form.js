@@ -1,10 +1,10 @@
 // The respondent's form: one step at a time. True answers live in the fields of this page and
 // nowhere else; they are wiped when the report is made.
 
-import { parse } from "./canonical.js";
+import { parse, sha256 } from "./canonical.js";
+import { changes, record, recordSent, remembered } from "./device.js";
 import { Refused, Told } from "./errors.js";
 import { keepPage } from "./offline.js";
-import { makeReport } from "./report.js";
 import { Unreachable, send } from "./send.js";
 import { conditional, verify } from "./survey.js";
 import { words } from "./words.js";
@@ -27,10 +27,16 @@ let read = readChoice;
  * @type {Path}
  */
 let path = { drawn: undefined, shown: () => questions, nearest: (number) => number };
+/** The questions whose answers have changed since this device answered the survey. */
+let changed = /** @type {string[]} */ ([]);
 /** Once the coins are thrown there is no way back: fresh coins would weaken the first ones. */
 let locked = false;
 let sent = false;
 let current = 0;
+/** The questions that chance picked for this person, where it picks some. */
+let drawnFirst = /** @type {Path["drawn"]} */ (undefined);
+/** What this device made for the survey before. */
+let kept = /** @type {Awaited<ReturnType<typeof remembered>>} */ (undefined);
 
 /**
  * @template {Element} E
@@ -174,31 +180,49 @@ byId("send").addEventListener("click", async () => {
   const answers = answered(path.shown());
   showKind("sending");
   try {
-    const report = await makeReport(definition, digest, answers, undefined, path.drawn);
+    const text = await record(about(), answers, changed);
     answers.clear();
     wipe();
-    byId("again").addEventListener("click", () => deliver(report.text, report.receipt));
-    sent = true;
-    await deliver(report.text, report.receipt);
+    await sendKept(text, words("script.sending"));
   } catch (error) {
     refuse(error);
   }
 });
 
+/** What this survey is, for the memory. */
+const about = () => ({ definition, version: digest, drawn: drawnFirst });
+
+/**
+ * Sends what is kept; nothing else can be sent from this page any more.
+ * @param {string} text
+ * @param {string} saying
+ */
+async function sendKept(text, saying) {
+  locked = sent = true;
+  byId("again").addEventListener("click", () => deliver(text, words("script.sending")));
+  showKind("sending");
+  await deliver(text, saying);
+}
+
 /**
  * @param {string} text
- * @param {string} receipt
+ * @param {string} saying
  */
-async function deliver(text, receipt) {
+async function deliver(text, saying) {
   const progress = byId("progress");
   const again = byId("again");
   again.hidden = true;
-  progress.textContent = words("script.sending");
+  progress.textContent = saying;
   try {
     await send(`${api}/reports`, text, () => {
       progress.textContent = words("script.waiting");
     });
-    byId("digest").textContent = receipt;
+    await recordSent(digest, text);
+    const sentNames = Object.keys(JSON.parse(text).values);
+    for (const row of all(".receipt [data-row]", HTMLElement)) {
+      row.hidden = !sentNames.includes(row.dataset["row"] ?? "");
+    }
+    byId("digest").textContent = await sha256(text);
     offerReceipt();
     showKind("receipt");
   } catch (error) {
@@ -222,7 +246,7 @@ function offerReceipt() {
 
 /** Takes every answer off the page. */
 function wipe() {
-  for (const form of questions) form.reset();
+  for (const form of all("form", HTMLFormElement)) form.reset();
   for (const place of survey.querySelectorAll("[data-answer]")) place.textContent = "";
 }
 
@@ -263,16 +287,38 @@ async function start() {
     if (conditional(definition)) {
       const { follow } = await import("./path.js");
       path = follow(questions, definition, answered);
+      drawnFirst = path.drawn;
     }
+    kept = await remembered(about());
   } catch (error) {
     survey.hidden = false;
     return refuse(error instanceof TypeError ? new Told(words("script.offline")) : error);
   }
   survey.hidden = false;
-  showNumber(current);
-  const kept = await keepPage(digest);
-  byId("kept").hidden = !kept;
-  survey.dataset["kept"] = String(kept);
+  if (kept && !kept.sent) await sendKept(kept.text, words("script.unsent"));
+  else showNumber(current);
+  const offline = await keepPage(digest);
+  byId("kept").hidden = !offline;
+  survey.dataset["kept"] = String(offline);
 }
+
+// --- again: the same, or what has changed -----------------------------------------------------
+
+byId("same").addEventListener("click", () => kept && sendKept(kept.text, words("script.sending")));
+
+byId("changed").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const boxes = [...byId("changed").querySelectorAll("input")].filter(({ checked }) => checked);
+  changed = boxes.map(({ value }) => value);
+  if (changed.length === 0) return;
+  try {
+    const fresh = await changes(about(), changed);
+    const { follow } = await import("./path.js");
+    path = follow(questions, definition, answered, fresh);
+    go(path.nearest(1, 0));
+  } catch (error) {
+    refuse(error);
+  }
+});
 
 await start();

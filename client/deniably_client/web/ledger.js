@@ -22,19 +22,12 @@ export class BudgetSpent extends Refused {
    */
   constructor(scope, spent, asked, limit) {
     const [before, more] = [share(spent, limit), share(asked, limit)];
-    super(
-      `This device keeps count of what it gives away about you. ${WHERE[scope]} it has used ` +
-        `${before} % of what it allows, and this would add ${more} %. So it does not answer.`,
-    );
+    super(`${before} % of the limit (${scope}) is spent, and this would add ${more} %`);
     this.scope = scope;
+    /** What was spent and what was asked, in percent of the limit. */
+    this.shares = { before, more };
   }
 }
-
-const WHERE = {
-  survey: "In this survey",
-  author: "To those who ask here",
-  overall: "Over all surveys",
-};
 
 /**
  * The charge of a question's loss. Odds of more than 400 digits are rounded up.
@@ -92,7 +85,7 @@ export function share({ odds: [n, d], exponent: [a, b] }, limit) {
 }
 
 /** @type {(loss: Loss, limit: string) => boolean} whether odds * e^exponent <= e^limit */
-function within({ odds, exponent: [a, b] }, limit) {
+export function within({ odds, exponent: [a, b] }, limit) {
   const [n, d] = decimal(limit);
   const rest = n * b - a * d;
   return rest >= 0n && atMostExp(odds, rest, d * b);

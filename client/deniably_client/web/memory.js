@@ -2,12 +2,14 @@
 // It never holds a true answer: what is remembered is the perturbed report.
 
 import { canonicalise, parse } from "./canonical.js";
+import { pure } from "./claim.js";
 import { BadAnswer, must } from "./errors.js";
 import { fraction, parts } from "./fraction.js";
-import { LIMITS, charge, entry } from "./ledger.js";
+import { BudgetSpent, LIMITS, charge, entry, within } from "./ledger.js";
 import { loss } from "./mechanism.js";
 import { makeReport } from "./report.js";
 import { HASH, NAME, SURVEY_NAME, integer, like, list, object, text } from "./shape.js";
+import { total } from "./total.js";
 
 /** @import { Answering, Check, Definition, Entry, Memory, Question } from "./types.js" */
 
@@ -86,16 +88,31 @@ export const charges = ({ name }, version, fresh, author, day) =>
  * @type {(memory: Memory, answering: Answering) => Promise<Memory>}
  */
 export async function answer(memory, answering) {
-  const { definition, version, answers, changed, author = "", day = today() } = answering;
-  const { drawn = definition.questions, limits = LIMITS } = answering;
-  const fresh = freshQuestions(memory, definition, version, drawn, changed);
+  const { definition, version, answers } = answering;
+  const { fresh, ledger } = plan(memory, answering);
   if (fresh.length === 0) return memory;
-  const entries = charges(definition, version, fresh, author, day);
-  const ledger = charge(memory.ledger, entries, limits);
   const before = values(memory, version) ?? {};
   const report = await makeReport(definition, version, answers, undefined, fresh, before);
   const reports = { ...memory.reports, [version]: { text: report.text, sent: false } };
   return { ...memory, ledger, reports };
+}
+
+/**
+ * What answering comes to: the questions to be asked, and the ledger afterwards. Throws
+ * BudgetSpent, also where the survey could give away too much, whichever questions were drawn.
+ * @type {(memory: Memory, answering: Answering) =>
+ *   {fresh: readonly Question[], ledger: readonly Entry[]}}
+ */
+export function plan(memory, answering) {
+  const { definition, version, changed, author = "", day = today() } = answering;
+  const { drawn = definition.questions, limits = LIMITS } = answering;
+  const fresh = freshQuestions(memory, definition, version, drawn, changed);
+  const most = total(definition);
+  if (values(memory, version) === undefined && !within(most, limits.survey)) {
+    throw new BudgetSpent("survey", pure([1n, 1n]), most, limits.survey);
+  }
+  const entries = charges(definition, version, fresh, author, day);
+  return { fresh, ledger: charge(memory.ledger, entries, limits) };
 }
 
 /** @type {(memory: Memory, version: string, text: string) => Memory} once this text was sent */

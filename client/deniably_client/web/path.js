@@ -3,22 +3,22 @@
 import { drawQuestions, hiddenQuestions } from "./answers.js";
 import { words } from "./words.js";
 
-/** @import { Answers, Definition, Path } from "./types.js" */
+/** @import { Answers, Definition, Path, Question } from "./types.js" */
 
 /**
- * Draws the questions, once, before anything is answered and without a look at any answer, and
- * follows the conditions of the others.
+ * Draws the questions, once, before anything is answered and without a look at any answer (unless
+ * it is known which are asked), and follows the conditions of the others.
  * @param {readonly HTMLFormElement[]} forms one for each question, in order
  * @param {Definition} definition
  * @param {(forms: readonly HTMLFormElement[]) => Answers} answered what they say now
+ * @param {readonly Question[]} [drawn]
  * @returns {Path}
  */
-export function follow(forms, definition, answered) {
-  const drawn = drawQuestions(definition);
+export function follow(forms, definition, answered, drawn = drawQuestions(definition)) {
   const names = drawn.map(({ name }) => name);
 
   function shown() {
-    const hidden = hiddenQuestions(definition, answered(forms));
+    const hidden = hiddenQuestions({ questions: drawn }, answered(forms));
     return forms.filter(({ dataset: { question = "" } }) => {
       return names.includes(question) && !hidden.includes(question);
     });
@@ -33,7 +33,7 @@ export function follow(forms, definition, answered) {
     }
   }
 
-  if (definition.ask !== undefined) {
+  if (drawn.length < definition.questions.length) {
     shown().forEach((form, i) => {
       const progress = form.querySelector(".progress");
       if (!progress) return;

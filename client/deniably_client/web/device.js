@@ -1,0 +1,131 @@
+// What this device remembers, on the page: what was given away so far and will be after this, the
+// survey that was answered before, and how to forget.
+
+import { Told } from "./errors.js";
+import { BudgetSpent, LIMITS, share, spent } from "./ledger.js";
+import { answer, freshQuestions, markSent, plan, values } from "./memory.js";
+import { Damaged, forget, keeps, read, update } from "./storage.js";
+import { words } from "./words.js";
+
+/** @import { Answers, Answering, Memory, Question, Scope } from "./types.js" */
+
+const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
+
+const SPENT = {
+  survey: "script.survey_spent",
+  author: "script.author_spent",
+  overall: "script.overall_spent",
+};
+
+/** @param {string} selector */
+const places = (selector) =>
+  /** @type {NodeListOf<HTMLElement>} */ (survey.querySelectorAll(selector));
+
+/** @type {(selector: string, shown: boolean) => void} */
+function reveal(selector, shown) {
+  for (const place of places(selector)) place.hidden = !shown;
+}
+
+/**
+ * One survey, its author and the questions that are asked of one person.
+ * @typedef {Omit<Answering, "answers" | "changed">} About
+ */
+
+/**
+ * The text that was made for this survey before, and whether it was sent; undefined where it was
+ * not answered yet. Shows what is kept. Throws Told where nothing more may be given away, or where
+ * what is kept cannot be read.
+ * @param {About} about
+ */
+export async function remembered(about) {
+  try {
+    reveal("[data-transient]", !(await keeps()));
+    const memory = await read();
+    tell(memory, about, []);
+    reveal("[data-forget]", memory.ledger.length > 0);
+    const kept = memory.reports[about.version];
+    reveal("[data-first]", kept === undefined);
+    reveal("[data-before]", kept !== undefined);
+    const answered = Object.keys(values(memory, about.version) ?? {});
+    for (const label of places("#changed label")) {
+      label.hidden = !answered.includes(label.querySelector("input")?.value ?? "");
+    }
+    return kept;
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/**
+ * The questions to be asked where these have changed. Shows what they cost; throws Told where that
+ * is too much.
+ * @type {(about: About, changed: readonly string[]) => Promise<readonly Question[]>}
+ */
+export async function changes(about, changed) {
+  try {
+    const memory = await read();
+    tell(memory, about, changed);
+    const { definition, version, drawn = definition.questions } = about;
+    return freshQuestions(memory, definition, version, drawn, changed);
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/**
+ * The text to send for these answers: charged and kept before this ends. Where the survey was
+ * answered in another tab meanwhile, it is that one's text.
+ * @type {(about: About, answers: Answers, changed: readonly string[]) => Promise<string>}
+ */
+export async function record(about, answers, changed) {
+  try {
+    const memory = await update((memory) => answer(memory, { ...about, answers, changed }));
+    reveal("[data-forget]", true);
+    return memory.reports[about.version]?.text ?? "";
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/** @type {(version: string, text: string) => Promise<void>} */
+export async function recordSent(version, text) {
+  // It is sent; where this cannot be kept, the same bytes go out again and count once.
+  await update((memory) => markSent(memory, version, text)).catch(() => {});
+}
+
+/**
+ * Shows what was given away so far, and what will be after this.
+ * @type {(memory: Memory, about: About, changed: readonly string[]) => void}
+ */
+function tell(memory, about, changed) {
+  const { version, author = "", limits = LIMITS } = about;
+  const before = spent(memory.ledger, version, author);
+  const { ledger } = plan(memory, { ...about, answers: new Map(), changed });
+  const after = spent(ledger, version, author);
+  for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
+    const [first, then] = places(`[data-scope="${scope}"] td`);
+    const percent = (/** @type {number} */ count) => words("script.percent", { count });
+    if (first) first.textContent = percent(share(before[scope], limits[scope]));
+    if (then) then.textContent = percent(share(after[scope], limits[scope]));
+  }
+}
+
+/** @param {unknown} error */
+function told(error) {
+  if (error instanceof BudgetSpent) {
+    return new Told(words(SPENT[error.scope], error.shares));
+  }
+  if (!(error instanceof Damaged)) return error;
+  reveal("[data-forget]", true);
+  return new Told(words("script.damaged"));
+}
+
+for (const button of places("[data-forget] button")) {
+  button.addEventListener("click", async () => {
+    await forget();
+    reveal("[data-forget] details", false);
+    for (const place of places("[data-forget] [role=status]")) {
+      place.textContent = words("script.forgotten");
+    }
+  });
+}

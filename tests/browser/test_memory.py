@@ -1,0 +1,276 @@
+"""What the form remembers on a phone: one report a survey, a count of all, and nothing to read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from browser.conftest import ANSWERS, SURVEY, Watched
+from browser.test_offline import KEPT
+from deniably.authoring import publish_text
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+DEFINITION = publish_text(SURVEY)
+OTHERS = [publish_text(SURVEY.replace("name: workplace", f"name: other{i}")) for i in range(7)]
+HIDING = publish_text("""
+name: hiding
+title: Hiding
+questions:
+  - {name: stolen, type: yes_no, label: Have you ever stolen, epsilon: 1}
+  - {name: what, type: select_one, label: What was it, epsilon: 1, choices: [Money, Time],
+     show_if: {question: stolen, is: "yes"}}
+""")
+MODULE = "document.querySelector('script[src$=\"form.js\"]').src.replace('form.js', '%s')"
+READ = f"async () => (await import({MODULE % 'storage.js'})).read()"
+# Spoils what is kept in one way.
+SPOIL = """async (how) => {
+  const done = (request) => new Promise((resolve) => {
+    request.onsuccess = () => resolve(request.result);
+  });
+  const database = await done(indexedDB.open("deniably-memory"));
+  const store = database.transaction("memory", "readwrite").objectStore("memory");
+  const found = await done(store.get("document"));
+  const bytes = new Uint8Array(found.sealed);
+  if (how === "flipped") bytes[7] ^= 1;
+  if (how === "shorter") found.sealed = found.sealed.slice(0, 40);
+  if (how === "no document") await done(store.delete("document"));
+  else await done(store.put(found, "document"));
+  if (how === "no key") await done(store.delete("key"));
+  database.close();
+}"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    for survey in (DEFINITION, HIDING, *OTHERS):
+        server.publish(survey)
+    yield server
+    server.kill()
+
+
+def answer(phone: Watched, name: str = "workplace") -> None:
+    phone.open(f"/s/{name}")
+    phone.click("Start")
+    for label in ANSWERS:
+        phone.choose(label)
+    phone.send()
+    phone.wait("receipt")
+
+
+def memory(phone: Watched) -> Any:
+    return phone.page.evaluate(READ)
+
+
+def spending(phone: Watched) -> list[str]:
+    return [" ".join(text.split()) for text in phone.page.locator(".spending tr").all_inner_texts()]
+
+
+def test_what_it_costs_is_shown_before_anything_is_asked(phone: Watched) -> None:
+    phone.open()
+
+    assert spending(phone)[1:] == [
+        "This survey 0 % 32 %",
+        "All surveys by its author 0 % 16 %",
+        "All surveys 0 % 8 %",
+    ]
+    assert memory(phone)["ledger"] == []
+
+
+def test_charge_and_report_are_kept_before_a_byte_is_sent(phone: Watched) -> None:
+    phone.to_check_page()
+    phone.page.route("**/reports", lambda route: None)  # it leaves, and nobody answers
+    with phone.page.expect_request("**/reports") as sent:
+        phone.send()
+
+    kept = memory(phone)
+    assert [each["question"] for each in kept["ledger"]] == ["stolen", "often"]
+    assert kept["reports"] == {DEFINITION.digest: {"text": sent.value.post_data, "sent": False}}
+
+
+def test_a_report_that_did_not_get_through_is_sent_at_the_next_visit(phone: Watched) -> None:
+    phone.page.context.route("**/reports", lambda route: route.abort())
+    phone.to_check_page()
+    phone.send()
+    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    made = memory(phone)["reports"][DEFINITION.digest]["text"]
+    before = len(phone.posts())
+    phone.page.context.unroute("**/reports")
+
+    phone.page.goto(f"{phone.url}/s/workplace")
+    phone.wait("receipt")
+
+    assert [post.post_data for post in phone.posts()[before:]] == [made]
+    assert memory(phone)["reports"][DEFINITION.digest]["sent"]
+    assert len(memory(phone)["ledger"]) == 2
+
+
+def test_a_survey_answered_before_can_be_sent_again_as_it_was(phone: Watched) -> None:
+    answer(phone)
+    phone.open()
+    assert not phone.page.locator("[data-first] button").is_visible()
+    assert "has answered this survey before" in phone.page.inner_text("[data-before]")
+    assert spending(phone)[1] == "This survey 32 % 32 %"
+
+    phone.click("Send the same again")
+    phone.wait("receipt")
+
+    first, second = phone.posts()
+    assert first.post_data == second.post_data
+    assert len(memory(phone)["ledger"]) == 2
+
+
+def test_of_answers_that_have_changed_only_those_are_asked(phone: Watched) -> None:
+    answer(phone)
+    phone.open()
+    phone.page.locator("[data-before] summary").click()
+    phone.page.locator("#changed label", has_text="How often").click()
+    phone.click("Ask these again")
+    phone.page.wait_for_selector("[data-question=often]:not([hidden])")
+    phone.choose("Zilch")
+    assert phone.page.locator("[data-step=check] [data-row]:visible").count() == 1
+    phone.send()
+    phone.wait("receipt")
+
+    first, second = (json.loads(post.post_data or "") for post in phone.posts())
+    assert first["id"] != second["id"]
+    assert first["values"]["stolen"] == second["values"]["stolen"]
+    assert [each["question"] for each in memory(phone)["ledger"]] == ["stolen", "often", "often"]
+    assert phone.page.locator(".receipt [data-row]:visible").count() == 2
+
+
+def test_a_question_that_was_seen_can_change_without_the_one_before_it(phone: Watched) -> None:
+    phone.open("/s/hiding")
+    phone.click("Start")
+    phone.choose("Yes")
+    phone.choose("Money")
+    phone.send()
+    phone.wait("receipt")
+    phone.open("/s/hiding")
+    phone.page.locator("[data-before] summary").click()
+    phone.page.locator("#changed label", has_text="What was it").click()
+    phone.click("Ask these again")
+    phone.page.wait_for_selector("[data-question=what]:not([hidden])")
+    phone.choose("Time")
+    assert phone.page.locator("[data-step=check] [data-row]:visible").count() == 1
+    phone.send()
+    phone.wait("receipt")
+
+    questions = [each["question"] for each in memory(phone)["ledger"]]
+    assert questions == ["stolen", "what", "what"]
+
+
+def test_above_a_limit_the_form_refuses_and_says_why(phone: Watched) -> None:
+    """Each gives away ln(3) + 1/2, and the limit of one author is 10: the sixth is the last."""
+    for number in range(6):
+        answer(phone, f"other{number}")
+    phone.page.goto(f"{phone.url}/s/other6")
+    phone.wait("refused")
+
+    assert " ".join(phone.page.inner_text("#why").split()) == (
+        "In surveys by this author this device has used 96 % of what it allows to give away about"
+        " you, and this would add 16 %. So it does not answer."
+    )
+    assert len(phone.posts()) == 6
+    phone.open("/s/other0")
+    phone.click("Send the same again")
+    phone.wait("receipt")
+
+
+def test_two_tabs_at_once_make_one_report(phone: Watched, server: Server) -> None:
+    other = Watched(phone.page.context.new_page(), server)
+    for each in (phone, other):
+        each.to_check_page()
+    for each in (phone, other):
+        each.page.evaluate("setTimeout(() => document.getElementById('send').click(), 0)")
+    for each in (phone, other):
+        each.wait("receipt")
+
+    bodies = {post.post_data for post in phone.posts()}
+    assert len(bodies) == 1
+    assert len(memory(phone)["ledger"]) == 2
+
+
+def test_tabs_at_once_lose_nothing_of_each_other(phone: Watched, server: Server) -> None:
+    """Each adds entries of its own, as fast as it can, also the very first ones."""
+    pages = [phone.page, phone.page.context.new_page()]
+    for page in pages:
+        Watched(page, server).open()
+    for tab, page in enumerate(pages):
+        page.evaluate(RUN, [tab])
+    for page in pages:
+        page.evaluate("window.raced")
+
+    assert len(memory(phone)["memos"]) == 30
+
+
+RUN = """async ([tab]) => {
+  const { update } = await import(%s);
+  const add = async () => {
+    for (let i = 0; i < 15; i++) {
+      const name = `${tab}${i.toString(16)}`.padEnd(64, "0");
+      await update((memory) => ({...memory, memos: {...memory.memos, [`/tab/${name}`]: [i]}}));
+    }
+  };
+  window.raced = new Promise((done) => setTimeout(() => done(add()), 50));
+}""" % (MODULE % "storage.js")
+
+
+@pytest.mark.parametrize("how", ["flipped", "shorter", "no document", "no key"])
+def test_what_cannot_be_read_is_not_taken_for_empty(phone: Watched, how: str) -> None:
+    answer(phone)
+    phone.page.evaluate(SPOIL, how)
+    phone.page.goto(f"{phone.url}/s/workplace")
+    phone.wait("refused")
+
+    assert "cannot be read" in phone.page.inner_text("#why")
+    assert phone.page.locator("input:visible").count() == 0
+    forget(phone, "refused")
+    answer(phone)
+
+
+def forget(phone: Watched, step: str) -> None:
+    place = phone.page.locator(f"[data-step={step}] [data-forget]")
+    place.locator("summary").click()
+    place.locator("button").click()
+    phone.page.wait_for_selector(f"[data-step={step}] [role=status]:text('Forgotten')")
+
+
+@pytest.mark.parametrize("step", ["receipt", "start"])
+def test_forgetting_leaves_no_database(phone: Watched, step: str) -> None:
+    answer(phone)
+    if step == "start":
+        phone.open()
+    assert "no longer count" in phone.page.text_content(f"[data-step={step}] [data-forget]")  # type: ignore[operator]
+    forget(phone, step)
+
+    names = phone.page.evaluate("async () => (await indexedDB.databases()).map((d) => d.name)")
+    assert names == ["deniably-offline"]
+    phone.open()
+    assert phone.page.locator("[data-first] button").is_visible()
+
+
+def test_nothing_that_is_kept_can_be_read(phone: Watched) -> None:
+    answer(phone)
+    text = "\n".join(phone.page.evaluate(KEPT))
+
+    assert "deniably-memory" in text
+    assert "extractable: true" not in text
+    survey = json.loads(DEFINITION.canonical)
+    words = [survey["name"], survey["title"], DEFINITION.digest, *ANSWERS[1:], "stolen"]
+    assert [word for word in words if word in text] == []
+
+
+def test_a_browser_that_keeps_nothing_says_so_and_still_answers(phone: Watched) -> None:
+    phone.page.add_init_script("delete window.indexedDB; delete Window.prototype.indexedDB")
+    phone.open()
+    assert "lets the page keep nothing" in phone.page.inner_text("[data-transient]")
+    phone.page.reload()
+    answer(phone)
+
+    assert len(phone.posts()) == 1
