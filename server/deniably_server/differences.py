@@ -42,6 +42,7 @@ from deniably.questions import (
     VectorOfNumbers,
     YesNo,
 )
+from deniably.survey import Waves
 from deniably_server.answer import json_answer
 from deniably_server.current import current_store
 from deniably_server.errors import Malformed
@@ -62,12 +63,14 @@ _MOST_AT_ONCE = 20
 
 
 class DifferenceResult(TypedDict):
-    """An unbiased difference and how often chance alone makes one as large."""
+    """An unbiased difference and how often chance alone makes one as large. ``note`` says what
+    there is to it where the two are waves of one panel, else it is None."""
 
     compared: str
     estimate: float
     p_value: float
     sentence: str
+    note: str | None
 
 
 class AdjustedResult(DifferenceResult):
@@ -98,7 +101,7 @@ def difference(name: str) -> Response:
         compared, found = _of_means(name, question, kind, value)
     else:
         compared, found = _of_choice(name, question, choice, kind, value)
-    return json_answer(_shown(compared, found, found.p_value))
+    return json_answer(_shown(compared, found, found.p_value, _note(name, given.get("survey"))))
 
 
 @blueprint.get("/api/surveys/<name>/differences")
@@ -114,11 +117,12 @@ def differences(name: str) -> Response:
     )
     found = [_of_choice(name, question, *pair) for pair in pairs]
     adjusted = holm([one.p_value for _, one in found])
+    note = _note(name, other)
     body: DifferencesResult = {
         "question": question.label,
         "adjustment": "Holm 1979",
         "differences": [
-            {**_shown(compared, one, p_value), "adjusted_p_value": round(p_value, 9)}
+            {**_shown(compared, one, p_value, note), "adjusted_p_value": round(p_value, 9)}
             for (compared, one), p_value in zip(found, adjusted, strict=True)
         ],
     }
@@ -302,11 +306,32 @@ def _question(name: str) -> Question:
 def _there(name: str, other: str) -> Question:
     """The question of the same name in another survey."""
     if other == name:
-        raise Malformed("survey names another survey, of other people")
+        raise Malformed("survey names another survey, of other people or another wave")
     return _question(other)
 
 
-def _shown(compared: str, found: Difference, p_value: float) -> DifferenceResult:
+def _note(name: str, other: str | None) -> str | None:
+    """What the test does not know: that the same people may be in two waves of one panel.
+
+    Reports from one memo go together, and so do answers that stay as they were: the estimated
+    difference then varies less than between other people, and the test has fewer false alarms than
+    it says. Only where people swap their answers does it have more.
+    """
+    panels = [
+        survey.waves.panel if isinstance(survey.waves, Waves) else None
+        for survey in map(current_store().survey, {name, other or name})
+    ]
+    if len(panels) < 2 or panels[0] is None or panels[0] != panels[1]:
+        return None
+    return (
+        f"Both are waves of the panel {panels[0]}. The test takes them as samples of different"
+        " people; where the same people answer both and rather keep their answers than swap them,"
+        " it is cautious and misses some differences. Who does not say that an answer has changed"
+        " is counted with the old one, so a change in the panel looks smaller than it is."
+    )
+
+
+def _shown(compared: str, found: Difference, p_value: float, note: str | None) -> DifferenceResult:
     """The sentence goes by ``p_value``, which of many comparisons is the adjusted one."""
     chance = "less than 0.001" if p_value < 0.001 else f"{p_value:.3f}"
     verdict = "differ" if p_value < 0.05 else "are not shown to differ"
@@ -318,4 +343,5 @@ def _shown(compared: str, found: Difference, p_value: float) -> DifferenceResult
             f"{compared[:1].upper()}{compared[1:]} {verdict}: the estimated difference is"
             f" {found.estimate:.4g} (p = {chance})."
         ),
+        "note": note,
     }

@@ -129,7 +129,7 @@ class QuestionResult(TypedDict):
     n: int
     mechanism: dict[str, object]
     method: str
-    claim: dict[str, str]
+    claim: dict[str, object]
     odds: str
     epsilon: str
     delta: str | None
@@ -148,7 +148,11 @@ class QuestionResult(TypedDict):
 
 
 class SurveyResult(TypedDict):
-    """A survey's results; every number is finite."""
+    """A survey's results; every number is finite.
+
+    ``total`` has odds and epsilon, a delta where there is one, and in a survey with waves
+    ``history``, the epsilon of all of them.
+    """
 
     survey: str
     title: str
@@ -179,7 +183,8 @@ def result(
         "n": sum(question["n"] for question in questions) // survey.asked,
         "confidence": CONFIDENCE,
         "total": {"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
-        | ({"delta": finding.delta_text(total.delta)} if total.delta else {}),
+        | ({"delta": finding.delta_text(total.delta)} if total.delta else {})
+        | ({"history": survey.history.epsilon_text()} if survey.waves else {}),
         "questions": questions,
     }
 
@@ -193,7 +198,7 @@ def _question(question: Question, tally: Tally, heard: float, smooth: bool) -> Q
         "n": tally.n,
         "mechanism": cast(dict[str, object], msgspec.to_builtins(question.mechanism)),
         "method": explain.describe(question.mechanism),
-        "claim": cast(dict[str, str], msgspec.to_builtins(question.claim)),
+        "claim": cast(dict[str, object], msgspec.to_builtins(question.claim)),
         "odds": odds_text(loss.bound),
         "epsilon": loss.epsilon_text(),
         "delta": finding.delta_text(loss.delta) if loss.delta else None,

@@ -39,7 +39,7 @@ from deniably.questions import (
     VectorOfNumbers,
     YesNo,
 )
-from deniably.survey import Survey
+from deniably.survey import Survey, Waves
 from deniably.words import ENGLISH, Words
 
 
@@ -128,10 +128,13 @@ def clipped(question: Question, words: Words = ENGLISH) -> str | None:
 
 
 def total(survey: Survey, words: Words = ENGLISH) -> str:
-    """The protection of all answers of one person together, as one sentence or two."""
-    loss = survey.total
-    sentence = words("explain.total", count=survey.asked, **_odds(loss, words))
-    return f"{sentence} {words('explain.much')}" if weak(loss) else sentence
+    """The protection of all answers of one person together, and of all waves, in sentences."""
+    sentences = [words("explain.total", count=survey.asked, **_odds(survey.total, words))]
+    if isinstance(survey.waves, Waves):
+        sentences.append(words("explain.waves", **_odds(survey.history, words)))
+    if weak(survey.history):
+        sentences.append(words("explain.much"))
+    return " ".join(sentences)
 
 
 @lru_cache(maxsize=256)

@@ -272,3 +272,76 @@ def test_holm_of_nothing_is_nothing() -> None:
 def test_counts_that_cannot_be_are_refused(count: int, n: int, p: float, q: float) -> None:
     with pytest.raises(ValueError, match=r"at least one|larger"):
         Answers(count, n, p, q)
+
+
+# --- two waves of one panel -----------------------------------------------------------------------
+
+
+def pairs(epsilon: float, first: int, second: int) -> Floats:
+    """P(the reports of two waves support, or not), shape (2, 2), of a person with two answers.
+
+    A history of twice the epsilon. Where the answers are the same both reports come from one memo,
+    else each from a memo of its own.
+    """
+    odds, history = exp(epsilon), exp(2 * epsilon)
+    ratio = (odds - 1) * (history + 1) / (2 * (history - odds))
+    own, same = history / (1 + history), (1 + 2 * ratio) / (2 + 2 * ratio)
+    memo = np.array([[own, 1 - own], [1 - own, own]])  # [answer, memo]
+    sent = np.array([[same, 1 - same], [1 - same, same]])  # [memo, report]
+    np.testing.assert_allclose((memo @ sent)[0, 0], odds / (1 + odds))
+    if first == second:
+        return np.array(np.einsum("m,ma,mb->ab", memo[first], sent, sent))
+    return np.outer((memo @ sent)[first], (memo @ sent)[second])
+
+
+def counts_of(one: Floats, n: int) -> Floats:
+    """P(so many of n people support in the first wave, so many in the second)."""
+    law = np.zeros((n + 1, n + 1))
+    law[0, 0] = 1.0
+    for _ in range(n):
+        after = one[0, 0] * law
+        after[1:, :] += one[1, 0] * law[:-1, :]
+        after[:, 1:] += one[0, 1] * law[:, :-1]
+        after[1:, 1:] += one[1, 1] * law[:-1, :-1]
+        law = after
+    return law
+
+
+def false_alarms(law: Floats, epsilon: float, alpha: float) -> float:
+    n = len(law) - 1
+    p, q = warner(epsilon)
+    found = [
+        [between_groups(Answers(a, n, p, q), Answers(b, n, p, q)).p_value for b in range(n + 1)]
+        for a in range(n + 1)
+    ]
+    return float(law[np.array(found) <= alpha].sum())
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_two_waves_of_people_who_do_not_change_are_tested_with_caution(
+    epsilon: float, share: float
+) -> None:
+    """Their reports go together, through their answers and their memos: the test for different
+    people then has fewer false alarms than among different people, never more."""
+    n = 30
+    stay = [pairs(epsilon, answer, answer) for answer in (0, 1)]
+    one = share * stay[0] + (1 - share) * stay[1]
+    alone = np.outer(one.sum(axis=1), one.sum(axis=0))
+
+    for alpha in (0.05, 0.01):
+        together = false_alarms(counts_of(one, n), epsilon, alpha)
+        apart = false_alarms(counts_of(alone, n), epsilon, alpha)
+        assert together < apart <= alpha
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "alarms"), [(0.5, 0.0366), (1, 0.0497), (2, 0.0819), (4, 0.1116)]
+)
+def test_where_all_people_swap_their_answers_it_is_not_cautious(
+    epsilon: float, alarms: float
+) -> None:
+    """What the note beside a result warns of, at its worst: no share changes, all answers do."""
+    one = sum(pairs(epsilon, answer, 1 - answer) for answer in (0, 1)) / 2
+
+    assert false_alarms(counts_of(one, 30), epsilon, 0.05) == pytest.approx(alarms, abs=1e-3)

@@ -1,0 +1,208 @@
+"""A survey that is repeated: its results, its waves side by side, and what its pages say."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.authoring import compile_survey
+from deniably.mechanisms import Memoised
+from deniably.report import make_report
+from deniably.survey import Survey
+from deniably_server.audit_cli import audit
+from deniably_server.cli import check
+from deniably_server.plan_cli import plan
+from deniably_server.simulate_cli import simulate
+from deniably_server.store import Store
+from server.material import signed
+from shared.test_panels import ANSWERS, EVERY
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3},
+    {"name": "happy", "type": "scale", "label": "Happy?", "choices": [*"abcde"], "odds": 3,
+     "aim": "mean"},
+]  # fmt: skip
+Memos = dict[int, Mapping[str, Sequence[int]]]
+
+
+def wave(number: int, panel: str | None = "workplace") -> Survey:
+    head: dict[str, Any] = {
+        "name": f"{panel}-{number}",
+        "title": "Honesty at work",
+        "results": {"minimum": 10, "while_open": True},
+    }
+    waves = {"waves": {"panel": panel}} if panel else {}
+    return compile_survey(head | waves | {"questions": QUESTIONS})
+
+
+def answered(
+    store: Store, survey: Survey, people: Sequence[Mapping[str, object]], memos: Memos
+) -> None:
+    """Each of the people answers from the memos that their devices keep."""
+    store.publish(survey, signed(survey))
+    for index, person in enumerate(people):
+        made = make_report(survey, person, memos=memos.get(index))
+        memos[index] = made.memos
+        store.add(survey, made.report)
+
+
+@pytest.fixture
+def waves(app: Flask) -> None:
+    """Two waves of 300 people, 100 of whom say yes; nobody changes."""
+    store: Store = app.extensions["deniably"]
+    people = [{"stolen": "yes" if i < 100 else "no", "happy": "abcde"[i % 5]} for i in range(300)]
+    memos: Memos = {}
+    for number in (1, 2):
+        answered(store, wave(number), people, memos)
+    answered(store, wave(1, "other"), people, {})
+
+
+def shown(client: FlaskClient, path: str) -> dict[str, Any]:
+    found = client.get(f"/api/surveys/{path}")
+    assert found.status_code == 200, found.text
+    body: dict[str, Any] = found.get_json()
+    return body
+
+
+@pytest.mark.usefixtures("waves")
+def test_each_wave_is_estimated_as_if_it_were_alone(client: FlaskClient) -> None:
+    """Within six standard errors: false alarm below 1e-8."""
+    for number in (1, 2):
+        found = shown(client, f"workplace-{number}/results")
+        yes = found["questions"][0]["choices"][0]
+        mean = found["questions"][1]["mean"]
+
+        assert found["total"] == {"odds": "9", "epsilon": "2.20", "history": "4.40"}
+        assert found["questions"][0]["epsilon"] == "1.10", "one report's"
+        assert found["questions"][0]["claim"] == {"odds": "3", "history": {"odds": "9"}}
+        assert found["questions"][0]["mechanism"]["name"] == "memoised"
+        assert abs(yes["estimate"] - 1 / 3) < 6 * yes["standard_error"]
+        assert abs(mean["estimate"] - 3) < 6 * mean["standard_error"]
+
+
+@pytest.mark.usefixtures("waves")
+def test_two_waves_of_one_panel_are_compared_with_a_note(client: FlaskClient) -> None:
+    for query in ("question=stolen&choice=yes", "question=happy"):
+        found = shown(client, f"workplace-2/difference?{query}&survey=workplace-1")
+        assert found["note"].startswith("Both are waves of the panel workplace.")
+        assert "a change in the panel looks smaller than it is" in found["note"]
+        assert found["p_value"] > 1e-6, "nobody changed"
+    every = shown(client, "workplace-2/differences?question=stolen&survey=workplace-1")
+    assert all(one["note"] for one in every["differences"])
+
+
+@pytest.mark.usefixtures("waves")
+def test_other_comparisons_need_no_note(client: FlaskClient) -> None:
+    for path in (
+        "workplace-2/difference?question=stolen&choice=yes&survey=other-1",
+        "workplace-2/difference?question=stolen&choice=yes&share=0.5",
+        "workplace-2/difference?question=happy&value=3",
+    ):
+        assert shown(client, path)["note"] is None
+
+
+@pytest.mark.usefixtures("waves")
+def test_the_pages_tell_of_all_waves(client: FlaskClient) -> None:
+    form = client.get("/s/workplace-1").text
+    dashboard = client.get("/surveys/workplace-1").text
+
+    assert "You may be asked the same again." in form
+    assert "at most 81 times" in form
+    assert "memoised.js" in form, "its modules are named ahead"
+    assert "over all waves 4.40" in dashboard
+    assert "This is one wave of several." in dashboard
+
+
+def test_reports_of_the_same_people_go_together_as_their_memos_do() -> None:
+    """Of the first question, exactly: P(same in two waves) = s^2 + (1 - s^2) / 2. Six standard
+    errors: false alarm below 1e-8."""
+    survey = wave(1)
+    mechanism = survey.questions[0].mechanism
+    assert isinstance(mechanism, Memoised)
+    kept = mechanism.keep / (mechanism.keep + mechanism.fresh)
+    expected, n = kept**2 + (1 - kept**2) / 2, 2000
+
+    def same() -> bool:
+        person = {"stolen": "no", "happy": "c"}
+        first = make_report(survey, person)
+        second = make_report(survey, person, memos=first.memos)
+        return first.report.values["stolen"] == second.report.values["stolen"]
+
+    found = np.mean([same() for _ in range(n)])
+    assert abs(found - expected) < 6 * (expected * (1 - expected) / n) ** 0.5
+
+
+# --- on the command line --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "wave.json"
+    head = {"name": "workplace-1", "title": "T", "waves": {"panel": "workplace"}}
+    path.write_text(json.dumps(head | {"questions": EVERY}), encoding="utf-8")
+    return path
+
+
+def run(command: Any, *arguments: object) -> Result:
+    found = CliRunner().invoke(command, [str(one) for one in arguments])
+    assert found.exit_code == 0, found.output
+    return found
+
+
+def test_check_shows_the_epsilon_of_one_report_and_of_all_waves(file: Path) -> None:
+    text = run(check, file).output
+
+    rows = {line.split("  ")[0]: line.split() for line in text.splitlines()}
+    assert rows["stolen"][-2] == "1.10"
+    assert rows["all together"][-1] == "9.10"
+    assert rows["all waves"][-1] == "18.20"
+    assert "memo 62 % kept" in text
+    assert "all waves 18.20" in text.splitlines()[-1], "devices refuse it"
+
+
+def test_plan_and_audit_take_a_survey_with_waves(file: Path, tmp_path: Path) -> None:
+    """A share of yes at odds 3 needs what it needs without waves."""
+    found = json.loads(run(plan, file, "--margin", "0.05", "--json").output)
+    small = tmp_path / "small.json"
+    document = json.loads(file.read_text()) | {"questions": EVERY[:2]}
+    small.write_text(json.dumps(document), encoding="utf-8")
+    alone = tmp_path / "alone.json"
+    alone.write_text(json.dumps({k: v for k, v in document.items() if k != "waves"}))
+
+    both = [
+        json.loads(run(plan, one, "--margin", "0.05", "--json").output) for one in (small, alone)
+    ]
+    verdicts = json.loads(run(audit, small, "--trials", "500", "--json").output)
+
+    assert found
+    assert both[0] == both[1]
+    assert [(one["passed"], one["walked"]) for one in verdicts] == [(True, True)] * 2
+    assert verdicts[0]["history"] == pytest.approx(2 * verdicts[0]["exact"])
+    assert "waves from one memo, in all 2.1972" in run(audit, small, "--trials", "500").output
+
+
+def test_simulate_runs_a_survey_with_waves(file: Path, tmp_path: Path) -> None:
+    columns: dict[str, str] = {}
+    for name, answer in ANSWERS.items():
+        if isinstance(answer, dict):
+            columns |= {f"{name}.{part}": str(said) for part, said in answer.items()}
+        else:
+            columns[name] = ";".join(answer) if isinstance(answer, list) else str(answer)
+    truth = tmp_path / "truth.csv"
+    with truth.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, columns)
+        writer.writeheader()
+        writer.writerows([columns] * 200)
+
+    rows = json.loads(run(simulate, file, "--truth", truth, "--json").stdout)
+
+    assert {row["question"] for row in rows} == set(ANSWERS)

@@ -1,0 +1,266 @@
+"""Surveys in waves, as authors write them, and as devices answer them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from deniably.authoring import compile_survey, compile_with_notes
+from deniably.coins import Coins
+from deniably.errors import BadAnswer, BadReport, BadSurvey
+from deniably.explain import describe, total
+from deniably.loss import Loss
+from deniably.mechanisms import Memoised, SetResponse, SubsetSelection, Window
+from deniably.report import make_report, randomise_answers
+from deniably.survey import Survey, Waves, read_survey
+
+STOLEN: dict[str, Any] = {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}
+EVERY: list[dict[str, Any]] = [
+    STOLEN,
+    {"name": "dept", "type": "select_one", "label": "Where?", "choices": [*"abcde"], "epsilon": 1},
+    {"name": "took", "type": "select_multiple", "label": "What?", "choices": [*"abcdef"],
+     "most": 2, "epsilon": 1},
+    {"name": "income", "type": "number", "label": "Income?", "minimum": 0, "maximum": 100,
+     "epsilon": 1},
+    {"name": "hours", "type": "number", "label": "Hours?", "minimum": 0, "maximum": 50,
+     "aim": "distribution", "epsilon": 1},
+    {"name": "happy", "type": "scale", "label": "Happy?", "choices": [*"abcde"], "epsilon": 1},
+    {"name": "trust", "type": "scale", "label": "Trust?", "choices": [*"abcde"], "aim": "mean",
+     "epsilon": 1},
+    {"name": "home", "type": "point", "label": "Home?", "epsilon": 1, "parts": [
+        {"name": name, "label": name, "minimum": 0, "maximum": 100} for name in ("east", "north")]},
+    {"name": "pair", "type": "product", "label": "Both?", "epsilon": 1, "parts": [
+        {"name": name, "label": name, "choices": ["a", "b"]} for name in ("one", "two")]},
+]  # fmt: skip
+ANSWERS: dict[str, object] = {
+    "stolen": "yes", "dept": "c", "took": ["a", "f"], "income": 40, "hours": 12, "happy": "b",
+    "trust": "e", "home": {"east": 3, "north": 97}, "pair": {"one": "a", "two": "b"},
+}  # fmt: skip
+
+
+def panel(*questions: dict[str, Any], history: object = None, **more: Any) -> dict[str, Any]:
+    waves = {"panel": "workplace"} | ({} if history is None else {"history": history})
+    head = {"name": "workplace-1", "title": "T", "waves": waves}
+    return head | {"questions": list(questions)} | more
+
+
+def problems(document: object) -> list[tuple[str, str]]:
+    with pytest.raises(BadSurvey) as refused:
+        compile_survey(document)
+    return [(problem.path, problem.why) for problem in refused.value.problems]
+
+
+def mechanism(survey: Survey, index: int = 0) -> Memoised[Any]:
+    found = survey.questions[index].mechanism
+    assert isinstance(found, Memoised)
+    return found
+
+
+# --- what is published ----------------------------------------------------------------------------
+
+
+def test_two_lines_make_a_survey_one_wave_of_a_panel() -> None:
+    survey = compile_survey(panel(STOLEN))
+
+    assert isinstance(survey.waves, Waves)
+    assert survey.waves.panel == "workplace"
+    assert mechanism(survey) == Memoised(SubsetSelection(2, 1, 9, 1), 5, 3)
+    assert survey.questions[0].once == SubsetSelection(2, 1, 3, 1)
+    assert survey.total == Loss(Fraction(3))
+    assert survey.history == Loss(Fraction(9)), "twice the epsilon, unless another is stated"
+    assert read_survey(survey.canonical) == survey
+
+
+def test_every_type_of_question_but_a_vector_goes_with_waves() -> None:
+    """One report promises the same as without waves, and is as accurate for subset selection."""
+    survey = compile_survey(panel(*EVERY))
+    alone = compile_survey({"name": "s", "title": "T", "questions": EVERY})
+
+    for question, other in zip(survey.questions, alone.questions, strict=True):
+        assert question.claim.covers(question.mechanism.loss)
+        assert isinstance(question.mechanism, Memoised)
+        assert question.claim.covers_history(question.mechanism.history)
+        assert question.mechanism.loss.epsilon == pytest.approx(
+            other.mechanism.loss.epsilon, rel=1e-5
+        )
+        if isinstance(other.mechanism, SubsetSelection):
+            assert (question.once.p, question.once.q) == (other.mechanism.p, other.mechanism.q)  # type: ignore[union-attr]
+        assert question.mechanism.history.epsilon == pytest.approx(
+            2 * question.mechanism.loss.epsilon, rel=1e-6
+        )
+    assert survey.history.epsilon == pytest.approx(2 * survey.total.epsilon, rel=1e-6)
+
+
+def test_mechanisms_are_chosen_so_that_something_is_left_to_chance_in_each_wave() -> None:
+    survey = compile_survey(panel(*EVERY))
+
+    kinds = {question.name: type(question.once) for question in survey.questions}
+    assert kinds["took"] is SetResponse
+    assert kinds["income"] is kinds["trust"] is Window
+    for index in range(len(survey.questions)):
+        found = mechanism(survey, index)
+        assert 0.4 < found.keep / (found.keep + found.fresh) < 0.75
+
+
+@pytest.mark.parametrize("history", [1.1, 1.5, 2, 3, 10])
+def test_the_author_says_how_much_all_waves_may_give_away(history: float) -> None:
+    asked = STOLEN | {"epsilon": 1, "odds": None}
+    asked = {key: value for key, value in asked.items() if value is not None}
+    survey = compile_survey(panel(asked, history=history))
+
+    assert survey.total.epsilon == pytest.approx(1, abs=1e-8)
+    assert survey.history.epsilon == pytest.approx(history, rel=1e-5)
+    assert survey.history.epsilon <= history
+
+
+def test_a_budget_is_split_over_a_survey_with_waves() -> None:
+    asked = [
+        {key: value for key, value in one.items() if key not in ("epsilon", "odds")}
+        for one in EVERY[:3]
+    ]
+    survey, notes = compile_with_notes(panel(*asked, budget={"epsilon": 3}))
+
+    assert survey.asked == 3
+    assert survey.total.epsilon == pytest.approx(3, abs=1e-5)
+    assert any("Everybody answers all 3 questions" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "why"),
+    [
+        (panel(STOLEN, waves={"history": 2}), "$.waves", "panel is missing"),
+        (panel(STOLEN, waves={"panel": "A b"}), "$.waves.panel", "lower-case letters"),
+        (panel(STOLEN, waves="workplace"), "$.waves", "one wave of a panel"),
+        (panel(STOLEN, history=1), "$.waves.history", "from 1.1 to 100"),
+        (panel(STOLEN, history=1.5), "$.waves.history", "a whole number; or state epsilon"),
+        (panel(STOLEN, history=20), "$.questions[0]", "10 is the most"),
+        (panel(EVERY[1], history=11), "$.questions[0]", "write a smaller history"),
+        (panel(EVERY[1] | {"mechanism": "oue"}), "$.questions[0].mechanism", "leave mechanism out"),
+        (
+            panel(EVERY[2] | {"mechanism": "sampled_ticks"}),
+            "$.questions[0].mechanism",
+            "no memo is kept with sampled_ticks",
+        ),
+        (
+            panel(EVERY[3] | {"mechanism": "laplace"}),
+            "$.questions[0].mechanism",
+            "no memo is kept with laplace",
+        ),
+        (
+            panel({
+                "name": "v", "type": "vector", "label": "V?", "epsilon": 1,
+                "parts": EVERY[7]["parts"],
+            }),
+            "$.questions[0].type",
+            "ask its numbers as separate questions",
+        ),
+        (
+            panel(STOLEN, EVERY[1] | {"show_if": {"question": "stolen", "is": "yes"}}),
+            "$.questions[1].show_if",
+            "leave show_if out",
+        ),
+        (
+            panel(
+                *({key: one[key] for key in ("name", "type", "label")} for one in
+                  (STOLEN, STOLEN | {"name": "b", "label": "B?"})),
+                budget={"epsilon": 1, "spend": "sample"},
+            ),
+            "$.budget.spend",
+            "write spend: split",
+        ),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_with_waves_is_refused_with_the_mend(
+    document: dict[str, Any], path: str, why: str
+) -> None:
+    found = problems(document)
+
+    assert [(at, sentence) for at, sentence in found if at == path and why in sentence], found
+
+
+def test_what_is_published_without_waves_stays_as_it_was() -> None:
+    survey = compile_survey({"name": "s", "title": "T", "questions": [STOLEN]})
+
+    assert b"waves" not in survey.canonical
+    assert b"history" not in survey.canonical
+    assert survey.history == survey.total
+
+
+# --- what is sent ---------------------------------------------------------------------------------
+
+
+def test_later_waves_answer_from_the_memos_of_the_first() -> None:
+    survey = compile_survey(panel(*EVERY))
+
+    first = make_report(survey, ANSWERS)
+    second = make_report(survey, ANSWERS, memos=first.memos)
+
+    first.report.check(survey)
+    second.report.check(survey)
+    assert second.memos == first.memos
+    assert second.report.id != first.report.id
+    assert set(first.memos) == {question.name for question in survey.questions}
+
+
+def test_what_is_said_later_does_not_matter_where_a_memo_is_kept() -> None:
+    survey = compile_survey(panel(STOLEN))
+    memos = {"stolen": [1]}
+    tape = bytes(range(1, 200))
+
+    def sent(answer: str) -> dict[str, list[int]]:
+        place = iter(tape)
+        coins = Coins(lambda count: bytes(next(place) for _ in range(count)))
+        return make_report(survey, {"stolen": answer}, coins, memos=memos).report.values
+
+    assert sent("yes") == sent("no")
+    with pytest.raises(BadAnswer):
+        sent("maybe")
+
+
+def test_a_memo_that_is_none_is_refused_before_anything_is_drawn() -> None:
+    survey = compile_survey(panel(*EVERY))
+
+    def no_coins(_: int) -> bytes:
+        raise AssertionError("a byte was drawn")
+
+    for name, memo in (("stolen", [2]), ("dept", []), ("took", [8]), ("income", [0, 1])):
+        with pytest.raises(BadReport, match=name):
+            make_report(survey, ANSWERS, Coins(no_coins), memos={name: memo})
+
+
+def test_memos_are_not_sent_nor_printed() -> None:
+    survey = compile_survey(panel(STOLEN))
+
+    made = make_report(survey, {"stolen": "yes"}, memos={"stolen": [1]})
+
+    assert "memo" not in made.report.canonical.decode()
+    assert "memos" not in repr(made)
+    assert randomise_answers(survey, {"stolen": "yes"}).values.keys() == {"stolen"}
+
+
+# --- what people read -----------------------------------------------------------------------------
+
+
+def test_respondents_read_what_one_wave_and_what_all_waves_give_away() -> None:
+    sentences = total(compile_survey(panel(STOLEN)))
+
+    assert "at most 3 times" in sentences
+    assert "You may be asked the same again." in sentences
+    assert "over all times together, however many" in sentences
+    assert "at most 9 times" in sentences
+    assert "again" not in total(compile_survey({"name": "s", "title": "T", "questions": [STOLEN]}))
+
+
+def test_much_is_called_much_by_the_history() -> None:
+    loud = total(compile_survey(panel(STOLEN, history=3)))
+
+    assert "at most 27 times" in loud
+    assert loud.endswith("may guess well about you.")
+
+
+def test_researchers_read_how_much_of_a_memo_is_sent() -> None:
+    found = mechanism(compile_survey(panel(STOLEN)))
+
+    assert describe(found) == "subset selection, 1 of 2, memo 62 % kept"
