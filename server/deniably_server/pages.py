@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from flask import Blueprint, render_template
 from markupsafe import Markup
 
@@ -19,7 +17,6 @@ from deniably_server.errors import Hidden, NotFound
 from deniably_server.finding import decimals
 from deniably_server.results import current_results, wants_smooth
 from deniably_server.together import links
-from deniably_server.web import modules
 
 pages = Blueprint("pages", __name__)
 
@@ -49,13 +46,10 @@ def form(name: str) -> str:
             text=words("closed.text"),
             link=(f"/surveys/{name}", words("closed.link")),
         )
-    document = json.loads(survey.canonical)
-    fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
         survey=survey,
         definition=_data_block(survey.canonical.decode()),
-        modules=modules().needed(document, fields=fields),
         words=words,
         its=language.survey_texts(survey, words),
         ours=language.interface_texts(survey, words),
@@ -63,7 +57,7 @@ def form(name: str) -> str:
         script_words=_data_block(language.for_scripts(words)),
         explain=explain,
         FIELDS=_FIELDS,
-        fields=fields,
+        fields=any(question.type in _FIELDS for question in survey.questions),
         keyboard=_keyboard,
         alone=analysis.UNSCORED,
         hidden=_hidden_choice(survey),

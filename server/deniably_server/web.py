@@ -10,11 +10,13 @@ from importlib.resources import files
 from flask import Blueprint, Response, request
 
 from deniably_server.errors import NotFound
-from deniably_server.modules import Modules
+from deniably_server.joined import join
 
 web = Blueprint("web", __name__)
 
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_JOINED, _ENTRIES = "page.js", ("exit", "form")
+"""All code of the form, and the modules that it runs: the way out works first."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -74,15 +76,14 @@ def _files() -> dict[str, File]:
     for file in sorted((files("deniably_client") / "web").iterdir(), key=lambda file: file.name):
         kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
         if kind is not None:
-            body = file.read_bytes()
-            found[file.name] = File(body, kind, hashlib.sha256(body).hexdigest())
+            found[file.name] = _file(file.read_bytes(), kind)
+    modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
+    found[_JOINED] = _file(join(modules, _ENTRIES).encode(), _KINDS[".js"])
     return found
 
 
-@cache
-def modules() -> Modules:
-    """The import graph."""
-    return Modules({name: f.body.decode() for name, f in _files().items() if name.endswith(".js")})
+def _file(body: bytes, kind: str) -> File:
+    return File(body, kind, hashlib.sha256(body).hexdigest())
 
 
 def _build() -> str:

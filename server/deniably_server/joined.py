@@ -1,0 +1,80 @@
+"""The form's modules in one file: a slow phone waits for round trips more than for bytes.
+
+There is no build step: the file is joined when the server starts, from the very modules that the
+tests run and that ``/web/<name>`` shows with their comments. Each module becomes a function that
+runs once, when somebody first imports it, and gives its exports; imports and exports are the only
+lines that change, and comments on lines of their own stay behind. One file for every survey also
+means that nobody learns from a browser's cache what kinds of questions its owner was asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+_HEAD = """\
+// The modules of the form, joined. Read them one by one, with what they say about themselves, at
+// /web/form.js and the names that it imports.
+const once = (run) => {
+  let found;
+  return () => (found ??= run());
+};
+const late = (module) => Promise.resolve().then(module);
+"""
+_COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
+_IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "\./(\w+)\.js";$', re.MULTILINE)
+_PASSED_ON = re.compile(r'^export \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+_DEFAULT = re.compile(r"^export default ", re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+_LATE = re.compile(r'\bimport\("\./(\w+)\.js"\)')
+_UNKNOWN = re.compile(r"^(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
+
+
+def join(texts: Mapping[str, str], entries: Sequence[str]) -> str:
+    """One module that runs the ``entries`` in turn. ``texts``: name without ``.js`` -> source.
+
+    Raises ValueError for an import or export that is written in another way than ours are.
+    """
+    needed: dict[str, str] = {}
+    ahead = list(entries)
+    while ahead:
+        name = ahead.pop(0)
+        if name not in needed:
+            needed[name], imported = _module(name, texts[name], entry=name in entries)
+            ahead += imported
+    first = [text for name, text in needed.items() if name not in entries]
+    return _HEAD + "".join(first) + "".join(needed[name] for name in entries)
+
+
+def _module(name: str, text: str, entry: bool) -> tuple[str, list[str]]:
+    """A module as a function, or an entry as a block; and the names of what it imports."""
+    text = _COMMENT.sub("", text)
+    imported = [
+        *(each[2] for each in _IMPORT.findall(text)),
+        *(each[1] for each in _PASSED_ON.findall(text)),
+        *_LATE.findall(text),
+    ]
+    exports = {key: key for _, key in _EXPORT.findall(text)}
+    for names, source in _PASSED_ON.findall(text):
+        for one, other in re.findall(r"(\w+)(?: as (\w+))?", names):
+            exports[other or one] = f"${source}().{one}"
+    if _DEFAULT.search(text):
+        exports["default"] = "$default"
+    text = _PASSED_ON.sub("", text)
+    text = _IMPORT.sub(_taken, text)
+    text = _DEFAULT.sub("const $default = ", text)
+    text = _EXPORT.sub(r"\1", text)
+    text = _LATE.sub(r"late($\1)", text)
+    if unknown := _UNKNOWN.search(text):
+        raise ValueError(f"{name}.js: cannot be joined: {unknown[0]}")
+    if entry:
+        return f"{{\n{text}}}\n", imported
+    given = ", ".join(f"{key}: {value}" for key, value in exports.items())
+    return f"const ${name} = once(() => {{\n{text}return {{ {given} }};\n}});\n", imported
+
+
+def _taken(found: re.Match[str]) -> str:
+    """``const { a, b: c } = $module();`` for an import."""
+    default, names, source = found.groups()
+    wanted = f"default: {default}" if default else names.strip().replace(" as ", ": ")
+    return f"const {{ {wanted} }} = ${source}();"

@@ -1,0 +1,76 @@
+"""What makes the form quick on a slow phone; `make bench` measures the time that it takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from browser.conftest import SURVEY, Watched
+from deniably.authoring import publish_text
+from every_type import survey_of_everything
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    for survey in (publish_text(SURVEY), survey_of_everything()):
+        server.publish(survey)
+    yield server
+    server.kill()
+
+
+@pytest.fixture(params=["workplace", "everything"])
+def path(request: pytest.FixtureRequest) -> str:
+    return f"/s/{request.param}"
+
+
+def test_the_start_is_two_ways_to_the_server_away(phone: Watched, path: str) -> None:
+    """The page, and at once what it names: on a slow phone each further way is half a second."""
+    # Whatever is fetched to be kept for later comes after the start.
+    phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
+    answer = phone.page.goto(phone.url + path)
+    assert answer
+    named = {phone.url + path for path in re.findall(r'(?:href|src)="([^"]+)"', answer.text())}
+    phone.page.wait_for_selector("#survey[data-kept]")
+
+    fetched = [request.url for request in phone.requests][1:]
+    assert set(fetched) <= named
+    assert 2 <= len(fetched) == len(set(fetched)) <= 6, "as many as a browser fetches at once"
+
+
+def test_the_whole_form_weighs_less_than_50_kb(phone: Watched, path: str) -> None:
+    """All that it takes to answer; the copy that is kept for use without a network comes later."""
+    phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
+    sizes: list[int] = []
+    line = phone.page.context.new_cdp_session(phone.page)
+    line.send("Network.enable")
+    line.on("Network.loadingFinished", lambda one: sizes.append(one["encodedDataLength"]))
+    phone.open(path)
+    phone.page.wait_for_load_state("networkidle")
+
+    assert len(sizes) >= 3
+    assert sum(sizes) < 50_000, "over the wire, with all headers"
+
+
+def test_on_the_next_visit_only_the_page_comes_over_the_wire(phone: Watched, path: str) -> None:
+    phone.open(path)
+    seen: list[str] = []
+    line = phone.page.context.new_cdp_session(phone.page)
+    line.send("Network.enable")
+
+    def received(event: dict[str, object]) -> None:
+        response = event["response"]
+        assert isinstance(response, dict)
+        if not response.get("fromDiskCache") and not response.get("fromServiceWorker"):
+            seen.append(response["url"])
+
+    line.on("Network.responseReceived", received)
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+
+    assert {url for url in seen if "/web/" in url} == set()
