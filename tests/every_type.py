@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import Any
 
 from deniably.survey import Survey, as_survey
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
+MILD = 5514847171  # epsilon 0.25
 
 _WINDOW = {"name": "window", "m": 3, "w": 1, "own": OWN, "other": OTHER}
 _NUMBER = {"minimum": "0", "step": "1"}
@@ -167,6 +169,18 @@ def survey_of_everything(**changes: Any) -> Survey:
         }
         | changes
     )
+
+
+def survey_within_limits(**changes: Any) -> Survey:
+    """The same with so little given away, 0.25 a question, that a device answers all of it."""
+    text = json.dumps(QUESTIONS).replace(f'"own": {OWN}', f'"own": {MILD}')
+    questions = [{"claim": {"epsilon": "0.25"}} | each for each in json.loads(text)]
+    by_name = {question["name"]: question for question in questions}
+    by_name["caught"]["mechanism"]["weights"] = [[5, 4], [4, 5]]
+    by_name["sick"]["mechanism"]["scale"] = "80"
+    by_name["fines"]["mechanism"] |= {"sigma2": "22000", "epsilon": "0.25"}
+    by_name["fines"]["claim"]["epsilon"] = "0.25"
+    return survey_of_everything(**{"questions": questions} | changes)
 
 
 def somebody(random: Random) -> dict[str, Any]:

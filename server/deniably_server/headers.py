@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,14 +32,8 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", ", ".join(f"{feature}=()" for feature in _UNUSED)),
 )
-_CODE = ("text/javascript", "text/css")
-CODE_HEADERS = tuple(
-    (name, value)
-    for name, value in SECURITY_HEADERS
-    if name in ("X-Content-Type-Options", "Referrer-Policy", "Cross-Origin-Resource-Policy")
-)
-"""Those that mean something for what no window shows. A form has some thirty modules, and headers
-are not compressed: all of them weigh as much as a third of the code."""
+_ALWAYS = list(SECURITY_HEADERS)
+_NO_STORE = [*SECURITY_HEADERS, ("Cache-Control", "no-store")]
 
 
 class Headers:
@@ -59,7 +53,8 @@ class Headers:
         def start(
             status: str, headers: list[tuple[str, str]], *exc_info: object
         ) -> Callable[[bytes], object]:
-            return start_response(status, headers + _more({n.lower(): v for n, v in headers}))
+            cached = any(name == "Cache-Control" for name, _ in headers)
+            return start_response(status, headers + (_ALWAYS if cached else _NO_STORE))
 
         body: Iterable[bytes] = self._app(environ, start)
         try:
@@ -67,11 +62,3 @@ class Headers:
         finally:
             if close := getattr(body, "close", None):
                 close()
-
-
-def _more(given: Mapping[str, str]) -> list[tuple[str, str]]:
-    # A worker's code is under the policy that comes with it, as a page is.
-    worker = "service-worker-allowed" in given
-    code = given.get("content-type", "").startswith(_CODE) and not worker
-    more = list(CODE_HEADERS if code else SECURITY_HEADERS)
-    return more if "cache-control" in given else [*more, ("Cache-Control", "no-store")]

@@ -18,7 +18,7 @@ from deniably_server.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from every_type import survey_of_everything
+from every_type import survey_within_limits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -38,7 +38,7 @@ def measure(sheet: Sheet) -> None:
     if chromium is None:
         sheet.note("not measured: Chromium is not installed")
         return
-    surveys = {"3 questions": service.survey_named("three"), "every type": survey_of_everything()}
+    surveys = {"3 questions": service.survey_named("three"), "every type": survey_within_limits()}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         database = Path(folder) / "phone.db"
         store = Store(str(database))

@@ -10,12 +10,12 @@ from playwright.sync_api import Page
 
 from browser.conftest import ANSWERS, SURVEY, Watched
 from deniably.authoring import publish_text
-from every_type import survey_of_everything
+from every_type import survey_within_limits
 from server.material import Server
 
 pytestmark = pytest.mark.browser
 
-EVERYTHING = survey_of_everything()
+EVERYTHING = survey_within_limits()
 LONG = publish_text(
     SURVEY.replace("name: workplace", "name: long").replace("Zilch", "Donaudampfschifffahrt" * 4)
 )

@@ -14,7 +14,7 @@ from browser.conftest import PHONE, Watched
 from deniably.report import randomise_answers, read_report
 from deniably.survey import Survey
 from deniably_server.store import Store
-from every_type import somebody, survey_of_everything
+from every_type import somebody, survey_within_limits
 from server.material import Server
 
 pytestmark = pytest.mark.browser
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.browser
 JUMP = """n => {
   history.pushState({step: n}, ""); history.pushState({step: n}, ""); history.back();
 }"""
-EVERYTHING = survey_of_everything()
-SOME = survey_of_everything(
+EVERYTHING = survey_within_limits()
+SOME = survey_within_limits(
     name="some",
     ask=2,
     questions=[

@@ -25,7 +25,7 @@ questions:
   - {name: what, type: select_one, label: What was it, epsilon: 1, choices: [Money, Time],
      show_if: {question: stolen, is: "yes"}}
 """)
-MODULE = "document.querySelector('script[src$=\"form.js\"]').src.replace('form.js', '%s')"
+MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.js', '%s')"
 READ = f"async () => (await import({MODULE % 'storage.js'})).read()"
 # Spoils what is kept in one way.
 SPOIL = """async (how) => {

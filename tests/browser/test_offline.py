@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Browser, BrowserContext, Route
 from playwright.sync_api import Error as BrowserError
 
 from browser.conftest import ANSWERS, PHONE, SURVEY, Watched
 from deniably.authoring import publish_text
 from deniably_server.store import Store
-from every_type import survey_of_everything
+from every_type import survey_within_limits
 from server.material import Server
 
 pytestmark = pytest.mark.browser
 
 DEFINITION = publish_text(SURVEY)
-EVERYTHING = survey_of_everything()
+EVERYTHING = survey_within_limits()
 # Whatever is in databases and caches, as text: bytes as they are, in two widths.
 KEPT = """async () => {
   const found = [];
@@ -243,3 +244,114 @@ def test_a_browser_that_keeps_nothing_still_answers(chromium: Browser, plugged: 
     phone.wait("receipt")
     assert phone.console == []
     context.close()
+
+
+# --- the report waits ---------------------------------------------------------------------------
+
+
+def reports(plugged: Plugged) -> int:
+    """How many reports the server has."""
+    with closing(Store(str(plugged.server.database))) as store:
+        return store.tally("workplace")["stolen"].n
+
+
+def answer_unplugged(plugged: Plugged) -> Watched:
+    """A phone whose report could not be sent."""
+    phone = plugged.new_tab()
+    phone.open()
+    plugged.pull()
+    phone.click("Start")
+    for label in ANSWERS:
+        phone.choose(label)
+    phone.send()
+    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    return phone
+
+
+def test_a_report_waits_for_the_network_and_goes_out_by_itself(plugged: Plugged) -> None:
+    """Four tries, which takes some seconds; then it waits, without a try, until it is told."""
+    phone = answer_unplugged(plugged)
+    waiting = phone.page.inner_text("#progress")
+    assert "kept here, encrypted" in waiting
+    assert phone.page.locator("#progress").get_attribute("role") == "status"
+    assert phone.checked() == 0, "the answers are wiped"
+    assert DEFINITION.digest not in "".join(phone.page.evaluate(KEPT))
+    assert reports(plugged) == 0
+
+    plugged.plug_in()
+    phone.wait("receipt")
+
+    assert reports(plugged) == 1
+    bodies = {request.post_data for request in phone.posts()}
+    assert len(bodies) == 1, "the coins are thrown once"
+    digest = hashlib.sha256((bodies.pop() or "").encode()).hexdigest()
+    assert phone.page.inner_text("#digest") == digest
+
+
+def test_a_page_that_is_seen_again_sends_what_waits(plugged: Plugged) -> None:
+    """The browser never noticed; it was the server that was away."""
+    phone = plugged.new_tab()
+    phone.to_check_page()
+    plugged.server.kill()
+    phone.send()
+    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+
+    plugged.plug_in()
+    phone.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    phone.wait("receipt")
+
+    assert reports(plugged) == 1
+
+
+def test_a_tab_that_was_closed_sends_what_waits_when_it_is_opened_again(plugged: Plugged) -> None:
+    answer_unplugged(plugged).page.close()
+
+    unplugged = plugged.new_tab()
+    unplugged.page.goto(f"{unplugged.url}/s/workplace")
+    unplugged.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    unplugged.page.close()
+    assert reports(plugged) == 0
+
+    plugged.plug_in()
+    phone = plugged.new_tab()
+    phone.page.goto(f"{phone.url}/s/workplace")
+    phone.wait("receipt")
+
+    assert reports(plugged) == 1
+    assert len(phone.posts()) == 1
+
+
+def test_a_report_whose_answer_was_lost_counts_once(plugged: Plugged) -> None:
+    def lose(route: Route) -> None:
+        route.fetch()  # the server has it
+        route.abort()
+
+    phone = plugged.new_tab()
+    phone.page.route("**/reports", lose)
+    phone.to_check_page()
+    phone.send()
+    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.page.close()
+    assert reports(plugged) == 1
+
+    again = plugged.new_tab()
+    again.page.goto(f"{again.url}/s/workplace")
+    again.wait("receipt")
+
+    assert reports(plugged) == 1
+
+
+def test_leaving_keeps_what_waits_and_says_nothing(plugged: Plugged) -> None:
+    """Who has sent has decided; leaving takes the traces away that can be read, not the report."""
+    phone = plugged.new_tab()
+    phone.to_check_page()
+    phone.page.route("**/reports", lambda route: route.abort())
+    phone.send()
+    phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
+    phone.page.click("#exit")
+    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.page.unroute("**/reports")
+
+    phone.page.goto(f"{phone.url}/s/workplace")
+    phone.wait("receipt")
+    assert reports(plugged) == 1

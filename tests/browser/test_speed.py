@@ -9,7 +9,7 @@ import pytest
 
 from browser.conftest import SURVEY, Watched
 from deniably.authoring import publish_text
-from every_type import survey_of_everything
+from every_type import survey_within_limits
 from server.material import Server
 
 pytestmark = pytest.mark.browser
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    for survey in (publish_text(SURVEY), survey_of_everything()):
+    for survey in (publish_text(SURVEY), survey_within_limits()):
         server.publish(survey)
     yield server
     server.kill()

@@ -7,8 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.survey import Survey
-from deniably_server import web
-from deniably_server.headers import CODE_HEADERS, SECURITY_HEADERS
+from deniably_server.headers import SECURITY_HEADERS
 from server.material import a_report
 
 REQUESTS = [
@@ -45,28 +44,6 @@ def test_every_response_carries_the_security_headers_and_no_cookie(
         assert answer.headers.getlist(name) == [value]
     assert "Set-Cookie" not in answer.headers
     assert len(answer.headers.getlist("Cache-Control")) == 1
-
-
-@pytest.mark.parametrize("name", ["form.js", "style.css"])
-def test_code_carries_the_headers_that_mean_something_for_it(
-    client: FlaskClient, name: str
-) -> None:
-    answer = client.get(web.address(name))
-
-    found = {name: value for name, value in SECURITY_HEADERS if name in answer.headers}
-    assert found == dict(CODE_HEADERS)
-    assert len(found) == 3
-
-
-@pytest.mark.parametrize("name", ["sw.js", "icon.svg"])
-def test_what_runs_by_itself_or_can_be_shown_carries_all_of_them(
-    client: FlaskClient, name: str
-) -> None:
-    answer = client.get(web.address(name))
-
-    assert {name: answer.headers.get(name) for name, _ in SECURITY_HEADERS} == dict(
-        SECURITY_HEADERS
-    )
 
 
 def test_nothing_from_elsewhere_and_nothing_inline_runs() -> None:

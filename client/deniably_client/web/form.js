@@ -4,8 +4,9 @@
 import { parse, sha256 } from "./canonical.js";
 import { changes, record, recordSent, remembered } from "./device.js";
 import { Refused, Told } from "./errors.js";
-import { keepPage } from "./offline.js";
+import { keepPage, whenBack } from "./offline.js";
 import { Unreachable, send } from "./send.js";
+import { keeps } from "./storage.js";
 import { conditional, verify } from "./survey.js";
 import { words } from "./words.js";
 
@@ -227,11 +228,16 @@ async function deliver(text, saying) {
     showKind("receipt");
   } catch (error) {
     if (!(error instanceof Unreachable)) return refuse(error);
-    progress.textContent = words("script.unreachable");
+    progress.textContent = (await keeps()) ? words("script.queued") : words("script.unreachable");
     again.hidden = false;
     again.focus();
   }
 }
+
+whenBack(() => {
+  const again = byId("again");
+  if (!again.hidden) again.click();
+});
 
 function offerReceipt() {
   const lines = [...survey.querySelectorAll(".receipt > div:not([hidden])")].map(

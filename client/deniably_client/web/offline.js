@@ -27,6 +27,14 @@ export async function keepPage(version) {
   }
 }
 
+/** @type {(again: () => void) => void} calls whenever the network may be back */
+export function whenBack(again) {
+  addEventListener("online", again);
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState === "visible") again();
+  });
+}
+
 /**
  * @param {ServiceWorker | null} worker
  * @returns {Promise<void>} which fails where the browser gives the worker up
