@@ -21,8 +21,10 @@ from question_cases import (
     survey,
 )
 from reference_definition import check_definition
-from reference_ledger import Spent, charge, read_document
+from reference_ledger import Spent, charge, memo_key, read_document
 from reference_mechanisms import loss_texts
+from wave_cases import memoised
+from wave_cases import subset as memo_of
 
 ANN, BEN = "a1" * 32, "b2" * 32
 LIMITS = {"survey": "5", "author": "10", "overall": "20"}
@@ -30,6 +32,7 @@ EMPTY = {"spec": 1, "ledger": [], "reports": {}, "memos": {}, "authors": {}, "re
 NOTES = {
     "Again": "the survey was answered before; the stored report goes out and costs nothing",
     "Changed": "only what changed, and what is shown after it, is asked and charged again",
+    "Wave": "a memo is paid for once, with the loss of all waves",
     "Limit": "a limit decides; the totals are compared exactly",
     "LongOdds": "the odds have more than 400 digits and are charged rounded up",
 }
@@ -50,7 +53,13 @@ MANY = survey(
     ),
     name="many",
 )  # fmt: skip
-SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY)
+HISTORY = {"epsilon": "2", "history": {"epsilon": "3"}}
+WAVE = survey(
+    changed(YES_NO, mechanism=memoised(memo_of(2), 5, 3), claim=HISTORY),
+    changed(ONE, mechanism=memoised(memo_of(4, 2), 1, 1), claim=HISTORY),
+    name="wave-2", waves={"panel": "work"},
+)  # fmt: skip
+SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY, WAVE)
 
 
 def ledger():
@@ -207,6 +216,39 @@ def _charges(definition):
         yield "a question that was not drawn", ["Changed"], full, drawn, ["l"], wide
     if definition is PAIR:
         yield from _limits(definition, drawn)
+    if definition is WAVE:
+        yield from _waves(definition, drawn)
+
+
+def _waves(definition, drawn):
+    """Two memos of odds 9 each; a report by itself has smaller ones."""
+
+    def memos(author, *names):
+        questions = [one for one in definition["questions"] if one["name"] in names]
+        return {"memos": {memo_key(definition, one, author): [0] for one in questions}}
+
+    known = {"author": ANN}
+    yield "a later wave", ["Wave"], EMPTY | memos(ANN, *drawn), drawn, [], known
+    none = {"limits": {"survey": "0.01", "author": "0.01", "overall": "0.01"}}
+    yield (
+        "a later wave costs nothing",
+        ["Wave"],
+        EMPTY | memos(ANN, *drawn),
+        drawn,
+        [],
+        known | none,
+    )
+    yield "a question is new", ["Wave"], EMPTY | memos(ANN, "a"), drawn, [], known
+    yield "an answer has changed since", ["Wave"], EMPTY | memos(ANN, *drawn), drawn, ["b"], known
+    yield "one is new, one has changed", ["Wave"], EMPTY | memos(ANN, "a"), drawn, ["a"], known
+    yield "what is new cannot have changed", ["Wave"], EMPTY | memos(ANN, "a"), drawn, ["b"], known
+    yield "another author's memos", ["Wave"], EMPTY | memos(BEN, *drawn), drawn, [], known
+    yield "memos of an author who was not known", ["Wave"], EMPTY | memos("", *drawn), drawn, [], {}
+    other = {key.replace("/work/", "/play/"): m for key, m in memos(ANN, *drawn)["memos"].items()}
+    yield "another panel's memos", ["Wave"], EMPTY | {"memos": other}, drawn, [], known
+    full = EMPTY | memos(ANN, *drawn) | {"reports": answered(definition, *drawn)}
+    yield "this wave again", ["Wave", "Again"], full, drawn, [], known
+    yield "this wave, changed", ["Wave", "Changed"], full, drawn, ["a"], known
 
 
 def _limits(definition, drawn):

@@ -90,14 +90,23 @@ def check_kept(version, kept):
         require(type(value) is list and all(type(one) is int for one in value), "integers")
 
 
-def fresh(document, definition, drawn, changed):
+def memo_key(definition, question, author):
+    return f"{author}/{definition['waves']['panel']}/{digest(question)}"
+
+
+def fresh(document, definition, author, drawn, changed):
     """The names of the questions that are asked, randomised and charged."""
     kept = document["reports"].get(digest(definition))
-    values = parse(kept["text"])["values"] if kept else {}
+    known = list(parse(kept["text"])["values"]) if kept else []
+    if not kept and "waves" in definition:
+        for question in definition["questions"]:
+            if memo_key(definition, question, author) in document["memos"]:
+                known.append(question["name"])
     for name in changed:
-        require(name in values, "a changed question was answered before")
+        require(name in known, "a changed question was answered before")
     if not kept:
-        return [one["name"] for one in definition["questions"] if one["name"] in drawn]
+        names = [one["name"] for one in definition["questions"] if one["name"] in drawn]
+        return [name for name in names if name in changed or name not in known]
     found = []
     for question in definition["questions"]:
         after = question.get("show_if", {}).get("question")
@@ -113,7 +122,9 @@ def entries(definition, names, author, day):
     found = []
     for question in definition["questions"]:
         if question["name"] in names:
-            odds, exponent, delta = loss(question["mechanism"])
+            memoised = question["mechanism"]["name"] == "memoised"
+            charged = question["mechanism"]["memo"] if memoised else question["mechanism"]
+            odds, exponent, delta = loss(charged)
             if odds.numerator >= 10**400 or odds.denominator >= 10**400:
                 up = -(-odds.numerator * 2**64 // odds.denominator)
                 odds = Fraction(up, 2**64)
@@ -147,7 +158,7 @@ def within(found, limit):
 
 def charge(document, definition, author, day, drawn, changed, limits):
     """(names asked anew, their entries, totals before, totals after)"""
-    names = fresh(document, definition, drawn, changed)
+    names = fresh(document, definition, author, drawn, changed)
     new = entries(definition, names, author, day)
     version = digest(definition)
     before = totals(document["ledger"], version, author)

@@ -213,14 +213,24 @@ class Device:
 
     def fresh(self, changed: Collection[str] = ()) -> list[Question]:
         """The questions that need an answer: none that this device remembers, unless changed."""
-        return remembered.fresh_questions(self._memory.read(), self.survey, self.questions, changed)
+        return remembered.fresh_questions(
+            self._memory.read(), self.survey, self.questions, changed, self.author
+        )
+
+    @property
+    def known(self) -> list[Question]:
+        """The questions that this device has answered: in this survey, else in earlier waves."""
+        kept, memory = self.kept, self._memory.read()
+        memos = remembered.kept_memos(memory, self.survey, self.author)
+        names = memos if kept is None else kept.report.values
+        return [question for question in self.survey.questions if question.name in names]
 
     def cost(self, changed: Collection[str] = ()) -> Cost:
         """What answering gives away, before anything is asked. Raises BudgetSpent."""
         memory = self._memory.read()
         before = spent(memory.ledger, self.survey.digest, self.author)
         self._check_total(memory)
-        fresh = remembered.fresh_questions(memory, self.survey, self.questions, changed)
+        fresh = self.fresh(changed)
         entries = remembered.charges(self.survey, fresh, self.author, _today())
         ledger = charge(memory.ledger, entries, self.limits)
         return Cost(before, spent(ledger, self.survey.digest, self.author))

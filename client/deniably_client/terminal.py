@@ -12,7 +12,6 @@ import click
 from deniably import explain
 from deniably.errors import AuthorChanged, BadAnswer
 from deniably.ledger import Limits, Scope, share
-from deniably.memory import Kept
 from deniably.parts import Choice, Range
 from deniably.questions import (
     Number,
@@ -76,11 +75,11 @@ def answer(
     kept = device.kept
     if kept is None:
         talk.introduce(survey)
-        _answer(device, talk)
+        _answer(device, talk, talk.wave(device.known))
     elif not kept.sent:
         click.echo(talk.words("script.unsent"))
         talk.sent(device.resend())
-    elif changed := talk.changed(survey, kept):
+    elif changed := talk.changed(survey, device.known):
         _answer(device, talk, changed)
     elif changed is None:
         click.echo(talk.words("terminal.stopped"))
@@ -153,7 +152,14 @@ class Talk:
             answers[question.name] = self._ask(question)
         return answers
 
-    def changed(self, survey: Survey, kept: Kept) -> list[str] | None:
+    def wave(self, known: Sequence[Question]) -> list[str]:
+        """The names of questions whose answers have changed since an earlier wave."""
+        if not known:
+            return []
+        click.echo(f"\n{self.words('memory.wave')}")
+        return self._which(known)
+
+    def changed(self, survey: Survey, known: Sequence[Question]) -> list[str] | None:
         """The names of questions whose answers have changed since; None to send nothing at all."""
         words = self.words
         click.secho(f"\n{survey.title}", bold=True)
@@ -162,12 +168,14 @@ class Talk:
         chosen = _prompt(words("memory.choose"), self._one_of(3))
         if chosen != 2:
             return [] if chosen == 1 else None
-        answered = [each for each in survey.questions if each.name in kept.report.values]
-        click.echo(f"\n{words('memory.which')}")
-        _list([each.label for each in answered])
-        parse = self._several(len(answered), len(answered))
-        found = _prompt(words("memory.numbers"), parse)
-        return [answered[number - 1].name for number in found]
+        return self._which(known)
+
+    def _which(self, known: Sequence[Question]) -> list[str]:
+        click.echo(f"\n{self.words('memory.which')}")
+        _list([each.label for each in known])
+        parse = self._several(len(known), len(known))
+        found = _prompt(self.words("memory.numbers"), parse)
+        return [known[number - 1].name for number in found]
 
     def spending(self, cost: Cost, limits: Limits) -> None:
         """What was given away so far, and will be after this, of what the device allows."""

@@ -13,13 +13,15 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from deniably.canonical import canonical, parse
+from deniably.canonical import canonical, digest, parse
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadMemory, BadReport
 from deniably.ledger import Author, Day, Digest, Entry, Ledger, Limits, charge, entry
+from deniably.loss import Loss
+from deniably.mechanisms.memoised import Memoised
 from deniably.questions import Question
-from deniably.report import Report, draw_questions, randomise_answers, read_report
-from deniably.survey import Survey, show_if
+from deniably.report import Report, draw_questions, make_report, read_report
+from deniably.survey import Survey, Waves, show_if
 
 _MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
 _ORIGIN = re.compile(r"https?://[^/\s]+")
@@ -92,8 +94,29 @@ def read_memory(text: bytes) -> Memory:
     raise BadMemory("this is not the memory of a device (SPEC 7)")
 
 
+def kept_memos(memory: Memory, survey: Survey, author: str) -> dict[str, list[int]]:
+    """The memos that earlier waves of a survey's panel left, by the name of the question."""
+    keys = memo_keys(survey, author)
+    return {name: memory.memos[key] for name, key in keys.items() if key in memory.memos}
+
+
+def memo_keys(survey: Survey, author: str) -> dict[str, str]:
+    """Under which key each question of a wave has its memo; empty where there are no waves."""
+    if not isinstance(survey.waves, Waves):
+        return {}
+    panel = survey.waves.panel
+    return {
+        question.name: f"{author}/{panel}/{digest(msgspec.to_builtins(question))}"
+        for question in survey.questions
+    }
+
+
 def fresh_questions(
-    memory: Memory, survey: Survey, drawn: Sequence[Question], changed: Collection[str] = ()
+    memory: Memory,
+    survey: Survey,
+    drawn: Sequence[Question],
+    changed: Collection[str] = (),
+    author: str = "",
 ) -> list[Question]:
     """The questions to be asked, randomised and charged: what is not remembered, or changed.
 
@@ -102,11 +125,12 @@ def fresh_questions(
     not answered.
     """
     report = memory.report(survey.digest)
+    known = report.values if report else kept_memos(memory, survey, author)
     for name in changed:
-        if report is None or name not in report.values:
+        if name not in known:
             raise BadAnswer("cannot have changed: this device has not answered it yet", name)
     if report is None:
-        return list(drawn)
+        return [each for each in drawn if each.name in changed or each.name not in known]
     fresh: list[Question] = []
     for question in survey.questions:
         condition = show_if(question)
@@ -117,9 +141,10 @@ def fresh_questions(
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[Entry]:
-    """What it costs to randomise these questions: one entry for each."""
+    """What it costs to randomise these questions: one entry for each. A memo is paid for once,
+    with the loss of all waves."""
     head = (day, author, survey.name, survey.digest)
-    return [entry(*head, question.name, question.mechanism.loss) for question in fresh]
+    return [entry(*head, question.name, _loss(question)) for question in fresh]
 
 
 def answer(
@@ -143,15 +168,22 @@ def answer(
     Raises BudgetSpent (before a coin is thrown) and BadAnswer; the memory is then as it was.
     """
     drawn = draw_questions(survey, coins) if drawn is None else drawn
-    fresh = fresh_questions(memory, survey, drawn, changed)
-    if not fresh:
+    before = memory.report(survey.digest)
+    fresh = fresh_questions(memory, survey, drawn, changed, author)
+    if before and not fresh:
         return memory
     ledger = charge(memory.ledger, charges(survey, fresh, author, day), limits)
-    made = randomise_answers(survey, answers, coins, fresh)
-    before = memory.report(survey.digest)
-    report = msgspec.structs.replace(made, values=(before.values if before else {}) | made.values)
+    names = {question.name for question in fresh}
+    memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
+    made = make_report(survey, answers, coins, fresh if before or not memos else drawn, memos)
+    values = (before.values if before else {}) | made.report.values
+    report = msgspec.structs.replace(made.report, values=values)
+    keys = memo_keys(survey, author)
     return replace(
-        memory, ledger=ledger, reports=memory.reports | {survey.digest: _kept(report, sent=False)}
+        memory,
+        ledger=ledger,
+        reports=memory.reports | {survey.digest: _kept(report, sent=False)},
+        memos=memory.memos | {keys[name]: list(memo) for name, memo in made.memos.items()},
     )
 
 
@@ -165,6 +197,11 @@ def mark_sent(memory: Memory, report: Report) -> Memory:
 def replace(memory: Memory, **changes: Any) -> Memory:
     """The memory with other parts. Raises ValueError where they make no memory."""
     return msgspec.structs.replace(memory, **changes)
+
+
+def _loss(question: Question) -> Loss:
+    mechanism = question.mechanism
+    return mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
 
 
 def _kept(report: Report, *, sent: bool) -> Kept:
@@ -184,5 +221,5 @@ def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
 
 __all__ = [
     "Author", "Day", "Kept", "Memory", "Seen", "answer", "charges", "fresh_questions",
-    "mark_sent", "read_memory", "replace",
+    "kept_memos", "mark_sent", "memo_keys", "read_memory", "replace",
 ]  # fmt: skip

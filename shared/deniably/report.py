@@ -139,8 +139,7 @@ def make_report(
     (select_multiple), a number, or a mapping by part (vector, point, product). Every question
     that is shown needs an answer: a missing report would itself be an exact one. What is given
     for a hidden question is not looked at. ``memos``, by question, are those that the device
-    keeps for the survey's panel; the others are drawn. What is said to a question with a memo
-    needs to be an answer, and does not matter.
+    keeps for the survey's panel, whose questions need no answer; the others are drawn.
 
     Raises BadAnswer, which names the question and the choices that exist but never the answer,
     and BadReport where a memo is none of its question.
@@ -150,17 +149,19 @@ def make_report(
             raise BadAnswer("the survey has no such question; it was changed or misspelt", name)
     coins = coins or Coins()
     questions = draw_questions(survey, coins) if questions is None else questions
-    inputs: list[Input] = []
+    kept = _checked_memos(questions, memos or {})
+    inputs: list[Input | None] = []
     hidden: set[str] = set()
     for question in questions:
-        if is_shown(question, answers, hidden):
+        if question.name in kept:
+            inputs.append(None)
+        elif is_shown(question, answers, hidden):
             if question.name not in answers:
                 raise BadAnswer(f"needs an answer{_among(question)}", question.name)
             inputs.append(question.encode(answers[question.name]))
         else:
             hidden.add(question.name)
             inputs.append(_not_applicable(question))
-    kept = _checked_memos(questions, memos or {})
     values: dict[str, list[int]] = {}
     for question, given in zip(questions, inputs, strict=True):
         mechanism: Any = question.mechanism

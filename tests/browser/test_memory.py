@@ -11,6 +11,7 @@ import pytest
 from browser.conftest import ANSWERS, SURVEY, Watched
 from browser.test_offline import KEPT
 from deniably.authoring import publish_text
+from deniably.report import read_report
 from server.material import Server
 
 pytestmark = pytest.mark.browser
@@ -25,6 +26,17 @@ questions:
   - {name: what, type: select_one, label: What was it, epsilon: 1, choices: [Money, Time],
      show_if: {question: stolen, is: "yes"}}
 """)
+WAVES = [
+    publish_text(f"""
+name: wave-{number}
+title: Waves
+waves: {{panel: work}}
+questions:
+  - {{name: stolen, type: yes_no, label: Have you ever stolen, epsilon: 0.5}}
+  - {{name: late, type: yes_no, label: Have you ever been late, epsilon: 0.5}}
+""")
+    for number in range(1, 5)
+]
 MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.js', '%s')"
 READ = f"async () => (await import({MODULE % 'storage.js'})).read()"
 # Spoils what is kept in one way.
@@ -48,7 +60,7 @@ SPOIL = """async (how) => {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    for survey in (DEFINITION, HIDING, *OTHERS):
+    for survey in (DEFINITION, HIDING, *OTHERS, *WAVES):
         server.publish(survey)
     yield server
     server.kill()
@@ -128,7 +140,7 @@ def test_a_survey_answered_before_can_be_sent_again_as_it_was(phone: Watched) ->
 def test_of_answers_that_have_changed_only_those_are_asked(phone: Watched) -> None:
     answer(phone)
     phone.open()
-    phone.page.locator("[data-before] summary").click()
+    phone.page.locator("[data-known] summary").click()
     phone.page.locator("#changed label", has_text="How often").click()
     phone.click("Ask these again")
     phone.page.wait_for_selector("[data-question=often]:not([hidden])")
@@ -152,7 +164,7 @@ def test_a_question_that_was_seen_can_change_without_the_one_before_it(phone: Wa
     phone.send()
     phone.wait("receipt")
     phone.open("/s/hiding")
-    phone.page.locator("[data-before] summary").click()
+    phone.page.locator("[data-known] summary").click()
     phone.page.locator("#changed label", has_text="What was it").click()
     phone.click("Ask these again")
     phone.page.wait_for_selector("[data-question=what]:not([hidden])")
@@ -219,6 +231,42 @@ RUN = """async ([tab]) => {
   };
   window.raced = new Promise((done) => setTimeout(() => done(add()), 50));
 }""" % (MODULE % "storage.js")
+
+
+def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) -> None:
+    phone.open("/s/wave-1")
+    assert not phone.page.locator("[data-wave]").first.is_visible()
+    phone.click("Start")
+    phone.choose("Yes")
+    phone.choose("No")
+    phone.send()
+    phone.wait("receipt")
+    drawn = memory(phone)["memos"]
+
+    phone.open("/s/wave-2")
+    assert "in an earlier wave" in phone.page.locator("[data-wave]").first.inner_text()
+    assert spending(phone)[2] == "All surveys by its author 20 % 20 %"
+    phone.click("Start")
+    assert phone.heading() == "Check your answers"
+    phone.send()
+    phone.wait("receipt")
+    assert memory(phone)["memos"] == drawn
+
+    phone.open("/s/wave-3")
+    phone.page.locator("[data-known] summary").click()
+    phone.page.locator("#changed label", has_text="late").click()
+    phone.click("Ask these again")
+    phone.page.wait_for_selector("[data-question=late]:not([hidden])")
+    phone.choose("Yes")
+    phone.send()
+    phone.wait("receipt")
+
+    assert [(each["survey"], each["question"]) for each in memory(phone)["ledger"]] == [
+        ("wave-1", "stolen"), ("wave-1", "late"), ("wave-3", "late"),
+    ]  # fmt: skip
+    for post, definition in zip(phone.posts(), WAVES, strict=False):
+        read_report(post.post_data_buffer or b"").check(definition)
+    assert len(phone.posts()) == 3
 
 
 @pytest.mark.parametrize("how", ["flipped", "shorter", "no document", "no key"])

@@ -16,6 +16,7 @@ import pytest
 from deniably.authoring import publish_text
 from deniably.errors import BudgetSpent
 from deniably.ledger import Limits, total
+from deniably.memory import Memory, answer, memo_keys
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import MemoryUnusable, Unreachable
@@ -265,6 +266,81 @@ def test_a_memory_that_cannot_be_read_answers_nothing(
     with pytest.raises(MemoryUnusable, match=r"its key is missing.*deniably forget"):
         Device(url, memory=storage).answer(ANSWERS)
     assert len(reports(server)) == 1
+
+
+# --- waves --------------------------------------------------------------------------------------
+
+WAVE = """
+name: wave-%d
+title: At work
+waves: {panel: work, history: 2}
+results: {minimum: 1, while_open: true}
+questions:
+  - {name: stolen, type: yes_no, label: Ever, epsilon: 0.5}
+  - {name: often, type: select_one, label: How often, choices: [never, once, often], epsilon: 0.5}
+"""
+NEW = "  - {name: late, type: yes_no, label: Late, epsilon: 0.25}\n"
+
+
+def test_all_waves_together_cost_what_one_memo_gives_away(server: Server, storage: Storage) -> None:
+    """Twelve waves: one charge of each question's history, and one memo, whatever is sent."""
+    sent = set()
+    memos: list[object] = []
+    with session() as connections:
+        for number in range(1, 13):
+            survey = publish_text(WAVE % number)
+            server.publish(survey)
+            device = Device(f"{server.url}/s/wave-{number}", memory=storage, session=connections)
+            assert [each.name for each in device.fresh()] == ([] if sent else ["stolen", "often"])
+            device.answer({} if sent else ANSWERS)
+            assert device.kept
+            sent.add(device.kept.report.id)
+            memos.append(storage.read().memos)
+
+    assert len(sent) == 12
+    assert all(each == memos[0] for each in memos)
+    ledger = storage.read().ledger
+    assert [(each.survey, each.question) for each in ledger] == [
+        ("wave-1", "stolen"), ("wave-1", "often"),
+    ]  # fmt: skip
+    histories = [question.mechanism.history for question in survey.questions]  # type: ignore[union-attr]
+    assert [each.loss for each in ledger] == histories
+
+
+def test_in_a_later_wave_only_what_is_new_or_has_changed_is_asked_and_charged(
+    server: Server, storage: Storage
+) -> None:
+    for number, text in enumerate((WAVE, WAVE, WAVE + NEW), start=1):
+        server.publish(publish_text(text % number))
+    Device(f"{server.url}/s/wave-1", memory=storage).answer(ANSWERS)
+
+    second = Device(f"{server.url}/s/wave-2", memory=storage)
+    second.answer({"often": "often"}, changed={"often"})
+    third = Device(f"{server.url}/s/wave-3", memory=storage)
+    assert [each.name for each in third.known] == ["stolen", "often"]
+    third.answer({"late": "no"})
+
+    assert [(each.survey, each.question) for each in storage.read().ledger] == [
+        ("wave-1", "stolen"), ("wave-1", "often"), ("wave-2", "often"), ("wave-3", "late"),
+    ]  # fmt: skip
+    assert len(storage.read().memos) == 3
+
+
+def test_what_waves_send_is_the_memo_or_chance_in_the_published_share() -> None:
+    survey = publish_text(WAVE % 1)
+    mechanism = survey.questions[0].mechanism
+    memory = answer(Memory(), survey, ANSWERS, day="2026-11-21", limits=Limits())
+    memo = tuple(memory.memos[memo_keys(survey, "")["stolen"]])
+    same = 0
+    for number in range(2, 402):
+        wave = publish_text(WAVE % number)
+        report = answer(memory, wave, {}, day="2026-11-21", limits=Limits()).report(wave.digest)
+        assert report
+        same += tuple(report.values["stolen"]) == memo
+    keep, fresh = mechanism.keep, mechanism.fresh  # type: ignore[union-attr]
+    expected = (keep + fresh / 2) / (keep + fresh)
+    # Hoeffding: further off than this with a chance below 1e-6.
+    assert abs(same / 400 - expected) < 0.135
 
 
 __all__ = ["ANSWERS", "Device", "Path", "Storage", "signal"]

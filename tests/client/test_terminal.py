@@ -346,3 +346,26 @@ def test_a_memory_that_cannot_be_read_is_refused_until_it_is_forgotten(
 def test_a_limit_that_is_none_is_explained() -> None:
     for option in ("--limit", "--limit-author", "--limit-overall"):
         assert "above 0 and at most 64" in run("ledger", option, "65").stderr
+
+
+def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(tmp_path: Path) -> None:
+    server = Server(tmp_path / "waves.db")
+    text = "name: wave-%d\ntitle: Waves\nwaves: {panel: work}\nquestions:\n"
+    text += "  - {name: stolen, type: yes_no, label: Ever stolen, epsilon: 0.5}\n"
+    text += "  - {name: late, type: yes_no, label: Ever late, epsilon: 0.5}\n"
+    for number in (1, 2, 3):
+        server.publish(publish_text(text % number))
+    try:
+        first = answer(f"{server.url}/s/wave-1", "1\n1\ny\n")
+        second = answer(f"{server.url}/s/wave-2", "0\ny\n")
+        third = answer(f"{server.url}/s/wave-3", "2\n1\ny\n")
+    finally:
+        server.kill()
+
+    assert first.stdout.count("Your answer") == 2, first.stderr
+    assert "in an earlier wave" in second.stdout, second.stderr
+    assert "Your answer" not in second.stdout
+    assert "so far 20\u00a0%, after this 20\u00a0%" in second.stdout
+    assert third.stdout.count("Your answer") == 1, third.stderr
+    assert "so far 20\u00a0%, after this 30\u00a0%" in third.stdout
+    assert [row[2].count("null") for row in contents(tmp_path / "waves.db")["reports"]] == [0, 0, 0]

@@ -178,7 +178,8 @@ async function charged(test, group) {
   const version = await digest(definition);
   const memory = readMemory(test.document);
   const drawn = definition.questions.filter(({ name }) => test.drawn.includes(name));
-  const fresh = freshQuestions(memory, definition, version, drawn, test.changed);
+  const { changed } = test;
+  const fresh = await freshQuestions(memory, { definition, version, drawn, changed, author });
   const entries = charges(definition, version, fresh, author, day);
   const after = charge(memory.ledger, entries, limits);
   return {

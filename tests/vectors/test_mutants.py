@@ -468,8 +468,15 @@ MUTANTS = (
         "ledger",
     ),
     Mutant(
-        "repeats are charged", "memory.js", "before === undefined) return", "true) return", "ledger"
+        "repeats are charged",
+        "memory.js",
+        "after || changed.includes(question.name)",
+        "true",
+        "ledger",
     ),
+    Mutant("later waves are charged", "memory.js", "!known.includes(name)", "true", "ledger"),
+    Mutant("a memo costs a report", "memory.js", "history(question.mechanism) ?? ", "", "ledger"),
+    Mutant("every panel is one", "memory.js", "${waves?.panel}", "play", "ledger"),
     Mutant("a report may be another's", "memory.js", "report.survey === version &&", "", "ledger"),
     Mutant(
         "any order of keys will do", "memory.js", "canonicalise(memory) === text", "true", "ledger"

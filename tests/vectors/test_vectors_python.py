@@ -274,7 +274,7 @@ def check_document(case: Case) -> None:
 def charged(group: Case, case: Case) -> Case:
     survey, memory = read_survey(group["definition"]), read_memory(case["document"].encode())
     drawn = [question for question in survey.questions if question.name in case["drawn"]]
-    fresh = fresh_questions(memory, survey, drawn, case["changed"])
+    fresh = fresh_questions(memory, survey, drawn, case["changed"], case["author"])
     entries = charges(survey, fresh, case["author"], case["day"])
     after = charge(memory.ledger, entries, Limits.of(**case["limits"]))
     where = (survey.digest, case["author"])

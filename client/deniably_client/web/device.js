@@ -3,7 +3,7 @@
 
 import { Told } from "./errors.js";
 import { BudgetSpent, LIMITS, share, spent } from "./ledger.js";
-import { answer, freshQuestions, markSent, plan, values } from "./memory.js";
+import { answer, freshQuestions, knownQuestions, markSent, plan } from "./memory.js";
 import { Damaged, forget, keeps, read, update } from "./storage.js";
 import { words } from "./words.js";
 
@@ -32,25 +32,29 @@ function reveal(selector, shown) {
  */
 
 /**
- * The text that was made for this survey before, and whether it was sent; undefined where it was
- * not answered yet. Shows what is kept. Throws Told where nothing more may be given away, or where
- * what is kept cannot be read.
+ * The text that was made for this survey before, and whether it was sent (undefined where it was
+ * not answered yet); and the names of the questions that were answered, in it or in earlier waves.
+ * Shows what is kept. Throws Told where nothing more may be given away, or where what is kept
+ * cannot be read.
  * @param {About} about
  */
 export async function remembered(about) {
   try {
     reveal("[data-transient]", !(await keeps()));
     const memory = await read();
-    tell(memory, about, []);
+    await tell(memory, about, []);
+    const { definition, version, author } = about;
+    const kept = memory.reports[version];
+    const known = await knownQuestions(memory, definition, version, author);
     reveal("[data-forget]", memory.ledger.length > 0);
-    const kept = memory.reports[about.version];
     reveal("[data-first]", kept === undefined);
     reveal("[data-before]", kept !== undefined);
-    const answered = Object.keys(values(memory, about.version) ?? {});
+    reveal("[data-wave]", kept === undefined && known.length > 0);
+    reveal("[data-known]", known.length > 0);
     for (const label of places("#changed label")) {
-      label.hidden = !answered.includes(label.querySelector("input")?.value ?? "");
+      label.hidden = !known.includes(label.querySelector("input")?.value ?? "");
     }
-    return kept;
+    return { kept, known };
   } catch (error) {
     throw told(error);
   }
@@ -64,9 +68,8 @@ export async function remembered(about) {
 export async function changes(about, changed) {
   try {
     const memory = await read();
-    tell(memory, about, changed);
-    const { definition, version, drawn = definition.questions } = about;
-    return freshQuestions(memory, definition, version, drawn, changed);
+    await tell(memory, about, changed);
+    return await freshQuestions(memory, { ...about, changed });
   } catch (error) {
     throw told(error);
   }
@@ -95,12 +98,12 @@ export async function recordSent(version, text) {
 
 /**
  * Shows what was given away so far, and what will be after this.
- * @type {(memory: Memory, about: About, changed: readonly string[]) => void}
+ * @type {(memory: Memory, about: About, changed: readonly string[]) => Promise<void>}
  */
-function tell(memory, about, changed) {
+async function tell(memory, about, changed) {
   const { version, author = "", limits = LIMITS } = about;
   const before = spent(memory.ledger, version, author);
-  const { ledger } = plan(memory, { ...about, answers: new Map(), changed });
+  const { ledger } = await plan(memory, { ...about, changed });
   const after = spent(ledger, version, author);
   for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
     const [first, then] = places(`[data-scope="${scope}"] td`);

@@ -37,7 +37,7 @@ let current = 0;
 /** The questions that chance picked for this person, where it picks some. */
 let drawnFirst = /** @type {Path["drawn"]} */ (undefined);
 /** What this device made for the survey before. */
-let kept = /** @type {Awaited<ReturnType<typeof remembered>>} */ (undefined);
+let kept = /** @type {Awaited<ReturnType<typeof remembered>>["kept"]} */ (undefined);
 
 /**
  * @template {Element} E
@@ -295,7 +295,9 @@ async function start() {
       path = follow(questions, definition, answered);
       drawnFirst = path.drawn;
     }
-    kept = await remembered(about());
+    const found = await remembered(about());
+    kept = found.kept;
+    if (!kept && found.known.length > 0) await askOnly([]);
   } catch (error) {
     survey.hidden = false;
     return refuse(error instanceof TypeError ? new Told(words("script.offline")) : error);
@@ -315,16 +317,24 @@ byId("same").addEventListener("click", () => kept && sendKept(kept.text, words("
 byId("changed").addEventListener("submit", async (event) => {
   event.preventDefault();
   const boxes = [...byId("changed").querySelectorAll("input")].filter(({ checked }) => checked);
-  changed = boxes.map(({ value }) => value);
-  if (changed.length === 0) return;
+  if (boxes.length === 0) return;
   try {
-    const fresh = await changes(about(), changed);
-    const { follow } = await import("./path.js");
-    path = follow(questions, definition, answered, fresh);
+    await askOnly(boxes.map(({ value }) => value));
     go(path.nearest(1, 0));
   } catch (error) {
     refuse(error);
   }
 });
+
+/**
+ * From now on asks only what has changed, and what this device does not know yet.
+ * @param {string[]} names
+ */
+async function askOnly(names) {
+  changed = names;
+  const fresh = await changes(about(), changed);
+  const { follow } = await import("./path.js");
+  path = follow(questions, definition, answered, fresh);
+}
 
 await start();

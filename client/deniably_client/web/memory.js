@@ -1,12 +1,12 @@
 // What a device remembers between reports, as one document, and how it changes (SPEC section 7).
 // It never holds a true answer: what is remembered is the perturbed report.
 
-import { canonicalise, parse } from "./canonical.js";
+import { canonicalise, digest, parse } from "./canonical.js";
 import { pure } from "./claim.js";
 import { BadAnswer, must } from "./errors.js";
 import { fraction, parts } from "./fraction.js";
 import { BudgetSpent, LIMITS, charge, entry, within } from "./ledger.js";
-import { loss } from "./mechanism.js";
+import { history, loss } from "./mechanism.js";
 import { makeReport } from "./report.js";
 import { HASH, NAME, SURVEY_NAME, integer, like, list, object, text } from "./shape.js";
 import { total } from "./total.js";
@@ -45,20 +45,57 @@ export function values({ reports }, version) {
 }
 
 /**
+ * Under which key each question of a wave has its memo; empty where there are no waves.
+ * @type {(definition: Definition, author: string) => Promise<Map<string, string>>}
+ */
+async function memoKeys({ waves, questions }, author) {
+  const keys = new Map();
+  for (const question of waves ? questions : []) {
+    keys.set(question.name, `${author}/${waves?.panel}/${await digest(question)}`);
+  }
+  return keys;
+}
+
+/**
+ * The memos that earlier waves of a survey's panel left, by the name of the question.
+ * @type {(memory: Memory, definition: Definition, author: string) =>
+ *   Promise<Map<string, readonly number[]>>}
+ */
+async function keptMemos({ memos }, definition, author) {
+  const kept = new Map();
+  for (const [name, key] of await memoKeys(definition, author)) {
+    if (Object.hasOwn(memos, key)) kept.set(name, memos[key]);
+  }
+  return kept;
+}
+
+/**
+ * The names of the questions that this device has answered: in this survey, else in earlier waves.
+ * @type {(memory: Memory, definition: Definition, version: string, author?: string) =>
+ *   Promise<string[]>}
+ */
+export async function knownQuestions(memory, definition, version, author = "") {
+  const before = values(memory, version);
+  if (before) return Object.keys(before);
+  return [...(await keptMemos(memory, definition, author)).keys()];
+}
+
+/**
  * The questions to be asked, randomised and charged: what is not remembered, or changed.
  *
  * `drawn` are those that this device asks where nothing is remembered. A question that is only
  * shown after a changed one is changed, too. Throws BadAnswer for one that was not answered.
- * @type {(memory: Memory, definition: Definition, version: string, drawn: readonly Question[],
- *   changed?: readonly string[]) => readonly Question[]}
+ * @type {(memory: Memory, answering: Omit<Answering, "answers">) => Promise<readonly Question[]>}
  */
-export function freshQuestions(memory, { questions }, version, drawn, changed = []) {
-  const before = values(memory, version);
-  for (const name of changed) {
-    const known = before !== undefined && Object.hasOwn(before, name);
-    if (!known) throw new BadAnswer("what was not answered on this device cannot have changed");
+export async function freshQuestions(memory, { definition, version, drawn, changed = [], author }) {
+  const { questions } = definition;
+  const known = await knownQuestions(memory, definition, version, author);
+  if (!changed.every((name) => known.includes(name))) {
+    throw new BadAnswer("what was not answered on this device cannot have changed");
   }
-  if (before === undefined) return drawn;
+  if (values(memory, version) === undefined) {
+    return (drawn ?? questions).filter(({ name }) => changed.includes(name) || !known.includes(name));
+  }
   /** @type {Question[]} */
   const fresh = [];
   for (const question of questions) {
@@ -69,14 +106,15 @@ export function freshQuestions(memory, { questions }, version, drawn, changed = 
 }
 
 /**
- * What it costs to randomise these questions: one entry for each.
+ * What it costs to randomise these questions: one entry for each. A memo is paid for once, with the
+ * loss of all waves.
  * @type {(definition: Definition, version: string, fresh: readonly Question[], author: string,
  *   day: string) => Entry[]}
  */
 export const charges = ({ name }, version, fresh, author, day) =>
   fresh.map((question) => {
     const head = { day, author, survey: name, version };
-    return entry(head, question.name, loss(question.mechanism));
+    return entry(head, question.name, history(question.mechanism) ?? loss(question.mechanism));
   });
 
 /**
@@ -88,25 +126,30 @@ export const charges = ({ name }, version, fresh, author, day) =>
  * @type {(memory: Memory, answering: Answering) => Promise<Memory>}
  */
 export async function answer(memory, answering) {
-  const { definition, version, answers } = answering;
-  const { fresh, ledger } = plan(memory, answering);
-  if (fresh.length === 0) return memory;
-  const before = values(memory, version) ?? {};
-  const report = await makeReport(definition, version, answers, undefined, fresh, before);
-  const reports = { ...memory.reports, [version]: { text: report.text, sent: false } };
-  return { ...memory, ledger, reports };
+  const { definition, version, answers, author = "" } = answering;
+  const { fresh, ledger } = await plan(memory, answering);
+  const before = values(memory, version);
+  if (before && fresh.length === 0) return memory;
+  const kept = await keptMemos(memory, definition, author);
+  for (const { name } of fresh) kept.delete(name);
+  const drawn = before || kept.size === 0 ? fresh : definition.questions;
+  const made = await makeReport(definition, version, answers, undefined, drawn, before, kept);
+  const reports = { ...memory.reports, [version]: { text: made.text, sent: false } };
+  const memos = { ...memory.memos };
+  const keys = await memoKeys(definition, author);
+  for (const [name, memo] of made.memos) memos[keys.get(name) ?? ""] = [...memo];
+  return { ...memory, ledger, reports, memos };
 }
 
 /**
  * What answering comes to: the questions to be asked, and the ledger afterwards. Throws
  * BudgetSpent, also where the survey could give away too much, whichever questions were drawn.
- * @type {(memory: Memory, answering: Answering) =>
- *   {fresh: readonly Question[], ledger: readonly Entry[]}}
+ * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
+ *   Promise<{fresh: readonly Question[], ledger: readonly Entry[]}>}
  */
-export function plan(memory, answering) {
-  const { definition, version, changed, author = "", day = today() } = answering;
-  const { drawn = definition.questions, limits = LIMITS } = answering;
-  const fresh = freshQuestions(memory, definition, version, drawn, changed);
+export async function plan(memory, answering) {
+  const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
+  const fresh = await freshQuestions(memory, answering);
   const most = total(definition);
   if (values(memory, version) === undefined && !within(most, limits.survey)) {
     throw new BudgetSpent("survey", pure([1n, 1n]), most, limits.survey);

@@ -16,8 +16,8 @@ import { conditional, verify } from "./survey.js";
  * answer: a missing report would itself be an exact one. Throws Refused or BadAnswer.
  * Where the survey has `ask`, `drawn` is what drawQuestions gave; where it was answered `before`,
  * what is to be randomised anew, and the other values stay. Where it has waves, `memos` are those
- * that the device keeps for its panel, by the name of the question; the others are drawn, and all
- * that were used are in the report. Only tests bring coins.
+ * that the device keeps for its panel, by the name of the question, which then needs no answer; the
+ * others are drawn, and all that were used are in the report. Only tests bring coins.
  * @type {(definition: unknown, digest: string, answers: Answers, coins?: Coins,
  *   drawn?: readonly {name: string}[], before?: Record<string, number[]>, memos?: Memos) =>
  *   Promise<Report>}
@@ -38,7 +38,9 @@ export async function makeReport(definition, digest, answers, coins, drawn, befo
   }
   const all = special ? special.withHidden({ questions }, answers) : answers;
   // Every answer is looked at before the first draw.
-  const inputs = questions.map((question) => encode(question, all.get(question.name)));
+  const inputs = questions.map((question) =>
+    memos?.has(question.name) ? undefined : encode(question, all.get(question.name)),
+  );
   /** @type {Map<string, readonly number[]>} */
   const used = new Map();
   const values = questions.map(({ name, mechanism }, i) => {
