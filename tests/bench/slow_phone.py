@@ -1,4 +1,7 @@
-"""How long a slow phone waits for the first question: Chromium, throttled to an old phone on 3G."""
+"""How long a slow phone waits for the first question: Chromium, throttled to an old phone on 3G.
+
+A smoke run does not throttle.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from every_type import survey_within_limits
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, CDPSession, Page
 
 GOAL = 3.0
 LATENCY = 400  # milliseconds a request
@@ -55,11 +58,15 @@ def measure(sheet: Sheet) -> None:
 
 def waits(sheet: Sheet, title: str, browser: Browser, url: str) -> None:
     """The first visit, in a browser that has nothing, and the next one."""
-    first, again, sizes = [], [], []
+    first: list[float] = []
+    again: list[float] = []
+    sizes: list[int] = []
     for _ in range(1 if sheet.quick else 5):
         context = browser.new_context(viewport=PHONE, is_mobile=True, has_touch=True)  # type: ignore[arg-type]
         page = context.new_page()
-        received = throttle(page)
+        received = sizes_of(line := page.context.new_cdp_session(page))
+        if not sheet.quick:
+            slow_down(line)
         first.append(first_question(page, url))
         sizes.append(sum(received))
         page.wait_for_selector("#survey[data-kept]", state="attached")
@@ -73,16 +80,18 @@ def waits(sheet: Sheet, title: str, browser: Browser, url: str) -> None:
     sheet.figure(f"{title}, bytes over the wire", f"{scaled(median(sizes)).strip()}B")
 
 
-def throttle(page: Page) -> list[int]:
-    """Make the page's phone slow; gives the sizes of what it receives, as that comes."""
+def sizes_of(line: CDPSession) -> list[int]:
+    """The sizes of what the page receives, as that comes."""
     received: list[int] = []
-    line = page.context.new_cdp_session(page)
     line.send("Network.enable")
+    line.on("Network.loadingFinished", lambda one: received.append(one["encodedDataLength"]))
+    return received
+
+
+def slow_down(line: CDPSession) -> None:
     speed = {"latency": LATENCY, "downloadThroughput": RATE, "uploadThroughput": RATE}
     line.send("Network.emulateNetworkConditions", {"offline": False, **speed})
     line.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
-    line.on("Network.loadingFinished", lambda one: received.append(one["encodedDataLength"]))
-    return received
 
 
 def first_question(page: Page, url: str) -> float:
