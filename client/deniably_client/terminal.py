@@ -26,6 +26,7 @@ from deniably.survey import Survey
 from deniably.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device, Receipt
 from deniably_client.ledger_cli import with_limits
+from deniably_client.plain import TwoReadings, plain
 from deniably_client.storage import Storage
 
 T = TypeVar("T")
@@ -106,7 +107,7 @@ def _trusted(device: Device, language: str | None) -> Survey | None:
         return device.survey
     except AuthorChanged as changed:
         talk = Talk(Words(language or "en"))  # whose survey it is decides later
-        known = talk.words("script.comma").join(changed.known)
+        known = talk.words("fields.comma").join(changed.known)
         now = changed.fingerprint
         click.echo(talk.words("terminal.author", origin=changed.origin, known=known, now=now))
         if talk.confirms("terminal.accept"):
@@ -278,14 +279,20 @@ class Talk:
         unit = f" ({grid.unit})" if isinstance(grid.unit, str) else ""
 
         def parse(text: str) -> str:
-            plain = text.strip().replace(",", ".") if text.count(",") == 1 else text.strip()
             try:
-                grid.position(plain)
+                given = plain(text, self.words)
+                grid.position(given)
+            except TwoReadings:
+                raise _Slip(self.words("fields.marks")) from None
             except BadAnswer:
-                raise _Slip(self.words("terminal.number")) from None
-            return plain
+                raise _Slip(self.words("fields.number")) from None
+            return given
 
-        return _prompt(f"{label}{unit}", parse)
+        given = _prompt(f"{label}{unit}", parse)
+        if (counts := grid.nearest(given)) is not None:
+            told = {"text": self.words.decimal(given), "number": self.words.decimal(counts)}
+            click.echo(self.words("fields.counts", **told))
+        return given
 
 
 def _prompt(text: str, parse: Callable[[str], T]) -> T:

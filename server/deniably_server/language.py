@@ -11,6 +11,7 @@ from deniably.survey import Survey
 from deniably.words import LANGUAGES, Words, direction
 
 _FOR_SCRIPTS = ("script.", "number.")
+_FOR_FIELDS = "fields."
 
 
 def chosen(survey: Survey) -> Words:
@@ -38,6 +39,7 @@ def interface_texts(survey: Survey, words: Words) -> Markup:
     return Markup(' lang="{}" dir="ltr"').format(words.language)
 
 
-def for_scripts(words: Words) -> str:
-    """The texts that scripts need, as JSON."""
-    return json.dumps(words.some(*_FOR_SCRIPTS), ensure_ascii=False, separators=(",", ":"))
+def for_scripts(words: Words, *, fields: bool) -> str:
+    """The texts that scripts need, as JSON; those of ticks and numbers where there are such."""
+    texts = words.some(*_FOR_SCRIPTS, *([_FOR_FIELDS] if fields else []))
+    return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

@@ -15,6 +15,7 @@ from deniably_server import charts, language
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
 from deniably_server.finding import decimals
+from deniably_server.grid import squares
 from deniably_server.results import current_results, wants_smooth
 from deniably_server.together import links
 
@@ -46,6 +47,7 @@ def form(name: str) -> str:
             text=words("closed.text"),
             link=(f"/surveys/{name}", words("closed.link")),
         )
+    fields = any(question.type in _FIELDS for question in survey.questions)
     return render_template(
         "form.html",
         survey=survey,
@@ -54,10 +56,11 @@ def form(name: str) -> str:
         its=language.survey_texts(survey, words),
         ours=language.interface_texts(survey, words),
         languages=[(code, Words(code)("language.name")) for code in LANGUAGES],
-        script_words=_data_block(language.for_scripts(words)),
+        script_words=_data_block(language.for_scripts(words, fields=fields)),
         explain=explain,
+        squares=squares,
         FIELDS=_FIELDS,
-        fields=any(question.type in _FIELDS for question in survey.questions),
+        fields=fields,
         keyboard=_keyboard,
         alone=analysis.UNSCORED,
         hidden=_hidden_choice(survey),

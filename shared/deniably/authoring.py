@@ -33,13 +33,14 @@ from deniably.schema import schema as schema
 from deniably.schema import schema_problems
 from deniably.shape import hidden_shapes
 from deniably.survey import SPEC, Survey, as_survey
+from deniably.words import Words
 
 __all__ = ["compile_survey", "compile_with_notes", "load", "publish_text", "schema", "slug"]
 
 _Question = Mapping[str, Any]
 
 PRIVACY = ("epsilon", "odds", "coins")
-_DEFAULTS: dict[str, object] = {"language": "en"}
+_DEFAULTS: dict[str, Any] = {"language": "en"}
 _RESULTS: dict[str, object] = {"minimum": 100, "while_open": False}
 
 _EVERY = {"name", "type", "label", "hint", "mechanism", *PRIVACY}
@@ -102,13 +103,14 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     if problems:
         raise BadSurvey(problems)
     notes: list[str] = []
+    words = Words(written.get("language", _DEFAULTS["language"]))
     ask: dict[str, object] = {}
     privacies = [None if budget else _privacy(question) for question in questions]
     if budget:
         plan = _spend(budget, questions, everybody=waves is not None)
         notes.append(plan.note)
         if plan.product:
-            questions = [together_question(questions)]
+            questions = [together_question(questions, words)]
         if plan.ask is not None:
             ask = {"ask": plan.ask}
         privacies = [Privacy(epsilon=plan.epsilon, delta=_delta(one)) for one in questions]
@@ -117,7 +119,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     for index, (question, privacy) in enumerate(zip(questions, privacies, strict=True)):
         assert privacy is not None
         try:
-            made.append(published(question, privacy, history))
+            made.append(published(question, privacy, history, words))
         except ValueError as error:
             problems.append(Problem(f"$.questions[{index}]", str(error)))
     if problems:

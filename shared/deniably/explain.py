@@ -67,6 +67,14 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
     return Frequencies(own, other, out_of)
 
 
+@dataclass(frozen=True)
+class Grid:
+    """Of 100 squares, ``own`` are filled; the caption says of what."""
+
+    own: int
+    caption: str
+
+
 WEAK = 20
 """Odds above which one report says more about an answer than "cannot know" admits."""
 
@@ -102,6 +110,43 @@ def reverse(question: Question, words: Words = ENGLISH) -> str:
     return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
 
 
+def grids(question: Question, words: Words = ENGLISH) -> list[Grid]:
+    """The protection as pictures: none for mechanisms whose reports are signals or noisy numbers,
+    which no two shares describe, and none where 100 squares are too few."""
+    once = question.once
+    match once:
+        case SubsetSelection(omega=1) if not isinstance(question, Number | Point | Product):
+            return _grids(words, natural_frequencies(once), "grid.sent")
+        case SubsetSelection() | SetResponse() | Unary():
+            return _grids(words, natural_frequencies(once), "grid.chosen", "grid.other")
+        case SampledTicks():
+            return _grids(words, _frequencies(once.p, once.q), "grid.turned")
+        case Window() if once.m > 2:
+            return _grids(words, _inside(once), "grid.near")
+        case _:
+            return []
+
+
+def _grids(words: Words, seen: Frequencies, own: str, other: str = "") -> list[Grid]:
+    if seen.out_of != 100:
+        return []
+    if not other:
+        return [Grid(seen.own, words(own, own=seen.own, rest=100 - seen.own))]
+    return [
+        Grid(seen.own, words(own, own=seen.own)),
+        Grid(seen.other, words(other, own=seen.other)),
+    ]
+
+
+def practice(survey: Survey) -> SubsetSelection:
+    """The mechanism of a practice question with two answers: with the odds of the first question
+    that is answered by subset selection, else with odds of 3."""
+    for question in survey.questions:
+        if isinstance(once := question.once, SubsetSelection):
+            return SubsetSelection(k=2, omega=1, own=once.own, other=once.other)
+    return SubsetSelection(k=2, omega=1, own=3, other=1)
+
+
 def weak(loss: Loss) -> bool:
     """Whether what is sent says too much for "nobody can tell"."""
     return loss.bound > WEAK
@@ -122,7 +167,7 @@ def clipped(question: Question, words: Words = ENGLISH) -> str | None:
                 words("explain.bound", name=part.label, **_bounds(part.range, words))
                 for part in question.parts
             ]
-            return words("explain.bounds", bounds=words("script.semicolon").join(bounds))
+            return words("explain.bounds", bounds=words("fields.semicolon").join(bounds))
         case _:
             return None
 
@@ -216,13 +261,19 @@ def _sampled(mechanism: SampledTicks, words: Words) -> str:
 
 
 def _window(mechanism: Window, words: Words) -> str:
+    seen = _inside(mechanism)
+    if mechanism.m == 2:
+        return words("explain.halves", own=seen.own, all=seen.out_of)
+    sent = {"own": seen.own, "rest": seen.other, "all": seen.out_of}
+    return words("explain.places", count=mechanism.w, m=mechanism.m, **sent)
+
+
+def _inside(mechanism: Window) -> Frequencies:
+    """How often what is sent is inside the window, and how often it is not."""
     inside = Fraction(mechanism.w * mechanism.own, mechanism.total)
     out_of = next(n for n in (100, 1_000, 10_000, 100_000) if 0 < round(inside * n) < n)
-    near = round(inside * out_of)
-    if mechanism.m == 2:
-        return words("explain.halves", own=near, all=out_of)
-    sent = {"own": near, "rest": out_of - near, "all": out_of}
-    return words("explain.places", count=mechanism.w, m=mechanism.m, **sent)
+    own = round(inside * out_of)
+    return Frequencies(own, out_of - own, out_of)
 
 
 def _noise(question: Question, mechanism: Laplace | BoundedLaplace | Gaussian, words: Words) -> str:
@@ -231,7 +282,7 @@ def _noise(question: Question, mechanism: Laplace | BoundedLaplace | Gaussian, w
             words("script.pair", name=part.label, text=_usual(mechanism, part.range, words))
             for part in question.parts
         ]
-        return words("explain.added_each", usual=words("script.semicolon").join(usual))
+        return words("explain.added_each", usual=words("fields.semicolon").join(usual))
     if isinstance(question, Scale):
         return words("explain.moved")
     assert isinstance(question, Number)

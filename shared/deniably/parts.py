@@ -141,6 +141,15 @@ class Range(Value, frozen=True):
         nearest = (steps + Fraction(1, 2)).__floor__()
         return min(max(nearest, 0), self.positions - 1)
 
+    def nearest(self, given: str) -> str | None:
+        """The number that a given one counts as, as a decimal; None where it is that itself.
+        Raises BadAnswer."""
+        value = self.value(self.position(given))
+        if value == _given(given):
+            return None
+        written = Decimal(value.numerator) / value.denominator  # ends: so do all of the grid's
+        return f"{written.normalize():f}"
+
     def cell(self, given: object, cells: int) -> int:
         """Which of ``cells`` equal groups of positions a number falls into. Raises BadAnswer."""
         return self.position(given) * cells // self.positions

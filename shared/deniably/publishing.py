@@ -53,18 +53,18 @@ from deniably.questions import (
     YesNo,
 )
 from deniably.variances import mean_variance, share_variance
+from deniably.words import ENGLISH, Words
 
 _Question = Mapping[str, Any]
 
 ALSO = {
-    "dont_know": "Don’t know",
-    "prefer_not_to_say": "Prefer not to say",
-    NOT_APPLICABLE: "Not applicable",
+    "dont_know": "choice.dont_know",
+    "prefer_not_to_say": "choice.prefer_not_to_say",
+    NOT_APPLICABLE: "choice.not_applicable",
 }
-"""Ordinary categories that an author can add by name."""
+"""Ordinary categories that an author can add by name, with the keys of their labels."""
 
 BUCKETS = 32
-TOGETHER = "Please answer each of these"
 
 _AUTHORS_ALONE = {
     "epsilon", "odds", "coins", "also", "beyond", "buckets", "delta", "mechanism",
@@ -73,11 +73,15 @@ _AUTHORS_ALONE = {
 
 
 def published(
-    question: _Question, privacy: Privacy, history: Fraction | None = None
+    question: _Question,
+    privacy: Privacy,
+    history: Fraction | None = None,
+    words: Words = ENGLISH,
 ) -> Mapping[str, object]:
     """The question as it is published, with one claim and the mechanism that keeps it.
 
     In a survey with waves ``history`` says how many times the epsilon all of them may give away.
+    ``words`` label the choices that an author adds by name, in the survey's language.
     """
     shown = {key: value for key, value in question.items() if key not in _AUTHORS_ALONE}
     mechanism = mechanism_of(question, privacy)
@@ -91,7 +95,7 @@ def published(
     shown["claim"] = claim
     match question["type"]:
         case "yes_no" | "select_one" | "select_multiple" | "scale":
-            shown["choices"] = choices_of(question)
+            shown["choices"] = choices_of(question, words)
             if "show_if" in question:
                 shown["show_if"] = _condition(question["show_if"])
             if question["type"] == "yes_no" and len(choices_of(question)) > 2:
@@ -111,7 +115,9 @@ def published(
             shown["parts"] = [_number_part(part) for part in question["parts"]]
             shown["grid"] = _grid(question, privacy)
         case _:
-            shown["parts"] = [part | {"choices": choices_of(part)} for part in question["parts"]]
+            shown["parts"] = [
+                part | {"choices": choices_of(part, words)} for part in question["parts"]
+            ]
     return shown
 
 
@@ -200,10 +206,11 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
     return mechanism_of(written, privacy)
 
 
-def choices_of(question: _Question) -> list[dict[str, str]]:
+def choices_of(question: _Question, words: Words = ENGLISH) -> list[dict[str, str]]:
     """The choices, with those that are added by name."""
     if question.get("type") == "yes_no":
-        given = [{"name": name, "label": name.capitalize()} for name in YES_NO]
+        labels = (words("choice.yes"), words("choice.no"))
+        given = [{"name": name, "label": label} for name, label in zip(YES_NO, labels, strict=True)]
     else:
         given = [
             {"name": slug(choice), "label": choice} if isinstance(choice, str) else choice
@@ -213,7 +220,7 @@ def choices_of(question: _Question) -> list[dict[str, str]]:
     wanted = list(question.get("also", ()))
     if "show_if" in question and NOT_APPLICABLE not in wanted:
         wanted.append(NOT_APPLICABLE)
-    return given + [{"name": one, "label": ALSO[one]} for one in wanted if one not in names]
+    return given + [{"name": one, "label": words(ALSO[one])} for one in wanted if one not in names]
 
 
 def slug(label: str) -> str:
@@ -232,17 +239,17 @@ def sizes_together(questions: Sequence[_Question]) -> list[int]:
     return [len(choices_of(question)) for question in questions] if simple else []
 
 
-def together_question(questions: Sequence[_Question]) -> _Question:
+def together_question(questions: Sequence[_Question], words: Words = ENGLISH) -> _Question:
     """Several small questions as one product."""
     return {
         "name": "together",
         "type": "product",
-        "label": TOGETHER,
+        "label": words("choice.together"),
         "parts": [
             {
                 "name": question["name"],
                 "label": question["label"],
-                "choices": choices_of(question),
+                "choices": choices_of(question, words),
             }
             for question in questions
         ],

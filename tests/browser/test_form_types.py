@@ -112,10 +112,10 @@ def test_every_type_is_answered_checked_and_sent(phone: Watched, server: Server)
     assert shown["drugs"] == "Cannabis, Lsd"
     assert shown["worries"] == "None of these"
     assert shown["drinks"] == "7 drinks"
-    assert shown["income"] == "2345.50 EUR"
+    assert shown["income"] == "2345.50 EUR (counts as 2300)", "as it is rounded"
     assert shown["sick"] == "99 days (counts as 20)", "what is clipped is said"
     assert shown["fines"] == "-3 (counts as 0)"
-    assert shown["hours"] == "Paid work: 35 hours; Unpaid care: 12.4 hours"
+    assert shown["hours"] == "Paid work: 35 hours; Unpaid care: 12.4 hours (counts as 12)"
     assert shown["vote"] == "Party: Blue; Union member: Yes"
     values = sent(phone, EVERYTHING)
     assert set(values) == {q.name for q in EVERYTHING.questions}
@@ -203,7 +203,7 @@ def test_chance_picks_the_questions(phone: Watched) -> None:
         ("drugs", lambda phone: tick(phone, "Cannabis", "Cocaine", "Lsd", "Heroin"), "up to 3"),
         ("drinks", lambda phone: write(phone, ""), "Write a number"),
         ("drinks", lambda phone: write(phone, "a few"), "Write a number"),
-        ("income", lambda phone: write(phone, "2,345"), "Write a number"),
+        ("income", lambda phone: write(phone, "2,345"), "read in two ways"),
         ("hours", lambda phone: write(phone, "3", ""), "“Unpaid care”"),
         ("vote", lambda phone: tick(phone, "Red"), "“Union member”"),
     ],

@@ -125,7 +125,7 @@ def test_a_report_that_did_not_get_through_is_sent_at_the_next_visit(phone: Watc
 def test_a_survey_answered_before_can_be_sent_again_as_it_was(phone: Watched) -> None:
     answer(phone)
     phone.open()
-    assert not phone.page.locator("[data-first] button").is_visible()
+    assert not phone.page.locator("[data-first] [data-go]").is_visible()
     assert "has answered this survey before" in phone.page.inner_text("[data-before]")
     assert spending(phone)[1] == "This survey 32 % 32 %"
 
@@ -300,7 +300,7 @@ def test_forgetting_leaves_no_database(phone: Watched, step: str) -> None:
     names = phone.page.evaluate("async () => (await indexedDB.databases()).map((d) => d.name)")
     assert names == ["deniably-offline"]
     phone.open()
-    assert phone.page.locator("[data-first] button").is_visible()
+    assert phone.page.locator("[data-first] [data-go]").is_visible()
 
 
 def test_nothing_that_is_kept_can_be_read(phone: Watched) -> None:

@@ -6,9 +6,21 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from deniably.authoring import publish_text
-from deniably.explain import clipped, factor, forward, natural_frequencies, reverse, total
+from deniably.explain import (
+    clipped,
+    factor,
+    forward,
+    grids,
+    natural_frequencies,
+    practice,
+    reverse,
+    total,
+    weak,
+)
+from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.subset_selection import k_ary, warner
 from every_type import survey_of_everything
 
@@ -110,11 +122,93 @@ def test_weak_protection_is_not_called_strong() -> None:
         " {name: b, type: yes_no, label: B, odds: 20}]}"
     )
 
-    weak, strong = map(reverse, loud.questions)
+    low, high = map(reverse, loud.questions)
 
-    assert "cannot know" not in weak
-    assert weak.startswith("This question protects weakly")
-    assert "2,981 times as likely" in weak
-    assert "cannot know your answer" in strong
+    assert "cannot know" not in low
+    assert low.startswith("This question protects weakly")
+    assert "2,981 times as likely" in low
+    assert "cannot know your answer" in high
     assert total(loud).endswith("may guess well about you.")
+    assert weak(loud.total)
     assert "That is much" not in total(SURVEY)
+    assert not weak(SURVEY.total)
+
+
+def test_strong_answers_that_are_weak_together_are_said_to_be() -> None:
+    three = publish_text(
+        "{name: s, title: T, questions: ["
+        + ", ".join(f"{{name: {name}, type: yes_no, label: A, odds: 3}}" for name in "abc")
+        + "]}"
+    )
+
+    assert not any(weak(question.mechanism.loss) for question in three.questions)
+    assert weak(three.total), "27 times"
+    assert total(three).endswith("may guess well about you.")
+
+
+def test_of_repeated_surveys_the_whole_history_is_stated_and_graded() -> None:
+    choices = [{"name": name, "label": name} for name in ("yes", "no")]
+    mechanism = to_builtins(memoised(warner(3, 1), Fraction(27)))
+    claim = {"odds": "3", "history": {"odds": "27"}}
+    question = {"name": "stolen", "type": "yes_no", "label": "A", "choices": choices}
+    panel = survey_of_everything(
+        waves={"panel": "p"}, questions=[question | {"mechanism": mechanism, "claim": claim}]
+    )
+
+    assert "at most 3 times as likely" in total(panel)
+    assert "over all times together, however many" in total(panel)
+    assert "at most 27 times as likely" in total(panel)
+    assert total(panel).endswith("may guess well about you.")
+
+
+# --- pictures ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "filled"),
+    [
+        ("stolen", [88]),
+        ("drugs", [27, 4]),
+        ("worries", [88]),
+        ("happy", [65]),
+        ("trust", [79]),
+        ("income", [60]),
+        ("home", [51, 12]),
+        ("vote", [60, 8]),
+        ("drinks", [79]),
+    ],
+)
+def test_a_picture_has_as_many_squares_as_the_sentence_says(name: str, filled: list[int]) -> None:
+    (question,) = [q for q in EVERYTHING.questions if q.name == name]
+
+    assert [grid.own for grid in grids(question)] == filled
+    for grid in grids(question):
+        assert f"{grid.own}" in grid.caption
+        assert f"{grid.own} of 100" in forward(question)
+
+
+@pytest.mark.parametrize("name", ["caught", "sick", "fines", "hours"])
+def test_signals_and_noisy_numbers_have_no_picture(name: str) -> None:
+    """No two shares describe them: the picture would say less than the sentence, or mislead."""
+    (question,) = [q for q in EVERYTHING.questions if q.name == name]
+
+    assert grids(question) == []
+
+
+def test_what_a_hundred_squares_cannot_show_has_no_picture() -> None:
+    (loud,) = publish_text(
+        "{name: s, title: T, questions: [{name: a, type: yes_no, label: A, epsilon: 8}]}"
+    ).questions
+
+    assert "of 10,000 times" in forward(loud)
+    assert grids(loud) == []
+
+
+def test_the_practice_question_has_the_odds_of_the_first_question_that_has_some() -> None:
+    assert practice(SURVEY).loss.odds == 3
+    assert practice(EVERYTHING).loss == EVERYTHING.questions[0].mechanism.loss
+    numbers = publish_text(
+        "{name: s, title: T, questions: [{name: a, type: number, label: A, minimum: 0,"
+        " maximum: 9, odds: 2}]}"
+    )
+    assert practice(numbers).loss.odds == 3, "plain odds of 3 where no question has such"

@@ -1,5 +1,6 @@
 // Fields beyond a single choice: ticks, numbers, and several parts. Loaded where a survey has some.
 
+import { nearest, plain } from "./plain.js";
 import { encode } from "./questions.js";
 import { decimal, words } from "./words.js";
 
@@ -64,13 +65,14 @@ function exclude(form, ticked) {
 function ticks(form) {
   const ticked = boxes(form).filter(({ checked }) => checked);
   const most = Number(form.dataset["most"]);
-  if (ticked.length === 0) return { missing: words("script.ticks") };
+  if (ticked.length === 0) return { missing: words("fields.ticks") };
   if (ticked.length > most) {
-    return { missing: words("script.many", { ticked: ticked.length, most }) };
+    const missing = words("fields.many", { ticked: ticked.length, most });
+    return { missing, heading: words("fields.too_many") };
   }
   return {
     answer: ticked.map(({ value }) => value).filter((value) => value !== ""),
-    text: ticked.map((box) => label(box)).join(words("script.comma")),
+    text: ticked.map((box) => label(box)).join(words("fields.comma")),
   };
 }
 
@@ -82,8 +84,10 @@ function ticks(form) {
  */
 function number(form) {
   const input = form.querySelector("input");
-  const given = plain(input?.value ?? "");
-  if (given === undefined || !fits(form, given)) return { missing: words("script.number") };
+  const { given, marks } = plain(input?.value ?? "");
+  const missing = words("fields.number");
+  if (given === undefined) return wrong(input?.value, marks, missing);
+  if (!fits(form, given)) return { missing, heading: words("fields.no_number") };
   return { answer: given, text: counted(input, given) };
 }
 
@@ -96,38 +100,42 @@ function numbers(form) {
   const answer = {};
   const texts = [];
   for (const input of boxes(form)) {
-    const given = plain(input.value);
-    if (given === undefined) return { missing: words("script.number_for", { name: caption(form, input) }) };
+    const { given, marks } = plain(input.value);
+    const name = caption(form, input);
+    if (given === undefined) return wrong(input.value, marks, words("fields.number_for", { name }));
     answer[input.dataset["part"] ?? ""] = given;
-    texts.push(words("script.pair", { name: caption(form, input), text: counted(input, given) }));
+    texts.push(words("script.pair", { name, text: counted(input, given) }));
   }
-  const missing = words("script.numbers");
-  return fits(form, answer) ? { answer, text: texts.join(words("script.semicolon")) } : { missing };
+  const missing = words("fields.numbers");
+  return fits(form, answer)
+    ? { answer, text: texts.join(words("fields.semicolon")) }
+    : { missing, heading: words("fields.no_number") };
 }
 
 /**
- * A decimal with a point; a single comma is read as one. Undefined for what is no number, and
- * for 1,234, which could be two numbers.
- * @param {string} written
+ * What is wrong with what was written: nothing there, two readings, or no number.
+ * @param {string | undefined} written
+ * @param {boolean | undefined} marks
+ * @param {string} missing
+ * @returns {Answer}
  */
-function plain(written) {
-  const text = written.trim().replace("\u2212", "-");
-  if (/^-?[0-9]{1,3}(,[0-9]{3})+$/.test(text)) return undefined;
-  const point = text.replace(",", ".");
-  return /^-?([0-9]+\.?[0-9]*|\.[0-9]+)$/.test(point) ? point : undefined;
+function wrong(written, marks, missing) {
+  if (!written?.trim()) return { missing };
+  if (marks) return { missing: words("fields.marks"), heading: words("fields.two_readings") };
+  return { missing, heading: words("fields.no_number") };
 }
 
 /**
- * The number as it counts: within its bounds.
+ * The number as it counts: within its bounds, and on a step.
  * @param {HTMLInputElement | null} input
  * @param {string} given
  */
 function counted(input, given) {
-  const { low = "", high = "" } = input?.dataset ?? {};
+  const { low = "", high = "", step = "" } = input?.dataset ?? {};
   const unit = input?.nextElementSibling?.textContent ?? "";
-  const bound = Number(given) < Number(low) ? low : Number(given) > Number(high) ? high : "";
+  const counts = nearest(given, low, high, step);
   const text = unit ? `${decimal(given)} ${unit}` : decimal(given);
-  return bound ? words("script.counts", { text, number: decimal(bound) }) : text;
+  return counts === undefined ? text : words("fields.counts", { text, number: decimal(counts) });
 }
 
 /**
@@ -150,11 +158,11 @@ function small(form) {
   for (const part of form.querySelectorAll("fieldset[data-part]")) {
     const legend = part.querySelector("legend")?.textContent ?? "";
     const chosen = [...part.querySelectorAll("input")].find(({ checked }) => checked);
-    if (!chosen) return { missing: words("script.part", { name: legend }) };
+    if (!chosen) return { missing: words("fields.part", { name: legend }) };
     answer[/** @type {HTMLElement} */ (part).dataset["part"] ?? ""] = chosen.value;
     texts.push(words("script.pair", { name: legend, text: label(chosen) }));
   }
-  return { answer, text: texts.join(words("script.semicolon")) };
+  return { answer, text: texts.join(words("fields.semicolon")) };
 }
 
 /** @param {HTMLInputElement} input */

@@ -118,11 +118,11 @@ for (const button of all("[data-go]", HTMLButtonElement)) {
 for (const form of questions) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const { answer, missing } = read(form);
+    const { answer, missing, heading } = read(form);
     const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
     tell(form, answer === undefined);
-    const link = error.querySelector("a");
-    if (missing && link) link.textContent = missing;
+    fill(error.querySelector("strong"), heading);
+    fill(error.querySelector("a"), missing);
     if (error.hidden) go(firstOpen());
     else error.focus();
   });
@@ -132,6 +132,20 @@ for (const form of questions) {
     event.preventDefault();
     form.querySelector("input")?.focus();
   });
+}
+
+/** @type {WeakMap<Element, string | null>} what the server wrote */
+const written = new WeakMap();
+
+/**
+ * Shows a text, or again what the server wrote.
+ * @param {Element | null} element
+ * @param {string | undefined} text
+ */
+function fill(element, text) {
+  if (!element) return;
+  if (!written.has(element)) written.set(element, element.textContent);
+  element.textContent = text ?? written.get(element) ?? "";
 }
 
 /**
@@ -170,6 +184,15 @@ function fillCheckPage() {
     if (place) place.textContent = read(form).text ?? "";
   }
 }
+
+byId("practise").addEventListener("click", async () => {
+  const form = steps.find((step) => step.dataset["step"] === "practice");
+  if (!(form instanceof HTMLFormElement)) return;
+  const { prepare } = await import("./practice.js");
+  prepare(form);
+  history.pushState({ step: 0 }, ""); // so Back leads to the start
+  showKind("practice");
+});
 
 // --- sending --------------------------------------------------------------------------------
 

@@ -287,11 +287,13 @@ export interface Answering {
 
 // --- the form ---------------------------------------------------------------------------------
 
-/** What a form says, with a text for the check page; or what is missing in it, as a sentence. */
+/** What a form says, with a text for the check page; or what is missing in it, as a sentence, and a
+ * heading for it where the question's own does not fit. */
 export interface Answer {
   answer?: string | string[] | Record<string, string>;
   text?: string;
   missing?: string;
+  heading?: string;
 }
 
 /** The questions that one person is asked. `nearest` is the next step on the way to a step that

@@ -1,0 +1,358 @@
+"""The words of the form: the script's twin of the catalogues, numbers, practice, languages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser.conftest import Watched
+from deniably.authoring import publish_text
+from deniably.questions import Number, Point, VectorOfNumbers
+from deniably.words import LANGUAGES, Words
+from deniably_client.plain import TwoReadings, plain
+from every_type import survey_of_everything
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+TRUTH = """
+name: truth
+title: One question
+questions: [{name: a, type: yes_no, label: A, odds: 9}]
+"""
+WEAK = TRUTH.replace("truth", "weak").replace("odds: 9", "epsilon: 4")
+EVERYTHING = survey_of_everything()
+INCOME = survey_of_everything(
+    name="income",
+    questions=[q for q in json.loads(EVERYTHING.canonical)["questions"] if q["name"] == "income"],
+)
+ARABIC = survey_of_everything(
+    name="arabic",
+    language="ar",
+    title="استبيان عن العمل",
+    questions=[
+        q for q in json.loads(EVERYTHING.canonical)["questions"] if q["name"] in ("stolen", "happy")
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    for survey in (publish_text(TRUTH), publish_text(WEAK), EVERYTHING, INCOME, ARABIC):
+        server.publish(survey)
+    yield server
+    server.kill()
+
+
+# --- the twin -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def modules(page: Page, web_url: str) -> Callable[[str, str], Any]:
+    """(language, expression over ``words``, ``decimal``, ``plain``, ``nearest``) -> its value."""
+
+    def evaluate(language: str, expression: str) -> Any:
+        page.goto(web_url)
+        texts = Words(language).some("")
+        page.evaluate(
+            """([language, texts]) => {
+                document.documentElement.lang = language;
+                const block = document.createElement("script");
+                block.type = "application/json";
+                block.id = "words";
+                block.textContent = texts;
+                document.head.append(block);
+            }""",
+            [language, json.dumps(texts)],
+        )
+        return page.evaluate(
+            """async (expression) => {
+                const { words, decimal } = await import("/words.js");
+                const { plain, nearest } = await import("/plain.js");
+                const run = new Function("words", "decimal", "plain", "nearest",
+                                         `return ${expression}`);
+                return run(words, decimal, plain, nearest);
+            }""",
+            expression,
+        )
+
+    return evaluate
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_script_says_the_same_as_the_server(
+    modules: Callable[[str, str], Any], language: str
+) -> None:
+    """Every text of the catalogue, with small and large counts."""
+    words = Words(language)
+    counts = (0, 1, 2, 5, 1234567)
+    every = words.some("")
+    places = {
+        key: set(re.findall(r"\{([a-z_]+)\}", json.dumps(text, ensure_ascii=False)))
+        for key, text in every.items()
+    }
+
+    said = modules(
+        language,
+        f"Object.entries({json.dumps({key: sorted(found) for key, found in places.items()})})"
+        f".map(([key, places]) => {list(counts)}.map((count) => words(key,"
+        " Object.fromEntries(places.map((place) => [place, count])))))",
+    )
+
+    assert said == [
+        [words(key, **dict.fromkeys(places[key], count)) for count in counts] for key in every
+    ]
+
+
+def test_the_script_refuses_unknown_keys_and_missing_values(
+    modules: Callable[[str, str], Any],
+) -> None:
+    for call, why in (
+        ("words('script.nothing')", "no words for script.nothing"),
+        ("words('constructor')", "no words for constructor"),
+        ("words('script.pair', {name: 'a'})", "needs text"),
+    ):
+        with pytest.raises(Exception, match=why):
+            modules("en", call)
+    assert modules("en", "words('script.pair', {name: '{text}', text: 'b'})") == "{text}: b"
+
+
+WRITTEN = [
+    "12", " 12 ", "-3", "\u22123", "2.5", "2,5", ".5", "5.", "1000", "1 000", "1\u202f000",
+    "1'000'000", "1’000", "1,000", "1,000,000", "1.000", "1.000.000", "1.234,50", "1,234.50",
+    "1.5.5", "1,5,5", "a few", "", "-", "1e3", "١٢", "--1", "1 00", "12345,678",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_both_clients_read_numbers_alike(modules: Callable[[str, str], Any], language: str) -> None:
+    words = Words(language)
+    found = modules(language, f"{json.dumps(WRITTEN)}.map(plain)")
+
+    for text, one in zip(WRITTEN, found, strict=True):
+        try:
+            given = plain(text, words)
+        except TwoReadings:
+            assert one == {"marks": True}, text
+            continue
+        if re.fullmatch(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)", given):
+            assert one == {"given": given}, text
+        else:
+            assert one == {}, f"{text} is no number"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "given"),
+    [
+        ("en", "2.345", "2.345"),
+        ("en", "1,000", None),
+        ("de", "1.000", None),
+        ("de", "1,000", None),
+        ("fr", "1 000", "1000"),
+        ("de", "2,5", "2.5"),
+    ],
+)
+def test_what_could_be_two_numbers_is_never_guessed(
+    language: str, text: str, given: str | None
+) -> None:
+    if given is not None:
+        assert plain(text, Words(language)) == given
+        return
+    with pytest.raises(TwoReadings):
+        plain(text, Words(language))
+
+
+def test_the_number_that_counts_is_the_one_that_is_randomised(
+    modules: Callable[[str, str], Any],
+) -> None:
+    """The script's announcement against the position that Python finds, on every kind of grid."""
+    alone = [one.range for one in EVERYTHING.questions if isinstance(one, Number)]
+    parts = [
+        part.range
+        for one in EVERYTHING.questions
+        if isinstance(one, VectorOfNumbers | Point)
+        for part in one.parts
+    ]
+    ranges = alone + parts
+    numbers = ["-7.5", "-3", "-0.4", "0", ".5", "3", "12.4", "12.5", "2345.50", "2350", "99999"]
+    for grid in ranges:
+        ends = json.dumps([grid.minimum, grid.maximum, grid.step])[1:-1]
+        found = modules("en", f"{json.dumps(numbers)}.map((given) => nearest(given, {ends}))")
+        assert found == [grid.nearest(given) for given in numbers]
+    assert ranges[1].nearest("2345.50") == "2300"
+
+
+# --- practice -----------------------------------------------------------------------------------
+
+SENDS = re.compile(r"Of 20 simulated sends, (\d+) would say “Tea” and (\d+) “Coffee”\.")
+
+
+def test_practice_shows_what_would_be_sent_and_sends_nothing(phone: Watched) -> None:
+    phone.open("/s/truth")
+    phone.page.wait_for_load_state("networkidle")
+    before = len(phone.requests)
+    phone.click("Practise first")
+    phone.wait("practice")
+    assert phone.heading() == "Do you prefer tea or coffee?"
+    assert phone.page.evaluate("document.activeElement.tagName") == "H1"
+    assert "90 of 100 times what you choose" in phone.page.inner_text("#practice-text")
+    phone.page.locator("label:visible", has_text="Tea").click()
+
+    said = SENDS.fullmatch(phone.page.locator("#sends").inner_text())
+    assert said
+    tea, coffee = int(said[1]), int(said[2])
+    assert tea + coffee == 20
+    icons = phone.page.locator("#icons").inner_text().split("\n")[0]
+    assert (icons.count("●"), icons.count("○")) == (tea, coffee)
+    assert phone.page.locator("#icons").get_attribute("aria-hidden") == "true"
+    assert phone.page.locator("#sends").get_attribute("role") == "status"
+    phone.click("Show 20 others")
+    phone.page.locator("label:visible", has_text="Coffee").click()
+    assert len(phone.requests) == before, "nothing is fetched and nothing is sent"
+    assert phone.console == []
+
+
+def test_practice_draws_with_the_odds_of_the_survey(phone: Watched) -> None:
+    """2,000 draws at odds 9: a share of 0.9, within 5.2 standard errors (p < 2e-7)."""
+    phone.open("/s/truth")
+    phone.click("Practise first")
+    phone.wait("practice")
+    phone.page.locator("label:visible", has_text="Tea").click()
+    shown = phone.page.evaluate(
+        """() => {
+            const shown = [];
+            for (let i = 0; i < 100; i++) {
+                document.getElementById("more").click();
+                shown.push(document.getElementById("sends").textContent);
+            }
+            return shown;
+        }"""
+    )
+    teas = sum(int(SENDS.fullmatch(text)[1]) for text in shown)  # type: ignore[index]
+
+    assert abs(teas / 2000 - 0.9) < 5.2 * (0.9 * 0.1 / 2000) ** 0.5
+    assert len(set(shown)) > 1
+
+
+def test_practice_can_be_skipped_and_left_both_ways(phone: Watched) -> None:
+    phone.open("/s/truth")
+    phone.click("Practise first")
+    phone.wait("practice")
+    phone.page.go_back()
+    assert phone.heading() == "One question"
+    phone.click("Practise first")
+    phone.wait("practice")
+    phone.click("Back")
+    assert phone.heading() == "One question"
+    phone.click("Practise first")
+    phone.wait("practice")
+    phone.click("Start the survey")
+    assert phone.heading() == "A"
+    phone.page.go_back()
+    phone.click("Start")
+    assert phone.heading() == "A"
+
+
+def test_practice_does_not_promise_more_than_the_survey(phone: Watched) -> None:
+    phone.open("/s/weak")
+    phone.click("Practise first")
+    phone.wait("practice")
+    phone.page.locator("label:visible", has_text="Tea").click()
+
+    assert "may still guess well" in phone.page.inner_text("#meaning")
+
+
+# --- languages ----------------------------------------------------------------------------------
+
+
+def test_the_language_is_changed_on_the_start_page(phone: Watched) -> None:
+    phone.open("/s/truth")
+    phone.page.click("text=Deutsch")
+    phone.page.wait_for_selector("text=Wer was sehen kann")
+    phone.page.locator("button:visible", has_text="Beginnen").click()
+    phone.page.locator("button:visible", has_text="Weiter").click()
+
+    assert "Wählen Sie eine Antwort" in phone.page.locator(".error:visible").inner_text()
+    assert phone.page.evaluate("document.documentElement.lang") == "de"
+    assert phone.page.locator("h1:visible").get_attribute("lang") is None
+    assert phone.page.locator("fieldset:visible").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        ("en", "2345.50 EUR (counts as 2300)"),
+        ("de", "2345,50 EUR (zählt als 2300)"),
+        ("fr", "2345,50 EUR (compte comme 2300)"),
+        ("zh", "2345.50 EUR（按 2300 计）"),
+    ],
+)
+def test_what_a_number_counts_as_is_announced_in_the_language(
+    phone: Watched, language: str, shown: str
+) -> None:
+    phone.open(f"/s/income?language={language}")
+    phone.page.locator("button[data-go='1']:visible").click()
+    phone.page.locator("input:visible").fill("2345,50")
+    phone.page.keyboard.press("Enter")
+    phone.wait("check")
+
+    assert phone.page.locator("[data-answer]").inner_text() == shown
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "heading", "mend"),
+    [
+        ("en", "1,000", "This number can be read in two ways", "such as 1000."),
+        ("de", "1.000", "Diese Zahl kann man auf zwei Arten lesen", "zum Beispiel 1000."),
+        ("en", "lots", "This is not a number", "Write a number, such as 12."),
+        ("en", "", "An answer is missing", "Write a number, such as 12."),
+    ],
+)
+def test_the_heading_says_what_is_wrong_with_a_number(
+    phone: Watched, language: str, written: str, heading: str, mend: str
+) -> None:
+    phone.open(f"/s/income?language={language}")
+    phone.page.locator("button[data-go='1']:visible").click()
+    for other in ("lots", written):  # whatever was wrong before
+        phone.page.locator("input:visible").fill(other)
+        phone.page.keyboard.press("Enter")
+
+    assert phone.page.locator(".error:visible strong").inner_text() == heading
+    assert phone.page.locator(".error:visible a").inner_text().endswith(mend)
+    assert phone.page.evaluate("document.activeElement.className") == "error"
+
+
+@pytest.mark.parametrize("width", [320, 1000])
+def test_a_survey_written_from_right_to_left_keeps_its_layout(
+    chromium: Browser, server: Server, axe: Callable[[Page], list[str]], width: int
+) -> None:
+    context = chromium.new_context(viewport={"width": width, "height": 640})
+    phone = Watched(context.new_page(), server)
+    phone.open("/s/arabic")
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert phone.page.evaluate(wide) <= 0
+    assert axe(phone.page) == []
+    phone.click("Start")
+    for _ in range(2):
+        assert phone.page.evaluate(wide) <= 0
+        label = phone.page.locator("label.choice:visible").first
+        radio, text = label.locator("input").bounding_box(), label.locator("span").bounding_box()
+        assert radio
+        assert text
+        assert radio["x"] > text["x"], "the button is on the right"
+        ways = phone.page.evaluate(
+            "[...document.querySelectorAll('.step:not([hidden]) :is(fieldset, .buttons, details)')]"
+            ".map((one) => getComputedStyle(one).direction)"
+        )
+        assert ways == ["rtl", "ltr", "ltr"], "the survey's texts, and ours"
+        phone.page.locator("summary:visible").click()
+        assert axe(phone.page) == []
+        label.click()
+        phone.click("Continue")
+    context.close()
