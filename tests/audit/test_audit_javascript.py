@@ -15,7 +15,9 @@ from playwright.sync_api import Page
 
 from deniably.audit import distribution, distribution_above
 from deniably.coins import Coins
-from deniably.mechanisms import Mechanism
+from deniably.histories import joint_probability
+from deniably.mechanisms import Channel, Mechanism, SetResponse, SubsetSelection, Window
+from deniably.mechanisms.memoised import Family, memoised
 
 pytestmark = pytest.mark.browser
 
@@ -268,3 +270,52 @@ def test_an_endless_sampler_that_is_wrong_is_found_out(page: Page, web_url: str)
 
     whole = sum(exp(-2 * abs(y)) for y in range(-50, 51))
     assert Fraction(found["0"]) + Fraction(rest) < 1 / whole
+
+
+WAVES = """async ([mechanism, answers]) => {
+  const { distribution, worstOdds } = await import("/audit.js");
+  const { history, loadMechanism, loss, respond } = await import("/mechanism.js");
+  const { fraction } = await import("/fraction.js");
+  await loadMechanism("memoised");
+  const twice = (answer, coins) => {
+    const { report, memo } = respond(mechanism, answer, coins);
+    return [report, respond(mechanism, answer, coins, memo).report];
+  };
+  const laws = [1, 2].map((waves) => answers.map((answer) => distribution((coins) => {
+    return waves === 1 ? respond(mechanism, answer, coins).report : twice(answer, coins);
+  })));
+  const odds = [loss(mechanism), history(mechanism)].map((one) => fraction(...one.odds));
+  return [...laws.map((law) => worstOdds(law).odds), ...odds,
+    Object.fromEntries(laws[1][0])];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("once", "answers"),
+    [
+        (SubsetSelection(2, 1, 3, 1), [0, 1]),
+        (SubsetSelection(3, 1, 3, 1), [0, 1, 2]),
+        (Window(3, 3, 1, 3, 1), [0, 1, 2]),
+        (Channel(2, ((5, 1), (2, 4))), [0, 1]),
+        (SetResponse(2, 1, 1, 3, 1), [[], [0], [1]]),
+    ],
+    ids=str,
+)
+def test_two_waves_from_one_memo_stay_within_the_history(
+    once: Family, answers: list[Any], page: Page, web_url: str
+) -> None:
+    """Every branch of two waves together: the very law of the Python, and odds below those of
+    the memo, where two reports with fresh chance would have those of one squared."""
+    mechanism = memoised(once, Fraction(9))
+    page.goto(web_url)
+
+    one, two, loss, history, law = page.evaluate(
+        WAVES, [json.loads(msgspec.json.encode(mechanism)), answers]
+    )
+
+    assert Fraction(one) == Fraction(loss) == once.loss.odds
+    assert once.loss.odds < Fraction(two) < Fraction(history) == mechanism.history.odds == 9
+    for key, chance in law.items():
+        reports = tuple((int(cell),) for cell in key.split(","))
+        first: Any = tuple(answers[0]) if isinstance(answers[0], list) else answers[0]
+        assert Fraction(chance) == joint_probability(mechanism, first, reports)

@@ -67,17 +67,19 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    survey, every = blocks("yaml")
+    survey, every, panel = blocks("yaml")
     (script,) = blocks("python")
     assert len(survey.splitlines()) <= 10
     (tmp_path / "workplace.yaml").write_text(survey, encoding="utf-8")
     (tmp_path / "habits.yaml").write_text(every, encoding="utf-8")
+    (tmp_path / "panel.yaml").write_text(panel, encoding="utf-8")
     check, serve, export, publish, answer, close, results, check_every, plan, *more = COMMANDS[2:]
-    ledger, forget = more
+    check_panel, ledger, forget = more
 
     assert "stolen" in run(check)
     assert "picked by chance on the device" in run(check_every)
     assert "trusted curator" in run(plan)
+    assert "all waves" in run(check_panel)
     process = subprocess.Popen(
         [*shlex.split(serve), "--port", str(port)],
         cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

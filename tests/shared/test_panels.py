@@ -5,16 +5,22 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy import stats
 
+from deniably.analysis import shares
+from deniably.audit import distribution
 from deniably.authoring import compile_survey, compile_with_notes
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadReport, BadSurvey
 from deniably.explain import describe, total
 from deniably.loss import Loss
 from deniably.mechanisms import Memoised, SetResponse, SubsetSelection, Window
+from deniably.questions import YesNo
 from deniably.report import make_report, randomise_answers
 from deniably.survey import Survey, Waves, read_survey
+from deniably.tally import Tally
 
 STOLEN: dict[str, Any] = {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}
 EVERY: list[dict[str, Any]] = [
@@ -238,6 +244,30 @@ def test_memos_are_not_sent_nor_printed() -> None:
     assert "memo" not in made.report.canonical.decode()
     assert "memos" not in repr(made)
     assert randomise_answers(survey, {"stolen": "yes"}).values.keys() == {"stolen"}
+
+
+# --- what is estimated ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 0.5, 1.0])
+def test_intervals_of_a_wave_cover_by_enumeration(share: float) -> None:
+    """Of 60 people the law of the count is binomial with the walked chance of a report; in the
+    mean the estimate is the share, its variance the stated one."""
+    survey = compile_survey(panel(STOLEN))
+    (question,) = survey.questions
+    assert isinstance(question, YesNo)
+    found = mechanism(survey)
+    laws = [distribution(lambda c, a=a: found.randomise(a, c))[(0,)] for a in (0, 1)]
+    n, chance = 60, float(share * laws[0] + (1 - share) * laws[1])
+    law = stats.binom.pmf(np.arange(n + 1), n, chance)
+
+    estimates = [shares(question, Tally(n, np.array([c, n - c]))) for c in range(n + 1)]
+    covered = [one.low[0] <= share + 1e-12 and share - 1e-12 <= one.high[0] for one in estimates]
+    raw = np.array([one.raw[0] for one in estimates])
+
+    assert law @ np.array(covered) >= 0.932, "the least of any share, as elsewhere"
+    assert law @ raw == pytest.approx(share, abs=1e-12)
+    assert law @ raw**2 - share**2 == pytest.approx(chance * (1 - chance) / n * 4, rel=1e-9)
 
 
 # --- what people read -----------------------------------------------------------------------------

@@ -157,7 +157,7 @@ const RUN = {
     parameters: async ({ mechanism }) => (await checked(mechanism), {}),
     async channel({ answer }, tape, group) {
       const mechanism = await checked(group.mechanism);
-      return { law: Object.fromEntries(ofWave(mechanism, answer)) };
+      return { law: Object.fromEntries(await ofWave(mechanism, answer)) };
     },
     valid_definition: definition,
     invalid_definition: definition,
@@ -195,12 +195,14 @@ const losses = (spent) =>
   Object.fromEntries(Object.entries(spent).map(([scope, one]) => [scope, written(one)]));
 
 /** The law of one wave: of the memos, and of what is sent of each. */
-function ofWave(mechanism, answer) {
+async function ofWave(mechanism, answer) {
   const law = new Map();
-  const memos = distribution((coins) => respond(mechanism, answer, coins).memo);
+  await loadMechanism(mechanism.memo.name);
+  const [memos] = channel(mechanism.memo, [answer]);
   for (const [memo, share] of memos) {
     const kept = memo.split(",").map(Number);
-    for (const [report, chance] of distribution((coins) => respond(mechanism, answer, coins, kept).report)) {
+    const sent = distribution((coins) => respond(mechanism, answer, coins, kept).report);
+    for (const [report, chance] of sent) {
       const [[n, d], [m, e], [a, b]] = [share, chance, law.get(report) ?? "0"].map(parts);
       law.set(report, fraction(a * d * e + n * m * b, b * d * e));
     }

@@ -488,6 +488,79 @@ MUTANTS = (
         "true",
         "ledger",
     ),
+    Mutant(
+        "the memo is never sent", "memoised.js", "stays ? [...kept] : picked", "picked", "waves"
+    ),
+    Mutant("the memo is always sent", "memoised.js", "stays ? [...kept] : picked", "kept", "waves"),
+    Mutant(
+        "keep and fresh are swapped",
+        "memoised.js",
+        "choose([keep, fresh]) === 0",
+        "choose([fresh, keep]) === 0",
+        "waves",
+    ),
+    Mutant(
+        "what is not sent is not drawn",
+        "memoised.js",
+        "const picked = coins",
+        "const picked = stays ? [] : coins",
+        "waves",
+    ),
+    Mutant("any memo will do", "memoised.js", "must(fits,", "must(true,", "waves"),
+    Mutant("a memo of any size will do", "memoised.js", "kept.length === size &&", "", "waves"),
+    Mutant(
+        "the memo is not given back",
+        "mechanism.js",
+        "{ report: again(mechanism, memo, coins), memo }",
+        "{ report: again(mechanism, memo, coins), memo: [] }",
+        "waves",
+    ),
+    Mutant(
+        "one report claims what the history gives away",
+        "memoised.js",
+        "loss(once(mechanism)),",
+        "loss(mechanism.memo),",
+        "waves",
+    ),
+    Mutant(
+        "the history claims what one report gives away",
+        "memoised.js",
+        "history: ({ memo }) => family(memo).loss(memo)",
+        "history: (mechanism) => family(mechanism.memo).loss(once(mechanism))",
+        "waves",
+    ),
+    Mutant(
+        "weights are not in lowest terms",
+        "memoised.js",
+        "Number(weight / common)",
+        "Number(weight)",
+        "waves",
+    ),
+    Mutant(
+        "blanks are not counted",
+        "memoised.js",
+        "binomial(k + most, size)",
+        "binomial(k, size)",
+        "waves",
+    ),
+    Mutant(
+        "no history is needed", "claim.js", "must(stated ===", "must(true || stated ===", "waves"
+    ),
+    Mutant(
+        "the history is not verified",
+        "claim.js",
+        "checkClaim(history, loss,",
+        "checkClaim(history, pure([1n, 1n]),",
+        "waves",
+    ),
+    Mutant(
+        "waves may ask some",
+        "survey.js",
+        "waves === undefined || !conditional",
+        "true || conditional",
+        "waves",
+    ),
+    Mutant("memos without waves", "survey.js", "must(fits, ", "must(true, ", "waves"),
 )
 
 
