@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,9 @@ def test_the_pages_tell_of_all_waves(client: FlaskClient) -> None:
 
     assert "You may be asked the same again." in form
     assert "at most 81 times" in form
-    assert "memoised.js" in form, "its modules are named ahead"
+    script = re.search(r'src="([^"]+page\.js)"', form)
+    assert script
+    assert "drawMemo" in client.get(script[1]).text, "the form's code can keep memos"
     assert "over all waves 4.40" in dashboard
     assert "This is one wave of several." in dashboard
 
