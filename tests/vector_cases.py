@@ -13,6 +13,7 @@ from ledger_cases import ledger
 from mechanism_cases import mechanisms
 from question_cases import answers, totals
 from reference_mechanisms import pick
+from register_cases import registers, signatures
 from wave_cases import waves
 
 LIMIT = 2**53
@@ -22,6 +23,7 @@ def files():
     """{file name: text} of every vector file."""
     makers = (coins, subset_selection, channels, mechanisms, canonical, claims, omega)
     makers += (definitions, answers, totals, estimates, ledger, waves)
+    makers += (signatures, registers)
     return {f"{make.__name__}.json": _file(make.__name__, *make()) for make in makers}
 
 

@@ -23,7 +23,7 @@ Entry = dict[str, Any]
 NOTHING = "0" * 64
 """What comes before the first entry."""
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True)

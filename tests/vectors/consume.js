@@ -6,13 +6,16 @@ import { channel, distribution, worstOdds } from "/audit.js";
 import { canonicalise, digest, parse } from "/canonical.js";
 import { checkClaim, twoWeights } from "/claim.js";
 import { Coins } from "/coins.js";
-import { BadAnswer, Refused } from "/errors.js";
+import { verify as verifyOurselves } from "/ed25519.js";
+import { AuthorChanged, BadAnswer, Refused } from "/errors.js";
 import { fraction, parts } from "/fraction.js";
 import { charge, spent } from "/ledger.js";
 import { charges, freshQuestions, readMemory, written as document } from "/memory.js";
 import { history, total } from "/total.js";
 import * as mechanisms from "/mechanism.js";
 import * as noise from "/noise.js";
+import { contact } from "/register.js";
+import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/signing.js";
 import { verify } from "/survey.js";
 
 const { checkMechanism, loadMechanism, loss, randomise, respond } = mechanisms;
@@ -136,6 +139,37 @@ const RUN = {
       const all = withHidden(definition, given);
       const inputs = definition.questions.map((one) => [one.name, encode(one, all.get(one.name))]);
       return { hidden: hiddenQuestions(definition, given), inputs: Object.fromEntries(inputs) };
+    },
+  },
+  signatures: {
+    async ed25519({ key, signature, message }) {
+      const parts = [bytes(key), bytes(signature), bytes(message)];
+      const [native, own] = [await verifySignature(...parts), await verifyOurselves(...parts)];
+      if (native !== own) throw new Error(`the browser says ${native}, our own code ${own}`);
+      if (!own) throw new Refused("not the key's signature");
+      return {};
+    },
+    async survey({ digest: version, author, signature }) {
+      await checkSignature(version, author, signature);
+      return { fingerprint: await fingerprint(author) };
+    },
+  },
+  registers: {
+    async register({ document, seen, known, accepted, other_author = false }, tape, group) {
+      const definition = await survey(group.definition);
+      const before = { authors: { o: known }, registers: { o: seen } };
+      const version = await digest(definition);
+      try {
+        const text = JSON.stringify(document);
+        const [after, met] = await contact(before, "o", definition, version, text, accepted);
+        const { count, head } = after.registers.o;
+        if (count !== document.entries.length || head !== met.head) throw new Error("not kept");
+        if (!after.authors.o.includes(met.author)) throw new Error("the author is not kept");
+        return { author: met.author, head };
+      } catch (error) {
+        if (error instanceof AuthorChanged !== other_author) throw new Error(`for another reason: ${error}`);
+        throw error;
+      }
     },
   },
   ledger: {

@@ -15,6 +15,7 @@ VECTORS = TESTS.parent / "shared/vectors"
 REFERENCE = (
     *("reference.py", "reference_definition.py", "reference_ledger.py", "reference_waves.py"),
     *("vector_cases.py", "definition_cases.py", "ledger_cases.py", "wave_cases.py"),
+    *("reference_register.py", "register_cases.py"),
 )
 
 

@@ -9,17 +9,22 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from deniably.audit import distribution
 from deniably.canonical import canonical, digest, parse
 from deniably.coins import Coins
 from deniably.errors import (
+    AuthorChanged,
     BadAnswer,
     BadMechanism,
     BadMemory,
     BadReport,
+    BadSignature,
     BadSurvey,
     BudgetSpent,
+    Refused,
 )
 from deniably.estimate import estimate
 from deniably.ledger import Limits, charge, spent
@@ -28,11 +33,13 @@ from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.memoised import Family
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
-from deniably.memory import charges, fresh_questions, read_memory
+from deniably.memory import Memory, Seen, charges, fresh_questions, read_memory
 from deniably.parts import Claim
 from deniably.report import is_shown, randomise_answers
+from deniably.signing import Signature, verify
 from deniably.survey import read_survey
 from deniably.tally import Tally
+from deniably.trust import Contact, contact
 
 VECTORS = Path(__file__).parents[2] / "shared/vectors"
 
@@ -244,6 +251,49 @@ def test_totals(group: Case, case: Case) -> None:
     total = loss_texts(read_survey(case["definition"]).total)
 
     assert total == {key: case[key] for key in ("odds", "exponent", "delta")}
+
+
+@pytest.mark.parametrize(("group", "case"), cases("signatures"))
+def test_signatures(group: Case, case: Case) -> None:
+    if group["type"] == "ed25519":
+        key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(case["key"]))
+        signature, message = (bytes.fromhex(case[part]) for part in ("signature", "message"))
+        if case["result"] == "invalid":
+            with pytest.raises(InvalidSignature):
+                key.verify(signature, message)
+        else:
+            key.verify(signature, message)
+        return
+    signature = Signature(case["author"], case["signature"])
+    if case["result"] == "invalid":
+        with pytest.raises(BadSignature):
+            verify(case["digest"], signature)
+    else:
+        verify(case["digest"], signature)
+        assert signature.fingerprint == case["fingerprint"]
+
+
+@pytest.mark.parametrize(("group", "case"), cases("registers"))
+def test_registers(group: Case, case: Case) -> None:
+    origin = "https://example.org"
+    memory = Memory(authors={origin: case["known"]}, registers={origin: Seen(**case["seen"])})
+    given = (memory, origin, read_survey(group["definition"]))
+    register = json.dumps(case["document"]).encode()
+
+    def met() -> tuple[Memory, Contact]:
+        return contact(*given, register, case.get("accepted"))
+
+    if case["result"] == "invalid":
+        with pytest.raises(Refused) as refused:
+            met()
+        # A fingerprint that is accepted is also kept to: then another author is just refused.
+        named = case.get("other_author", False) and "accepted" not in case
+        assert isinstance(refused.value, AuthorChanged) == named
+    else:
+        after, found = met()
+        assert (found.author, found.head) == (case["author"], case["head"])
+        assert after.registers[origin] == Seen(len(case["document"]["entries"]), case["head"])
+        assert case["author"] in after.authors[origin]
 
 
 @pytest.mark.parametrize(("group", "case"), cases("ledger"))

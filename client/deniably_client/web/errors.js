@@ -14,6 +14,19 @@ export class Refused extends DeniablyError {}
 /** The same, where the sentence is in the language of the page and for the respondent. */
 export class Told extends Refused {}
 
+/** Another author signed than those that the device knows at this server; fingerprints. */
+export class AuthorChanged extends Refused {
+  /**
+   * @param {string} fingerprint
+   * @param {string[]} known
+   */
+  constructor(fingerprint, known) {
+    super(`another author asks: ${fingerprint}, and before ${known.join(" or ")}`);
+    this.fingerprint = fingerprint;
+    this.known = known;
+  }
+}
+
 /** An answer is missing or is none of the question's choices. */
 export class BadAnswer extends DeniablyError {}
 

@@ -285,6 +285,43 @@ export interface Answering {
   limits?: Limits;
 }
 
+// --- the register -----------------------------------------------------------------------------
+
+/** How far a register was seen: its entries and the hash of the last. */
+export interface Seen {
+  count: number;
+  head: string;
+}
+
+/** What a device knows of servers, by origin: a part of its memory. */
+export interface Known {
+  authors: Readonly<Record<string, readonly string[]>>;
+  registers: Readonly<Record<string, Seen>>;
+}
+
+/** Who asks, with the fingerprint of the author's key, and the head of the register. */
+export interface Contact {
+  author: string;
+  fingerprint: string;
+  head: string;
+}
+
+/** The entry of a published survey in the register. */
+export interface Published {
+  number: number;
+  previous: string;
+  event: string;
+  day: string;
+  survey: string;
+  digest: string;
+  author: string;
+  signature: string;
+  epsilon: string;
+  delta: string;
+  history?: string;
+  questions: { name: string; mechanism: string; epsilon: string }[];
+}
+
 // --- the form ---------------------------------------------------------------------------------
 
 /** What a form says, with a text for the check page; or what is missing in it, as a sentence, and a

@@ -1,0 +1,318 @@
+"""Signatures and the register: the cases of signatures.json and register.json."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import reference
+import reference_register as register
+from question_cases import GAUSS, LAPLACE, ONE, SCALE, YES_NO, survey
+from reference_definition import check_definition
+
+# --- signatures ---
+
+SIGNATURE_NOTES = {
+    "Published": "RFC 8032, section 7.1",
+    "Malleable": "S is too large by the order of the group: the same equation holds",
+    "Spelling": "hexadecimal digits are small letters, and exactly so many",
+}
+
+RFC8032 = (
+    (
+        "TEST 1",
+        "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
+        "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+        "",
+        "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b4"
+        "6bd25bf5f0595bbe24655141438e7a100b",
+    ),
+    (
+        "TEST 2",
+        "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
+        "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+        "72",
+        "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d"
+        "8c387b2eaeb4302aeeb00d291612bb0c00",
+    ),
+    (
+        "TEST 3",
+        "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
+        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
+        "af82",
+        "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6"
+        "594a7c15e9716ed28dc027beceea1ec40a",
+    ),
+    (
+        "TEST SHA(abc)",
+        "833fe62409237b9d62ec77587520911e9a759cec1d19755b7da901b96dca3d42",
+        "ec172b93ad5e563bf4932c70e1245034c35467ef2efd4d64ebf819683467e2bf",
+        "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feeb"
+        "bd454d4423643ce80e2a9ac94fa54ca49f",
+        "dc2a4459e7369633a52b1bf277839a00201009a3efbf3ecb69bea2186c26b58909351fc9ac90b3ecfdfbc7c66431e0"
+        "303dca179c138ac17ad9bef1177331a704",
+    ),
+)
+
+ANN, BEN = bytes(range(32)), bytes(32)
+VERSION = reference.digest(survey(YES_NO))
+
+
+def signatures():
+    return SIGNATURE_NOTES, [
+        {"type": "ed25519", "tests": [_ed25519(*case) for case in _published()]},
+        {"type": "survey", "tests": [_survey(*case) for case in _signed()]},
+    ]
+
+
+def _published():
+    """(comment, flags, key, message, signature)"""
+    for name, seed, key, message, signature in RFC8032:
+        assert register.public(bytes.fromhex(seed)).hex() == key, name
+        assert register.sign(bytes.fromhex(seed), bytes.fromhex(message)).hex() == signature, name
+        yield name, ["Published"], key, message, signature
+        yield f"{name}, of a longer message", [], key, message + "00", signature
+        s = int.from_bytes(bytes.fromhex(signature)[32:], "little") + register.L
+        larger = signature[:64] + s.to_bytes(32, "little").hex()
+        yield f"{name}, S too large", ["Malleable"], key, message, larger
+        yield f"{name}, the halves exchanged", [], key, message, signature[64:] + signature[:64]
+        for byte in (0, 31, 32, 62):
+            broken = bytearray(bytes.fromhex(signature))
+            broken[byte] ^= 1
+            yield f"{name}, a bit of byte {byte} flipped", [], key, message, broken.hex()
+        yield f"{name}, another key", [], register.public(ANN).hex(), message, signature
+
+
+def _ed25519(comment, flags, key, message, signature):
+    given = {"key": key, "message": message, "signature": signature}
+    parts = (bytes.fromhex(key), bytes.fromhex(signature), bytes.fromhex(message))
+    return _judged({"comment": comment, "flags": flags} | given, register.check_signature, *parts)
+
+
+def _signed():
+    """(comment, flags, digest, author, signature)"""
+    ann, ben = (register.public(seed).hex() for seed in (ANN, BEN))
+    own = register.sign(ANN, register.message(VERSION)).hex()
+    bare = register.sign(ANN, VERSION.encode()).hex()
+    yield "the author's", [], VERSION, ann, own
+    yield "another author's", [], VERSION, ben, register.sign(BEN, register.message(VERSION)).hex()
+    yield "of another definition", [], "0" * 64, ann, own
+    yield "under another's name", [], VERSION, ben, own
+    yield "of the digest alone", [], VERSION, ann, bare
+    yield "nothing", [], VERSION, ann, "0" * 128
+    yield "capital letters", ["Spelling"], VERSION, ann, own.upper()
+    yield "capital letters in the key", ["Spelling"], VERSION, ann.upper(), own
+    yield "too short", ["Spelling"], VERSION, ann, own[:-2]
+    yield "too long", ["Spelling"], VERSION, ann, own + "00"
+    yield "a line break", ["Spelling"], VERSION, ann, own + "\n"
+    yield "no key", ["Spelling"], VERSION, "", own
+
+
+def _survey(comment, flags, version, author, signature):
+    case = {"comment": comment, "flags": flags, "digest": version, "author": author}
+    case["signature"] = signature
+    judged = _judged(case, register.check_author, version, author, signature)
+    if judged["result"] == "valid":
+        judged["fingerprint"] = register.fingerprint(author)
+    return judged
+
+
+def _judged(case, check, *arguments):
+    try:
+        check(*arguments)
+    except reference.Invalid:
+        return case | {"result": "invalid"}
+    return case | {"result": "valid"}
+
+
+# --- the register ---
+
+REGISTER_NOTES = {
+    "Chain": "the chain of hashes does not hold",
+    "Past": "the register is right in itself, and another than this device saw before",
+    "Listed": "the survey is not listed, or not once",
+    "Otherwise": "others are told something else of the survey",
+    "Signature": "the author did not sign it",
+    "Author": "only the author is not one that the device knows at this server",
+    "Unknown": "an event that is not known has its place in the chain and means nothing",
+}
+
+FIRST, LAST = survey(YES_NO, name="first"), survey(ONE, name="last")
+SURVEYS = (
+    survey(YES_NO, ONE, name="pair"),
+    survey(LAPLACE, GAUSS, SCALE, name="noisy"),
+    survey(YES_NO, ONE, LAPLACE, GAUSS, name="some", ask=2),
+)
+MAIN = SURVEYS[0]
+
+
+def entries(*definitions, seed=ANN, day="2026-11-21"):
+    return [
+        register.published(
+            definition,
+            register.public(seed).hex(),
+            register.sign(seed, register.message(reference.digest(definition))).hex(),
+            day, 0, "",
+        )
+        for definition in definitions
+    ]  # fmt: skip
+
+
+def chained(found):
+    """The register of these entries, with numbers, hashes and head."""
+    head = register.NOTHING
+    for number, entry in enumerate(found, start=1):
+        entry |= {"number": number, "previous": head}
+        head = reference.digest(entry)
+    return {"entries": found, "head": head}
+
+
+def closed(definition, day="2026-12-24"):
+    version = reference.digest(definition)
+    return {"event": "closed", "day": day, "survey": definition["name"], "digest": version}
+
+
+def registers():
+    groups = []
+    for definition in SURVEYS:
+        check_definition(definition)
+        groups.append(_group(definition, _true(definition)))
+    groups.append(_group(MAIN, _lies()))
+    return REGISTER_NOTES, groups
+
+
+def _group(definition, cases):
+    tests = [_case(definition, *case) for case in cases]
+    return {"type": "register", "definition": json.dumps(definition), "tests": tests}
+
+
+def _true(definition):
+    """(comment, flags, document, seen, known, accepted)"""
+    alone = chained(entries(definition))
+    yield "alone", [], alone
+    among = chained(entries(FIRST, definition, LAST))
+    yield "among others", [], among
+    for count in range(4):
+        yield f"after {count} were seen", [], among, _seen(among, count)
+    end = chained([*entries(definition), closed(definition)])
+    yield "and closed", [], end, _seen(end, 1)
+
+
+def _seen(document, count):
+    head = document["entries"][count - 1] if count else None
+    return {"count": count, "head": reference.digest(head) if head else register.NOTHING}
+
+
+def _changed(**changes):
+    """A register in which the entry in the middle is another."""
+    found = entries(FIRST, MAIN, LAST)
+    found[1] |= changes
+    return chained(found)
+
+
+def _lies():
+    ann, ben = (register.public(seed).hex() for seed in (ANN, BEN))
+    honest = chained(entries(FIRST, MAIN, LAST))
+    yield from _chains(honest)
+    yield from _pasts(honest)
+    yield "not listed", ["Listed"], chained(entries(FIRST, LAST))
+    yield "an empty register", ["Listed"], chained([])
+    yield "listed twice", ["Listed"], chained(entries(MAIN, MAIN))
+    yield "only closed", ["Listed"], chained([*entries(FIRST), closed(MAIN)])
+    other = survey(YES_NO, ONE, name="pair", title="Another title")
+    yield "another version", ["Listed"], chained(entries(other))
+    yield "another version besides", ["Listed"], chained(entries(MAIN, other))
+    (own,) = entries(MAIN)
+    for comment, changes in _otherwise(own):
+        yield comment, ["Otherwise"], _changed(**changes)
+    signed_by_ben = entries(MAIN, seed=BEN)[0]["signature"]
+    yield "a wrong signature", ["Signature"], _changed(signature=signed_by_ben)
+    yield "no signature", ["Signature"], _changed(signature="")
+    yield "a wrong author", ["Signature"], _changed(author=ben)
+    yield "no key", ["Signature"], _changed(author=1)
+    yield "an event of another time", ["Unknown"], chained([{"event": "blessed"}, *entries(MAIN)])
+    yield (
+        "an unknown event of this name",
+        ["Unknown"],
+        chained([{"event": "blessed", "survey": "pair", "digest": "x"}, *entries(MAIN)]),
+    )
+    nothing = _seen(honest, 0)
+    for comment, known, accepted in (
+        ("the author is known", [ann], None),
+        ("the author is one of two", [ben, ann], None),
+        ("another author is known", [ben], None),
+        ("another was known, and this one is accepted", [ben], register.fingerprint(ann)),
+        ("another was accepted", [ben], register.fingerprint(ben)),
+    ):
+        yield comment, ["Author"], honest, nothing, known, accepted
+
+
+def _chains(honest):
+    def broken(change):
+        document = copy.deepcopy(honest)
+        change(document)
+        return document
+
+    for comment, change in (
+        ("the first entry is missing", lambda d: d["entries"].pop(0)),
+        ("the last entry is missing", lambda d: d["entries"].pop()),
+        ("another head", lambda d: d.update(head="0" * 64)),
+        ("no head", lambda d: d.pop("head")),
+        ("no entries", lambda d: d.pop("entries")),
+        ("entries exchanged", lambda d: d["entries"].reverse()),
+        ("an entry changed", lambda d: d["entries"][0].update(day="2020-02-20")),
+        ("another number", lambda d: d["entries"][0].update(number=2)),
+        ("a number as a text", lambda d: d["entries"][0].update(number="1")),
+        ("the last entry changed", lambda d: d["entries"][2].update(day="2020-02-20")),
+        ("an entry that is none", lambda d: d["entries"].append([])),
+        ("an entry that has no canonical form", lambda d: d["entries"][0].update(note=None)),
+    ):
+        yield comment, ["Chain"], broken(change)
+    yield "a list", ["Chain"], []
+
+
+def _pasts(honest):
+    rewritten = chained(entries(FIRST, MAIN, LAST, day="2026-11-22"))
+    forked = chained(entries(FIRST, MAIN, FIRST | {"name": "else"}))
+    cut = chained(entries(FIRST, MAIN))
+    yield "rewritten", ["Past"], rewritten, _seen(honest, 1)
+    yield "rewritten, all seen", ["Past"], rewritten, _seen(honest, 3)
+    yield "forked", ["Past"], forked, _seen(honest, 3)
+    yield "forked after what was seen", [], forked, _seen(honest, 2)
+    yield "cut", ["Past"], cut, _seen(honest, 3)
+    yield "as it was", [], cut, _seen(honest, 2)
+
+
+def _otherwise(own):
+    questions = own["questions"]
+    yield "a smaller epsilon", {"epsilon": "0.10"}
+    yield "a larger epsilon", {"epsilon": "9.99"}
+    yield "an epsilon of one digit", {"epsilon": own["epsilon"][:-1]}
+    yield "a delta", {"delta": "0.00001"}
+    yield "a history", {"history": "5.00"}
+    yield "a day that is none", {"day": "tomorrow"}
+    yield "a day in other digits", {"day": "２０２６-11-21"}
+    yield "a member more", {"note": "only for you"}
+    yield "another digest", {"digest": "0" * 64}
+    yield "a question less", {"questions": questions[:1]}
+    yield "questions exchanged", {"questions": questions[::-1]}
+    yield "another mechanism", {"questions": [questions[0] | {"mechanism": "unary"}, questions[1]]}
+    yield (
+        "another epsilon of a question",
+        {"questions": [questions[0] | {"epsilon": "0.01"}, questions[1]]},
+    )
+
+
+def _case(definition, comment, flags, document, seen=None, known=(), accepted=None):
+    seen = seen or {"count": 0, "head": register.NOTHING}
+    case = {"comment": comment, "flags": flags, "document": document, "seen": seen}
+    case["known"] = list(known)
+    if accepted:
+        case["accepted"] = accepted
+    try:
+        author, head = register.check_register(document, definition, seen, known, accepted)
+    except register.OtherAuthor:
+        return case | {"result": "invalid", "other_author": True}
+    except reference.Invalid:
+        return case | {"result": "invalid"}
+    return case | {"result": "valid", "author": author, "head": head}
