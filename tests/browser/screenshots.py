@@ -1,22 +1,26 @@
-"""Take the README's pictures anew: python tests/browser/screenshots.py [FOLDER].
+"""Take the pictures of the documentation anew: python tests/browser/screenshots.py [form|results].
 
-Runs the demonstration's survey on a real server, with all of its respondents, and photographs the
-form on a phone and the dashboard on a desk.
+``results``: the demonstration's survey on a real server, with all of its respondents: the form on a
+phone, the dashboard and a map on a desk. ``form``: every state of the form, in every language, on
+phones and desks, light and dark, as one sheet each; with ``--full FOLDER`` also picture by picture.
 """
 
 from __future__ import annotations
 
+import argparse
+import base64
 import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
+from browser.form_states import LABELS, states, survey_in  # noqa: E402
 from conftest import ARGUMENTS  # noqa: E402
 from deniably.authoring import publish_text  # noqa: E402
 from deniably.report import randomise_answers  # noqa: E402
@@ -25,34 +29,100 @@ from deniably_server.store import Store  # noqa: E402
 from every_type import somebody, survey_of_everything  # noqa: E402
 from server.material import Server  # noqa: E402
 
+RESULTS = ROOT / "server/screenshots"
+FORM = ROOT / "client/screenshots"
+SIZES = {"phone": (390, 780, 5), "desktop": (900, 700, 3)}
+"""Width and height of the window, and how many pictures stand in a row of a sheet."""
+SHEETS = (
+    ("en", "phone", "light"), ("en", "phone", "dark"), ("en", "desktop", "light"),
+    ("de", "phone", "dark"), ("fr", "desktop", "dark"), ("it", "phone", "light"),
+    ("zh", "phone", "light"), ("ar", "phone", "light"),
+)  # fmt: skip
 
-def main(folder: Path) -> None:
+
+def form(browser: Browser, server: Server, full: Path | None) -> None:
+    """A sheet for each language, window and scheme of SHEETS."""
+    for language in LABELS:
+        server.publish(publish_text(survey_in(language, f"work-{language}")))
+        server.publish(publish_text(survey_in(language, f"closed-{language}")))
+    with closing(Store(str(server.database))) as store:
+        for language in LABELS:
+            store.close_survey(f"closed-{language}")
+    for language, size, scheme in SHEETS:
+        width, height, columns = SIZES[size]
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,  # type: ignore[arg-type]
+        )
+        page = context.new_page()
+        pictures: list[tuple[str, bytes]] = []
+        for state in states(
+            page, f"{server.url}/s/work-{language}", f"{server.url}/s/closed-{language}"
+        ):
+            pictures.append((state, page.screenshot()))
+            if full:
+                name = f"{language}-{size}-{scheme}-{len(pictures):02}-{state.replace(' ', '-')}"
+                page.screenshot(path=full / f"{name}.png", full_page=True)
+        context.close()
+        sheet(browser, pictures, columns, FORM / f"{language}-{size}-{scheme}.jpg")
+
+
+def sheet(browser: Browser, pictures: list[tuple[str, bytes]], columns: int, path: Path) -> None:
+    """Several pictures in one, each with its name."""
+    page = browser.new_page(viewport={"width": 1280, "height": 400}, device_scale_factor=1)
+    figures = "".join(
+        f"<figure><img src='data:image/png;base64,{base64.b64encode(picture).decode()}'>"
+        f"<figcaption>{state}</figcaption></figure>"
+        for state, picture in pictures
+    )
+    page.set_content(
+        f"<style>body {{ display: grid; grid-template-columns: repeat({columns}, 1fr); gap: 12px;"
+        " margin: 12px; background: #8a938f; font: 15px sans-serif; }"
+        " figure { margin: 0; } img { width: 100%; display: block; } </style>" + figures
+    )
+    page.screenshot(path=path, type="jpeg", quality=72, full_page=True)
+    page.close()
+
+
+def results(browser: Browser, server: Server) -> None:
+    """The pictures of the README."""
+    server.publish(publish_text((HERE / "fair1978.yaml").read_text(encoding="utf-8")))
+    for _ in answer_all(f"{server.url}/s/marriage", respondents()):
+        pass
+    page = browser.new_page(viewport={"width": 390, "height": 760}, device_scale_factor=1.5)
+    page.goto(f"{server.url}/s/marriage")
+    page.click("text=Start")
+    page.click("label:has-text('Yes')")
+    page.click("summary:visible")
+    page.screenshot(path=RESULTS / "form.png")
+    page = browser.new_page(viewport={"width": 760, "height": 1000}, device_scale_factor=1)
+    page.goto(f"{server.url}/surveys/marriage")
+    page.screenshot(path=RESULTS / "dashboard.png")
+    everything, random = survey_of_everything(), Random(1)
+    server.publish(everything)
+    with closing(Store(str(server.database))) as store:
+        for _ in range(5000):
+            store.add(everything, randomise_answers(everything, somebody(random)))
+    page = browser.new_page(viewport={"width": 600, "height": 900}, device_scale_factor=1)
+    page.goto(f"{server.url}/surveys/everything/groups?question=home&count=2")
+    page.locator("section.card").screenshot(path=RESULTS / "map.png")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["form", "results"])
+    parser.add_argument("--full", type=Path, help="a folder for every picture of the form")
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         server = Server(Path(temporary) / "deniably.db")
-        server.publish(publish_text((HERE / "fair1978.yaml").read_text(encoding="utf-8")))
-        for _ in answer_all(f"{server.url}/s/marriage", respondents()):
-            pass
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[*ARGUMENTS])
-        page = browser.new_page(viewport={"width": 390, "height": 760}, device_scale_factor=1.5)
-        page.goto(f"{server.url}/s/marriage")
-        page.click("text=Start")
-        page.click("label:has-text('Yes')")
-        page.click("summary:visible")
-        page.screenshot(path=folder / "form.png")
-        page = browser.new_page(viewport={"width": 760, "height": 1000}, device_scale_factor=1)
-        page.goto(f"{server.url}/surveys/marriage")
-        page.screenshot(path=folder / "dashboard.png")
-        everything, random = survey_of_everything(), Random(1)
-        server.publish(everything)
-        with closing(Store(str(server.database))) as store:
-            for _ in range(5000):
-                store.add(everything, randomise_answers(everything, somebody(random)))
-        page = browser.new_page(viewport={"width": 600, "height": 900}, device_scale_factor=1)
-        page.goto(f"{server.url}/surveys/everything/groups?question=home&count=2")
-        page.locator("section.card").screenshot(path=folder / "map.png")
+        if chosen.what != "results":
+            form(browser, server, chosen.full)
+        if chosen.what != "form":
+            results(browser, server)
         browser.close()
         server.stop()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "server/screenshots")
+    main()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.conftest import ANSWERS, Watched
+from deniably.words import LANGUAGES
 from server.material import Server
 
 pytestmark = pytest.mark.browser
@@ -19,7 +20,11 @@ def form_states(phone: Watched) -> Iterator[str]:
     """Leads through every state of the form, and names it."""
     phone.open()
     yield "start"
-    phone.click("Start")
+    phone.click("Practise first")
+    phone.wait("practice")
+    phone.page.locator("label:visible").first.click()
+    yield "practice"
+    phone.click("Start the survey")
     yield "question"
     phone.click("Continue")
     yield "error"
@@ -71,6 +76,40 @@ def test_no_page_state_has_a_violation_that_axe_finds(
         )
         assert overflow <= 0, f"{state} has to be scrolled sideways at 320 px"
     assert seen >= 7
+    context.close()
+
+
+SHOW = """(step) => {
+  for (const other of document.querySelectorAll(".step")) other.hidden = other !== step;
+  for (const one of step.querySelectorAll("[hidden]")) one.hidden = false;
+  for (const details of step.querySelectorAll("details")) details.open = true;
+  for (const place of step.querySelectorAll("[data-answer], #progress, #sends, #why, #detail")) {
+    place.textContent = place.textContent || "Donaudampfschifffahrtsgesellschaft";
+  }
+}"""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_step_in_any_language_has_a_violation_that_axe_finds(
+    chromium: Browser, server: Server, axe: Callable[[Page], list[str]], language: str
+) -> None:
+    """Every step of the form with all that it can ever show, and the pages instead of a form."""
+    context = chromium.new_context(viewport={"width": 320, "height": 640}, locale=language)
+    phone = Watched(context.new_page(), server)
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    phone.open(f"/s/workplace?language={language}")
+    steps = phone.page.locator(".step")
+    assert steps.count() == 8
+    for step in steps.all():
+        step.evaluate(SHOW)
+        name = step.get_attribute("data-step")
+        assert axe(phone.page) == [], name
+        assert phone.page.evaluate(wide) <= 0, f"{name} has to be scrolled sideways at 320 px"
+    for path in (f"/s/closed?language={language}", "/s/none"):
+        phone.page.goto(phone.url + path)
+        assert phone.page.evaluate("document.documentElement.lang") == language
+        assert axe(phone.page) == [], path
+        assert phone.page.evaluate(wide) <= 0, path
     context.close()
 
 
