@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from playwright.sync_api import BrowserContext, Page
 
 LABELS = {
-    "en": ("At work", "Have you ever taken something home from work?", "How often?", "Never Once Often"),
-    "de": ("Im Betrieb", "Haben Sie je etwas aus dem Betrieb mitgenommen?", "Wie oft?", "Nie Einmal Oft"),
-    "fr": ("Au travail", "Avez-vous déjà rapporté quelque chose du travail ?", "À quelle fréquence ?",
+    "en": ("At work", "Have you ever taken something home from work?", "How often?",
+           "Never Once Often"),
+    "de": ("Im Betrieb", "Haben Sie je etwas aus dem Betrieb mitgenommen?", "Wie oft?",
+           "Nie Einmal Oft"),
+    "fr": ("Au travail", "Avez-vous déjà rapporté quelque chose du travail ?",
+           "À quelle fréquence ?",
            "Jamais Parfois Souvent"),
-    "it": ("Al lavoro", "Ha mai portato a casa qualcosa dal lavoro?", "Quanto spesso?", "Mai Talvolta Spesso"),
+    "it": ("Al lavoro", "Ha mai portato a casa qualcosa dal lavoro?", "Quanto spesso?",
+           "Mai Talvolta Spesso"),
     "zh": ("工作中", "您是否曾把单位的东西带回家？", "多久一次？", "从不 一次 经常"),
     "ar": ("في العمل", "هل أخذت يومًا شيئًا من العمل إلى البيت؟", "كم مرة؟", "أبدًا مرة كثيرًا"),
 }  # fmt: skip
