@@ -1,0 +1,119 @@
+"""Looking over a server's shoulder: ``deniably register URL``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import requests
+
+from deniably.errors import BadRegister, BadSignature, Refused
+from deniably.register import Register, differ, read_register, signature_of
+from deniably.signing import fingerprint, verify
+from deniably_client.device import session
+from deniably_client.errors import Unreachable
+
+_PAGE = re.compile(r"/(s|surveys|api/surveys)/[a-z0-9-]+/?$|/register/?$|/$")
+_TIMEOUT = 30  # seconds a request
+
+
+@click.command()
+@click.argument("address")
+@click.option(
+    "--compare",
+    metavar="FILE-OR-URL",
+    help="Another copy of the register: from somebody else, another network or an earlier day.",
+)
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep this copy in a file, to compare it later.",
+)
+def register(address: str, compare: str | None, save: Path | None) -> None:
+    """Show every survey that the server at ADDRESS ever published.
+
+    The chain of the entries and every author's signature are verified. A server that asks
+    somebody another survey than everybody else must hide it from somebody: compare with others.
+    """
+    text = _text(address)
+    found = _verified(text)
+    for line in _lines(found):
+        click.echo(line)
+    click.echo(f"\nentries: {len(found.entries)}, all verified; the head is\n{found.head}")
+    if compare is not None:
+        click.echo(f"\n{_verdict(found, _verified(_text(compare)))}")
+    if save is not None:
+        _save(save, text)
+
+
+def _text(source: str) -> bytes:
+    """The register at an address, which may be that of a survey, or in a file."""
+    if not source.startswith(("http://", "https://")):
+        try:
+            return Path(source).read_bytes()
+        except OSError as error:
+            raise click.UsageError(f"{source}: {error.strerror}") from None
+    url = f"{_PAGE.sub('', source)}/register"
+    try:
+        response = session().get(url, timeout=_TIMEOUT, allow_redirects=False)
+    except requests.RequestException as error:
+        raise Unreachable(f"{url} gave no answer ({type(error).__name__})") from None
+    if response.status_code != 200:
+        raise Unreachable(f"{url} is no register (status {response.status_code})")
+    return response.content
+
+
+def _verified(text: bytes) -> Register:
+    found = read_register(text)
+    for entry in found.entries:
+        if entry.get("event") == "published":
+            try:
+                verify(str(entry.get("digest")), signature_of(entry))
+            except BadSignature as error:
+                raise BadRegister(f"entry {entry['number']}: {error}") from None
+    return found
+
+
+def _lines(found: Register) -> Iterator[str]:
+    closed = {
+        str(entry.get("survey")): str(entry.get("day"))
+        for entry in found.entries
+        if entry.get("event") == "closed"
+    }
+    for entry in found.entries:
+        if entry.get("event") == "published":
+            name = str(entry.get("survey"))
+            yield f"{entry.get('day')} to {closed.get(name, 'now'):<10}  {_plain(name)}"
+            yield f"  epsilon  {_plain(entry.get('epsilon'))}, delta {_plain(entry.get('delta'))}"
+            yield f"  author   {fingerprint(str(entry.get('author')))}"
+            yield f"  version  {_plain(entry.get('digest'))}"
+
+
+def _verdict(here: Register, there: Register) -> str:
+    """How two copies go together, as a sentence. Raises Refused where they do not."""
+    number = differ(here, there)
+    if number is not None:
+        raise Refused(
+            f"the two copies differ from entry {number} on: the server shows different people"
+            " different surveys, or a copy was changed. Do not answer before that is explained"
+        )
+    ahead = len(here.entries) - len(there.entries)
+    if ahead == 0:
+        return "The other copy is the same."
+    which, count = ("other", ahead) if ahead > 0 else ("first", -ahead)
+    entries = "1 entry" if count == 1 else f"{count} entries"
+    return f"The copies agree; the {which} one is {entries} behind."
+
+
+def _save(file: Path, text: bytes) -> None:
+    try:
+        file.write_bytes(text)
+    except OSError as error:
+        raise click.UsageError(f"{file}: {error.strerror}") from None
+
+
+def _plain(value: object) -> str:
+    """A server's text without what a terminal would obey."""
+    return "".join(char for char in str(value) if char.isprintable())

@@ -1,0 +1,89 @@
+"""`deniably register`: anybody can look at what a server shows to everybody, and compare."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+from between import Entries, between
+from server.material import AUTHOR, DENIABLY, Server, survey_named
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    server.publish(survey_named())
+    server.publish(survey_named("another"))
+    yield server
+    server.kill()
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [*DENIABLY, "register", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_it_lists_every_survey_with_its_author_and_the_head(server: Server) -> None:
+    done = run(f"{server.url}/s/workplace")
+
+    head = requests.get(f"{server.url}/register", timeout=30).json()["head"]
+    assert done.returncode == 0, done.stderr
+    assert "entries: 2, all verified" in done.stdout
+    assert head in done.stdout
+    assert done.stdout.count(AUTHOR.fingerprint) == 2
+    for survey in (survey_named(), survey_named("another")):
+        assert survey.name in done.stdout
+        assert survey.digest in done.stdout
+
+
+def test_two_copies_that_agree_are_said_to(server: Server, tmp_path: Path) -> None:
+    saved = tmp_path / "register.json"
+    run(server.url, "--save", saved)
+    same = run(server.url, "--compare", saved)
+    server.publish(survey_named("later"))
+    behind = run(server.url, "--compare", saved)
+    ahead = run(saved, "--compare", server.url)
+
+    assert "The other copy is the same." in same.stdout
+    assert "the other one is 1 entry behind" in behind.stdout
+    assert "the first one is 1 entry behind" in ahead.stdout
+
+
+def a_survey_for_one_person(entries: Entries) -> None:
+    entries.insert(1, entries[0] | {"survey": "for-you"})
+
+
+def test_a_register_that_is_shown_to_one_person_is_found_out(server: Server) -> None:
+    with between(server.url) as way:
+        way.register(a_survey_for_one_person)
+        done = run(way.url, "--compare", server.url)
+
+    assert done.returncode == 1
+    assert "differ from entry 2 on" in done.stderr
+
+
+def forged(entries: Entries) -> None:
+    entries[1]["signature"] = "0" * 128
+
+
+@pytest.mark.parametrize(("chained", "why"), [(True, "signature"), (False, "does not continue")])
+def test_a_register_that_lies_is_no_register(server: Server, chained: bool, why: str) -> None:
+    with between(server.url) as way:
+        way.register(forged, chained=chained)
+        done = run(way.url)
+
+    assert done.returncode == 1
+    assert why in done.stderr or "head" in done.stderr
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "/no/such/file"])
+def test_where_there_is_no_register_it_says_so(address: str) -> None:
+    done = run(address)
+
+    assert done.returncode in (1, 2)
+    assert "Traceback" not in done.stderr
+    assert address.split("/")[-1] in done.stderr
