@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from between import Entries, between
+from deniably.signing import fingerprint
 from server.material import AUTHOR, DENIABLY, Server, survey_named
 
 
@@ -34,7 +35,7 @@ def test_it_lists_every_survey_with_its_author_and_the_head(server: Server) -> N
     assert done.returncode == 0, done.stderr
     assert "entries: 2, all verified" in done.stdout
     assert head in done.stdout
-    assert done.stdout.count(AUTHOR.fingerprint) == 2
+    assert done.stdout.count(fingerprint(AUTHOR.author)) == 2
     for survey in (survey_named(), survey_named("another")):
         assert survey.name in done.stdout
         assert survey.digest in done.stdout

@@ -15,8 +15,7 @@ export async function keepPage(version) {
     const code = new URL(".", import.meta.url);
     const { serviceWorker } = navigator;
     const worker = await serviceWorker.register(new URL("sw.js", code), { type: "module", scope: "/s/" });
-    const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
-    await keepCode(code.pathname, loaded.filter((name) => name.startsWith(code.href)));
+    await keepCode(code.pathname, named().filter((name) => name.startsWith(code.href)));
     const page = await kept(location.pathname);
     const marks = [code.pathname, version, `<html lang="${document.documentElement.lang}"`];
     if (!marks.every((mark) => page?.body.includes(mark))) await fetchPage();
@@ -26,6 +25,12 @@ export async function keepPage(version) {
     return false;
   }
 }
+
+/** The files that the page names: the same in every browser, whatever has arrived by now. */
+const named = () =>
+  [...document.querySelectorAll("link[href], script[src]")].map((element) =>
+    element instanceof HTMLLinkElement ? element.href : /** @type {HTMLScriptElement} */ (element).src,
+  );
 
 /** @type {(again: () => void) => void} calls whenever the network may be back */
 export function whenBack(again) {
