@@ -14,7 +14,7 @@ import { charges, freshQuestions, readMemory, written as document } from "/memor
 import { history, total } from "/total.js";
 import * as mechanisms from "/mechanism.js";
 import * as noise from "/noise.js";
-import { contact } from "/register.js";
+import { contact, remember } from "/register.js";
 import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/signing.js";
 import { verify } from "/survey.js";
 
@@ -161,7 +161,8 @@ const RUN = {
       const version = await digest(definition);
       try {
         const text = JSON.stringify(document);
-        const [after, met] = await contact(before, "o", definition, version, text, accepted);
+        const met = await contact(before, "o", definition, version, text, accepted);
+        const after = remember(before, met);
         const { count, head } = after.registers.o;
         if (count !== document.entries.length || head !== met.head) throw new Error("not kept");
         if (!after.authors.o.includes(met.author)) throw new Error("the author is not kept");

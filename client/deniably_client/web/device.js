@@ -4,10 +4,11 @@
 import { Told } from "./errors.js";
 import { BudgetSpent, LIMITS, share, spent } from "./ledger.js";
 import { answer, freshQuestions, knownQuestions, markSent, plan } from "./memory.js";
+import { remember } from "./register.js";
 import { Damaged, forget, keeps, read, update } from "./storage.js";
 import { words } from "./words.js";
 
-/** @import { Answers, Answering, Memory, Question, Scope } from "./types.js" */
+/** @import { Answers, Answering, Contact, Memory, Question, Scope } from "./types.js" */
 
 const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
 
@@ -75,14 +76,27 @@ export async function changes(about, changed) {
   }
 }
 
-/**
- * The text to send for these answers: charged and kept before this ends. Where the survey was
- * answered in another tab meanwhile, it is that one's text.
- * @type {(about: About, answers: Answers, changed: readonly string[]) => Promise<string>}
- */
-export async function record(about, answers, changed) {
+/** The memory, for what is known of servers. Throws Told where it cannot be read. */
+export async function whatIsKnown() {
   try {
-    const memory = await update((memory) => answer(memory, { ...about, answers, changed }));
+    await keeps();
+    return await read();
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/**
+ * The text to send for these answers: charged and kept before this ends, with the contact. Where
+ * the survey was answered in another tab meanwhile, it is that one's text.
+ * @type {(about: About, answers: Answers, changed: readonly string[], contact: Contact) =>
+ *   Promise<string>}
+ */
+export async function record(about, answers, changed, contact) {
+  try {
+    const memory = await update((memory) =>
+      answer(remember(memory, contact), { ...about, answers, changed }),
+    );
     reveal("[data-forget]", true);
     return memory.reports[about.version]?.text ?? "";
   } catch (error) {

@@ -2,15 +2,16 @@
 // nowhere else; they are wiped when the report is made.
 
 import { parse, sha256 } from "./canonical.js";
-import { changes, record, recordSent, remembered } from "./device.js";
-import { Refused, Told } from "./errors.js";
+import { hasChanged, keepRegister, meet, showContact } from "./contact.js";
+import { changes, record, recordSent, remembered, whatIsKnown } from "./device.js";
+import { AuthorChanged, Refused, Told } from "./errors.js";
 import { keepPage, whenBack } from "./offline.js";
 import { Unreachable, send } from "./send.js";
 import { keeps } from "./storage.js";
 import { conditional, verify } from "./survey.js";
 import { words } from "./words.js";
 
-/** @import { Answer, Definition, Path } from "./types.js" */
+/** @import { Answer, Contact, Definition, Path } from "./types.js" */
 
 const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
 const { name = "", digest = "" } = survey.dataset;
@@ -21,6 +22,8 @@ const CHECK = questions.length + 1;
 
 /** @type {Definition} */
 let definition;
+/** @type {Contact} */
+let contact;
 /** What a form says, or what is missing in it. */
 let read = readChoice;
 /**
@@ -204,7 +207,8 @@ byId("send").addEventListener("click", async () => {
   const answers = answered(path.shown());
   showKind("sending");
   try {
-    const text = await record(about(), answers, changed);
+    if (await hasChanged(api, digest)) throw new Told(words("script.changed"));
+    const text = await record(about(), answers, changed, contact);
     answers.clear();
     wipe();
     await sendKept(text, words("script.sending"));
@@ -214,7 +218,12 @@ byId("send").addEventListener("click", async () => {
 });
 
 /** What this survey is, for the memory. */
-const about = () => ({ definition, version: digest, drawn: drawnFirst });
+const about = () => ({
+  definition,
+  version: digest,
+  author: contact.author,
+  drawn: drawnFirst,
+});
 
 /**
  * Sends what is kept; nothing else can be sent from this page any more.
@@ -263,7 +272,7 @@ whenBack(() => {
 });
 
 function offerReceipt() {
-  const lines = [...survey.querySelectorAll(".receipt > div:not([hidden])")].map(
+  const lines = [...survey.querySelectorAll('[data-step="receipt"] .receipt > div:not([hidden])')].map(
     (row) => {
       const [name, text] = [row.querySelector("dt"), row.querySelector("dd")];
       return words("script.pair", { name: name?.textContent ?? "", text: text?.textContent ?? "" });
@@ -308,6 +317,8 @@ async function start() {
     if (!globalThis.crypto?.subtle) throw new Told(words("script.insecure"));
     definition = /** @type {Definition} */ (parse(byId("definition").textContent ?? ""));
     await verify(definition, digest);
+    contact = await met();
+    showContact(survey, contact);
     if (survey.querySelector("[data-kind]")) {
       const fields = await import("./fields.js");
       fields.prepare(questions, definition);
@@ -329,6 +340,7 @@ async function start() {
   if (kept && !kept.sent) await sendKept(kept.text, words("script.unsent"));
   else showNumber(current);
   const offline = await keepPage(digest);
+  if (offline) await keepRegister();
   byId("kept").hidden = !offline;
   survey.dataset["kept"] = String(offline);
 }
@@ -358,6 +370,25 @@ async function askOnly(names) {
   const fresh = await changes(about(), changed);
   const { follow } = await import("./path.js");
   path = follow(questions, definition, answered, fresh);
+}
+
+/** The contact with the server, once the respondent has accepted an author who is new there. */
+async function met() {
+  /** @type {string | undefined} */
+  let accepted;
+  for (;;) {
+    try {
+      return await meet(await whatIsKnown(), definition, digest, accepted);
+    } catch (error) {
+      if (!(error instanceof AuthorChanged)) throw error;
+      byId("before").textContent = error.known.join(words("script.comma"));
+      byId("asks").textContent = error.fingerprint;
+      survey.hidden = false;
+      showKind("author");
+      await new Promise((resolve) => byId("accept").addEventListener("click", resolve));
+      accepted = error.fingerprint;
+    }
+  }
 }
 
 await start();

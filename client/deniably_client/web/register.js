@@ -13,13 +13,12 @@ import { history, total } from "./total.js";
 const NOTHING = "0".repeat(64);
 
 /**
- * What is known of the server at `origin` after a verified definition was found in its register,
- * whose text this is; and who asks, and the register's head.
+ * Finds a verified definition in the register of the server at `origin`, whose text this is.
  *
  * `accepted` is the fingerprint of an author whom the respondent has accepted. Throws Refused, and
  * AuthorChanged where only the author is not one that was known there.
- * @type {<K extends Known>(known: K, origin: string, definition: Definition, version: string,
- *   text: string, accepted?: string) => Promise<[K, Contact]>}
+ * @type {(known: Known, origin: string, definition: Definition, version: string, text: string,
+ *   accepted?: string) => Promise<Contact>}
  */
 export async function contact(known, origin, definition, version, text, accepted) {
   const { entries, seen } = await check(parse(text), known.registers[origin]);
@@ -31,13 +30,22 @@ export async function contact(known, origin, definition, version, text, accepted
   if (authors.length > 0 && !authors.includes(entry.author) && accepted !== print) {
     throw new AuthorChanged(print, await Promise.all(authors.map(fingerprint)));
   }
-  const all = authors.includes(entry.author) ? authors : [...authors, entry.author];
-  const after = {
-    ...known,
-    authors: { ...known.authors, [origin]: all },
-    registers: { ...known.registers, [origin]: seen },
+  return { origin, author: entry.author, fingerprint: print, ...seen };
+}
+
+/**
+ * The memory once a contact is remembered. Of two registers the longer stays: it was checked.
+ * @type {<K extends Known>(memory: K, contact: Contact) => K}
+ */
+export function remember(memory, { origin, author, count, head }) {
+  const authors = memory.authors[origin] ?? [];
+  const before = memory.registers[origin]?.count ?? -1;
+  if (authors.includes(author) && before >= count) return memory;
+  return {
+    ...memory,
+    authors: { ...memory.authors, [origin]: [...new Set([...authors, author])] },
+    registers: { ...memory.registers, ...(before < count && { [origin]: { count, head } }) },
   };
-  return [after, { author: entry.author, fingerprint: print, head: seen.head }];
 }
 
 /**

@@ -299,11 +299,11 @@ export interface Known {
   registers: Readonly<Record<string, Seen>>;
 }
 
-/** Who asks, with the fingerprint of the author's key, and the head of the register. */
-export interface Contact {
+/** Who asks, with the fingerprint of the author's key, and the register that was seen. */
+export interface Contact extends Seen {
+  origin: string;
   author: string;
   fingerprint: string;
-  head: string;
 }
 
 /** The entry of a published survey in the register. */

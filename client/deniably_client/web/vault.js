@@ -12,6 +12,9 @@ const CIPHER = "AES-GCM";
 /** The page that is open was forgotten: whatever would still like to keep it comes too late. */
 let closed = false;
 
+/** @type {(path: string) => string} under which the register is kept in which the page's survey is */
+export const registerOf = (path) => `${path} register`;
+
 /** @type {(path: string, page: Page) => Promise<void>} */
 export const keep = (path, page) =>
   opened(async (database) => {
@@ -39,8 +42,10 @@ export const kept = (path) =>
 export async function forget(path) {
   closed = true;
   const left = await opened(async (database) => {
-    const { name } = await known(database, path);
-    await done(pages(database).delete(name));
+    for (const each of [path, registerOf(path)]) {
+      const { name } = await known(database, each);
+      await done(pages(database).delete(name));
+    }
     return done(pages(database).count());
   });
   if (left === 0) await Promise.all([forgetAll(), forgetWorker()]);

@@ -1,0 +1,86 @@
+// The contact with a server: its register is fetched, and shown to people once it was believed.
+
+import { sha256 } from "./canonical.js";
+import { Refused } from "./errors.js";
+import { contact } from "./register.js";
+import { keep, kept, registerOf } from "./vault.js";
+
+/** @import { Contact, Definition, Known } from "./types.js" */
+
+/** Milliseconds; a network that is silent for longer counts as none, where a register is kept. */
+const PATIENCE = 4000;
+
+/** @type {RequestInit} the same request whoever asks, and nothing is kept by the way */
+const PLAINLY = { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
+
+/**
+ * Finds a verified definition in the server's register (see `contact`), and keeps the register for
+ * when there is no network. Then the one that is kept has to do: the survey was in it before.
+ *
+ * Throws what `contact` throws, Refused where there is no register, and TypeError where there is no
+ * network either.
+ * @type {(known: Known, definition: Definition, version: string, accepted?: string) =>
+ *   Promise<Contact>}
+ */
+export async function meet(known, definition, version, accepted) {
+  const { origin } = location;
+  const asked = online() ? fresh() : Promise.reject(new TypeError("there is no network"));
+  const silence = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  const answer = await Promise.race([asked, silence]).catch(() => undefined);
+  const copy = answer === undefined ? await old() : undefined;
+  if (copy === undefined) {
+    register = await asked;
+    return contact(known, origin, definition, version, register, accepted);
+  }
+  // What was seen since, with other surveys, is not in the copy.
+  const before = { authors: known.authors, registers: {} };
+  return contact(before, origin, definition, version, copy, accepted);
+}
+
+/** @type {string | undefined} the register that was believed */
+let register;
+
+/** Keeps the register beside the page. */
+export async function keepRegister() {
+  if (register !== undefined) {
+    await keep(registerOf(location.pathname), { headers: [], body: register }).catch(() => {});
+  }
+}
+
+/** Whether to try; where this is wrong, trying shows it. */
+const online = () => navigator.onLine;
+
+/** @type {() => Promise<string>} the register as the server shows it now */
+async function fresh() {
+  const response = await fetch("/register", { ...PLAINLY, headers: { Accept: "application/json" } });
+  if (!response.ok) throw new Refused("the server shows no register");
+  return response.text();
+}
+
+/** @returns {Promise<string | undefined>} the register that was kept beside the page */
+const old = async () => (await kept(registerOf(location.pathname)).catch(() => undefined))?.body;
+
+/**
+ * Whether the server shows another version by now. Without a network nobody can tell.
+ * @param {string} address
+ * @param {string} version
+ */
+export async function hasChanged(address, version) {
+  if (!online()) return false;
+  try {
+    const response = await fetch(address, { ...PLAINLY, headers: { "If-None-Match": `"${version}"` } });
+    return response.ok && (await sha256(await response.text())) !== version;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Shows who asks and which register it was.
+ * @param {Element} survey
+ * @param {Contact} contact
+ */
+export function showContact(survey, { fingerprint, head }) {
+  for (const place of survey.querySelectorAll("[data-author]")) place.textContent = fingerprint;
+  for (const place of survey.querySelectorAll("[data-register]")) place.textContent = head;
+}
