@@ -10,9 +10,6 @@ import { keep, kept, registerOf } from "./vault.js";
 /** Milliseconds; a network that is silent for longer counts as none, where a register is kept. */
 const PATIENCE = 4000;
 
-/** @type {RequestInit} the same request whoever asks, and nothing is kept by the way */
-const PLAINLY = { credentials: "omit", referrerPolicy: "no-referrer", cache: "no-store" };
-
 /**
  * Finds a verified definition in the server's register (see `contact`), and keeps the register for
  * when there is no network. Then the one that is kept has to do: the survey was in it before.
@@ -52,8 +49,10 @@ const online = () => navigator.onLine;
 
 /** @type {() => Promise<string>} the register as the server shows it now */
 async function fresh() {
-  const response = await fetch("/register", { ...PLAINLY, headers: { Accept: "application/json" } });
+  // Just so, for it is the request that the page has announced, and under way already.
+  const response = await fetch("/register");
   if (!response.ok) throw new Refused("the server shows no register");
+  if (response.status === 204) throw new TypeError("there is no network");
   return response.text();
 }
 
@@ -68,7 +67,12 @@ const old = async () => (await kept(registerOf(location.pathname)).catch(() => u
 export async function hasChanged(address, version) {
   if (!online()) return false;
   try {
-    const response = await fetch(address, { ...PLAINLY, headers: { "If-None-Match": `"${version}"` } });
+    const response = await fetch(address, {
+      headers: { "If-None-Match": `"${version}"` },
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      cache: "no-store",
+    });
     return response.ok && (await sha256(await response.text())) !== version;
   } catch {
     return false;

@@ -272,7 +272,7 @@ whenBack(() => {
 });
 
 function offerReceipt() {
-  const lines = [...survey.querySelectorAll('[data-step="receipt"] .receipt > div:not([hidden])')].map(
+  const lines = [...survey.querySelectorAll(".receipt > div:not([hidden])")].map(
     (row) => {
       const [name, text] = [row.querySelector("dt"), row.querySelector("dd")];
       return words("script.pair", { name: name?.textContent ?? "", text: text?.textContent ?? "" });

@@ -14,6 +14,7 @@ worker.addEventListener("activate", (event) => event.waitUntil(worker.clients.cl
 worker.addEventListener("fetch", (event) => {
   const { pathname } = new URL(event.request.url);
   if (event.request.mode === "navigate") event.respondWith(page(event, pathname));
+  else if (pathname === "/register") event.respondWith(register(event.request));
   else if (pathname.startsWith("/web/")) event.respondWith(file(event.request));
 });
 
@@ -30,6 +31,12 @@ async function page({ request }, path) {
   const old = await kept(path).catch(() => undefined);
   return old === undefined ? fresh : new Response(old.body, { headers: old.headers });
 }
+
+/**
+ * The register from the network, or nothing at all: the page then looks for the copy that it believed.
+ * @param {Request} request
+ */
+const register = (request) => fetch(request).catch(() => new Response(null, { status: 204 }));
 
 /**
  * A file has one content for ever: its address names the build.
