@@ -248,7 +248,7 @@ def test_who_has_this_register_gets_304_until_it_grows(
 
     assert (again.status_code, again.data) == (304, b"")
     assert grown.status_code == 200
-    assert first.headers["Cache-Control"] == "no-cache"
+    assert first.headers["Cache-Control"] == "no-store"
     assert "Accept" in first.headers["Vary"]
 
 

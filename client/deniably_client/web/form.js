@@ -372,6 +372,13 @@ async function askOnly(names) {
   path = follow(questions, definition, answered, fresh);
 }
 
+/** @param {string} text */
+function code(text) {
+  const element = document.createElement("code");
+  element.textContent = text;
+  return element;
+}
+
 /** The contact with the server, once the respondent has accepted an author who is new there. */
 async function met() {
   /** @type {string | undefined} */
@@ -381,7 +388,7 @@ async function met() {
       return await meet(await whatIsKnown(), definition, digest, accepted);
     } catch (error) {
       if (!(error instanceof AuthorChanged)) throw error;
-      byId("before").textContent = error.known.join(words("script.comma"));
+      byId("before").replaceChildren(...error.known.map(code));
       byId("asks").textContent = error.fingerprint;
       survey.hidden = false;
       showKind("author");
