@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route
 
+from between import Between
 from deniably.authoring import publish_text
 from server.material import Server
 
@@ -66,7 +67,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 class Watched:
     """A page and every request, console line and error that it made."""
 
-    def __init__(self, page: Page, server: Server) -> None:
+    def __init__(self, page: Page, server: Server | Between) -> None:
         self.page = page
         self.url = server.url
         self.requests: list[Request] = []
@@ -79,7 +80,7 @@ class Watched:
         self.page.goto(self.url + path)
         if path.startswith("/s/"):
             # All that the page does of itself is done, also what comes after its first sight.
-            ended = "#survey[data-kept], [data-step=refused]:not([hidden])"
+            ended = "#survey[data-kept], :is([data-step=refused], [data-step=author]):not([hidden])"
             self.page.wait_for_selector(ended, state="visible")
 
     def tamper(self, old: str, new: str, name: str = "workplace") -> None:

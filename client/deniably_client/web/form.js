@@ -33,8 +33,11 @@ let read = readChoice;
 let path = { drawn: undefined, shown: () => questions, nearest: (number) => number };
 /** The questions whose answers have changed since this device answered the survey. */
 let changed = /** @type {string[]} */ ([]);
-/** Once the coins are thrown there is no way back: fresh coins would weaken the first ones. */
-let locked = false;
+/**
+ * Nobody is asked before the survey is trusted; and once the coins are thrown there is no way back:
+ * fresh coins would weaken the first ones.
+ */
+let locked = true;
 let sent = false;
 let current = 0;
 /** The questions that chance picked for this person, where it picks some. */
@@ -337,6 +340,7 @@ async function start() {
     return refuse(error instanceof TypeError ? new Told(words("script.offline")) : error);
   }
   survey.hidden = false;
+  locked = false;
   if (kept && !kept.sent) await sendKept(kept.text, words("script.unsent"));
   else showNumber(current);
   const offline = await keepPage(digest);

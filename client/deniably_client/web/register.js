@@ -89,12 +89,17 @@ function compare(entry, definition, version) {
   if (entry.digest !== version) {
     throw new Refused("the register shows others another version of this survey");
   }
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(entry.day)) throw new Refused("an entry's day is no date");
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(entry.day)) {
+    throw new Refused("an entry's day is a date such as 2026-11-21");
+  }
   const own = published(definition, version, entry);
   for (const key of Object.keys({ ...own, ...entry })) {
     /** @type {(of: any) => string} */
     const written = (of) => (Object.hasOwn(of, key) ? canonicalise(of[key]) : "");
-    if (written(own) !== written(entry)) throw new Refused(`the register tells others another ${key}`);
+    if (written(own) !== written(entry)) {
+      const word = key === "questions" ? "mechanism or epsilon" : key;
+      throw new Refused(`the register tells others another ${word}`);
+    }
   }
 }
 

@@ -1,0 +1,208 @@
+"""The form asks only what the server's register shows to everybody: a real server, and somebody
+between who changes what it says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from between import Between, Entries, between
+from browser.conftest import PHONE, SURVEY, Watched
+from browser.test_memory import answer, memory
+from deniably.authoring import publish_text
+from deniably.signing import fingerprint
+from lies import LATER, LIES, STRANGER, signed_by_a_stranger
+from server.material import AUTHOR, Server
+
+pytestmark = pytest.mark.browser
+
+FIRST, ASKED, LAST = (
+    publish_text(SURVEY.replace("name: workplace", f"name: {name}"))
+    for name in ("first", "w", "last")
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    for survey in (FIRST, ASKED, LAST):
+        server.publish(survey)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def way(server: Server) -> Iterator[Between]:
+    with between(server.url) as way:
+        yield way
+
+
+@pytest.fixture
+def phone(chromium: Browser, way: Between) -> Iterator[Watched]:
+    context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
+    yield Watched(context.new_page(), way)
+    context.close()
+
+
+def refusal(phone: Watched) -> str:
+    """Why the form does not go on; and nobody can have answered anything."""
+    phone.wait("refused")
+    assert phone.page.locator("form:visible").count() == 0
+    assert phone.posts() == []
+    assert "Your device has checked the survey and does not trust it." in phone.page.inner_text(
+        "#why"
+    )
+    return phone.page.inner_text("#detail")
+
+
+def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_receipt(
+    phone: Watched, way: Between, server: Server
+) -> None:
+    phone.open("/s/w")
+    phone.page.locator("summary", has_text="Is everybody asked the same?").click()
+    head = phone.page.evaluate("async () => (await (await fetch('/register')).json()).head")
+    shown = phone.page.locator("[data-step=start] code").all_inner_texts()
+    assert shown == [fingerprint(AUTHOR.author), head]
+
+    answer(phone, "w")
+    receipt = phone.page.inner_text("[data-step=receipt]")
+    assert fingerprint(AUTHOR.author) in receipt
+    assert head in receipt
+    kept = memory(phone)
+    assert kept["authors"] == {way.url: [AUTHOR.author]}
+    assert kept["registers"] == {way.url: {"count": 3, "head": head}}
+    assert {charge["author"] for charge in kept["ledger"]} == {AUTHOR.author}
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+def test_a_lie_is_seen_through_before_anything_is_asked(
+    phone: Watched, way: Between, lie: Callable[[Entries], None]
+) -> None:
+    way.register(lie)
+
+    phone.open("/s/w")
+
+    assert re.search(LIES[lie], refusal(phone))
+
+
+@pytest.mark.parametrize("lie", LATER, ids=lambda lie: lie.__name__)
+def test_a_lie_about_the_past_is_seen_through_later(
+    phone: Watched, way: Between, lie: Callable[[Entries], None]
+) -> None:
+    answer(phone, "first")
+    phone.requests.clear()
+    way.register(lie)
+
+    phone.open("/s/w")
+
+    assert LATER[lie] in refusal(phone)
+
+
+@pytest.mark.parametrize("register", [b"", b"{}", b'{"entries":[],"head":""}', b"<html></html>"])
+def test_without_a_register_nothing_is_asked(phone: Watched, way: Between, register: bytes) -> None:
+    way.changes["/register"] = lambda _: register
+
+    phone.open("/s/w")
+
+    refusal(phone)
+
+
+def test_a_survey_that_others_are_not_asked_is_not_asked_here(phone: Watched, way: Between) -> None:
+    """The one between asks this phone a sharper question under the survey's name."""
+    sharper = publish_text(
+        SURVEY.replace("name: workplace", "name: w").replace("epsilon: 0.5", "epsilon: 2")
+    )
+    before, after = (survey.canonical.decode() for survey in (ASKED, sharper))
+
+    def change(page: bytes) -> bytes:
+        text = page.decode().replace(ASKED.digest, sharper.digest)
+        assert before in text
+        return text.replace(before, after).encode()
+
+    way.changes["/s/w"] = change
+
+    phone.open("/s/w")
+
+    assert refusal(phone) == "the register shows others another version of this survey"
+
+
+def test_a_survey_that_changes_while_the_page_is_open_gets_no_answer(
+    phone: Watched, way: Between
+) -> None:
+    phone.open("/s/w")
+    phone.click("Start")
+    for label in ("Yes", "Weeklyish"):
+        phone.choose(label)
+    way.changes["/api/surveys/w"] = lambda _: FIRST.canonical
+
+    phone.send()
+    phone.wait("refused")
+
+    assert "The survey was changed while this page was open." in phone.page.inner_text("#why")
+    assert phone.posts() == []
+    assert not way.posted
+    assert phone.checked() == 0
+    assert memory(phone)["ledger"] == [], "what was not sent costs nothing"
+
+
+# --- authors ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked_by_a_stranger(phone: Watched, way: Between) -> Watched:
+    """A phone that knows the author of this server, and opens a stranger's survey there."""
+    way.register(lambda entries: entries.__delitem__(slice(1, None)))
+    answer(phone, "first")
+    phone.requests.clear()
+    way.asked.clear()
+    way.register(lambda entries: signed_by_a_stranger(entries, ASKED))
+    phone.open("/s/w")
+    return phone
+
+
+def test_another_author_at_a_known_server_is_shown_before_anything_is_asked(
+    asked_by_a_stranger: Watched, way: Between
+) -> None:
+    phone = asked_by_a_stranger
+
+    assert phone.heading() == "Another author than before"
+    assert phone.page.evaluate("document.activeElement.tagName") == "H1"
+    assert phone.page.locator("#before").inner_text() == fingerprint(AUTHOR.author)
+    assert phone.page.locator("#asks").inner_text() == fingerprint(STRANGER.author)
+    assert phone.page.locator("form:visible").count() == 0
+    assert not way.posted
+    assert memory(phone)["authors"] == {way.url: [AUTHOR.author]}
+
+
+def test_another_author_is_known_once_a_report_was_made_for_it(
+    asked_by_a_stranger: Watched, way: Between
+) -> None:
+    phone = asked_by_a_stranger
+    phone.click("Go on with this author")
+    phone.click("Start")
+    assert memory(phone)["authors"] == {way.url: [AUTHOR.author]}
+    for label in ("Yes", "Weeklyish"):
+        phone.choose(label)
+    phone.send()
+    phone.wait("receipt")
+
+    assert fingerprint(STRANGER.author) in phone.page.inner_text("[data-step=receipt]")
+    assert memory(phone)["authors"] == {way.url: [AUTHOR.author, STRANGER.author]}
+    phone.open("/s/w")
+    assert phone.page.locator("[data-before]").is_visible(), "answered, and trusted"
+
+
+def test_no_other_way_than_accepting_leads_past_another_author(
+    asked_by_a_stranger: Watched,
+) -> None:
+    phone = asked_by_a_stranger
+    phone.page.evaluate("history.pushState({ step: 1 }, '')")
+    phone.page.evaluate("history.back()")
+    phone.page.evaluate("history.forward()")
+    phone.page.keyboard.press("Enter")
+
+    assert phone.heading() == "Another author than before"
+    assert phone.posts() == []
