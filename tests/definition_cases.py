@@ -6,7 +6,7 @@ import json
 
 import reference
 from question_cases import more_definitions
-from reference_definition import check_definition
+from reference_definition import FreeText, check_definition
 
 NOTES = {
     "Text": "the JSON text itself is what is wrong or unusual: a parser must not hide it",
@@ -16,6 +16,7 @@ NOTES = {
     "Types": "what a type of question has, and which mechanisms may randomise it",
     "ShowIf": "section 4.2",
     "Ask": "section 4.3",
+    "FreeText": "a question that is answered in free text, which is what the device says of it",
     "Type": "a value of another type than the specification says",
 }
 OWN_E = reference.floor_exp(reference.Fraction(1), 32)
@@ -35,6 +36,8 @@ def _case(comment, flags, result, definition):
     case = {"comment": comment, "flags": flags, "text": text}
     try:
         case["digest"] = check_definition(reference.parse(text))
+    except FreeText as reason:
+        case |= {"reason": str(reason), "free_text": True}
     except reference.Invalid as reason:
         case["reason"] = str(reason)
     assert ("digest" in case) == (result == "valid"), (comment, case)
@@ -222,8 +225,9 @@ def _invalid_questions():
         "invalid",
         _asking(stolen(type="select_one", mechanism=mechanism(3, 1, 3, 1))),
     )
-    for kind in ("select_multiple", "text", "", 1, ["yes_no"]):
+    for kind in ("select_multiple", "ranking", "context", "", 1, ["yes_no"]):
         yield "an unknown type of question", [], "invalid", _asking(stolen(type=kind))
+    yield from _free_text()
     yield "one choice", [], "invalid", _asking(party(1, 1))
     yield "too many choices", [], "invalid", _asking(party(1025, 275))
     for choices in ({}, "yes", [], [1, 2], [yes, "no"], [yes, {"name": "no"}]):
@@ -256,6 +260,20 @@ def _invalid_questions():
     above = party() | {"mechanism": mechanism(16, 4, OWN_E + 1, 2**32)}
     yield "own is one too large", ["Claim"], "invalid", _asking(above)
     yield "the second question is broken", ["Claim"], "invalid", _asking(stolen(), above)
+
+
+def _free_text():
+    names = "text string str note comment open sentence essay paragraph freetext opentext longtext"
+    names += " shorttext openended openquestion textarea textbox Free_Text OPEN-ENDED"
+    for kind in (*names.split(), "long text"):
+        yield f"free text, as {kind}", ["FreeText"], "invalid", _asking(stolen(type=kind))
+    bare = {"name": "why", "type": "text", "label": "Why?"}
+    yield "free text with a label alone", ["FreeText"], "invalid", _asking(bare)
+    none = stolen(name="why", type="text", choices=None, mechanism={"name": "none"})
+    yield "free text, not randomised", ["FreeText"], "invalid", _asking(stolen(), none)
+    for name in ("none", "identity", "text"):
+        plain = stolen(mechanism=mechanism(2, 1, 3, 1) | {"name": name})
+        yield f"the mechanism {name}", [], "invalid", _asking(plain)
 
 
 def _texts():

@@ -37,6 +37,17 @@ ALSO = {
 }
 
 
+FREE_TEXT = (
+    "text", "string", "str", "note", "comment", "open", "sentence", "essay", "paragraph",
+    "freetext", "opentext", "longtext", "shorttext", "openended", "openquestion", "textarea",
+    "textbox",
+)  # fmt: skip
+
+
+class FreeText(Invalid):
+    """A question is answered in free text."""
+
+
 def keys(value, needed, optional=()):
     require(type(value) is dict, "an object is needed")
     for key in value:
@@ -99,7 +110,10 @@ def cell(value, x, k):
 def check_question(question, earlier):
     require(type(question) is dict, "a question is an object")
     kind = question.get("type")
-    require(type(kind) is str and kind in MECHANISMS, "an unknown type of question")
+    require(type(kind) is str, "a type is a text")
+    if "".join(char for char in kind.lower() if char not in " _-") in FREE_TEXT:
+        raise FreeText("free text")
+    require(kind in MECHANISMS, "an unknown type of question")
     needed, optional = ALSO[kind]
     keys(question, ("name", "type", "label", "claim", "mechanism", *needed), ("hint", *optional))
     texts(question, "label", "hint")

@@ -18,6 +18,7 @@ from typing import Any, cast
 import jsonschema
 
 from deniably.errors import Problem
+from deniably.free_text import MEND, WHY, is_free_text
 
 
 @cache
@@ -41,6 +42,8 @@ def _path(parts: Iterable[str | int]) -> str:
 def _sentence(error: jsonschema.ValidationError) -> str:
     subschema: Mapping[str, Any] = error.schema if isinstance(error.schema, Mapping) else {}
     match error.validator:
+        case "enum" if error.absolute_path[-1] == "type" and is_free_text(error.instance):
+            return f"{WHY}; {MEND}"
         case "additionalProperties":
             allowed = subschema["properties"]
             unknown = [str(key) for key in error.instance if key not in allowed]  # type: ignore[union-attr]

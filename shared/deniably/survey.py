@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ import msgspec
 
 from deniably.canonical import canonical, digest, parse
 from deniably.errors import BadSurvey, Problem
+from deniably.free_text import WHY, is_free_text
 from deniably.loss import Loss, largest
 from deniably.mechanisms import Memoised
 from deniably.parts import Label, Prose, ShowIf, SurveyName, Value, unique
@@ -143,7 +145,19 @@ def as_survey(value: Any) -> Survey:
             raise ValueError("a key of the definition or of a mechanism is missing")
     except msgspec.ValidationError as error:
         why, _, path = str(error).partition(" - at `")
-        raise BadSurvey([Problem(path.rstrip("`") or "$", why)]) from None
+        path = path.rstrip("`") or "$"
+        raise BadSurvey([Problem(path, _unknown(value, path) or why)]) from None
     except ValueError as error:
         raise BadSurvey([Problem("$", str(error))]) from None
     return survey
+
+
+def _unknown(value: Any, path: str) -> str | None:
+    """Why a question of an unknown type or mechanism cannot be asked; None for other faults."""
+    found = re.fullmatch(r"\$\.questions\[(\d+)\](?:\.(type)|\.mechanism(?:\..+)?\.name)", path)
+    if not found:
+        return None
+    if not found[2]:
+        return "there is no such mechanism for a question of this type"
+    free = is_free_text(value["questions"][int(found[1])]["type"])
+    return WHY if free else "there is no such type of question"

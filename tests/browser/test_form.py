@@ -244,6 +244,8 @@ def test_the_whole_form_works_with_the_keyboard_alone(phone: Watched) -> None:
         (('"own":3', '"own":30'), "larger odds"),
         (("Honesty", "Dishonesty"), "was changed"),
         (('"name":"subset_selection"', '"name":"plain"'), "subset_selection"),
+        (('"type":"yes_no"', '"type":"text"'), "free text cannot be asked"),
+        (('"type":"yes_no"', '"type":"ranking"'), "no such type"),
         (('{"contact"', '{"contact":"x","contact"'), "twice"),
         (('{"contact"', "<html>"), "JSON"),
     ],

@@ -231,8 +231,10 @@ def changed(change: Callable[[Any], object]) -> bytes:
     [
         (lambda d: d["questions"][0]["mechanism"].update(own=4), "larger odds than the claim"),
         (lambda d: d["questions"][1]["mechanism"].update(own=11674931555), "larger odds"),
-        (lambda d: d["questions"][0]["mechanism"].update(name="plain"), "plain"),
-        (lambda d: d["questions"][0].update(type="text"), "text"),
+        (lambda d: d["questions"][0]["mechanism"].update(name="plain"), "no such mechanism"),
+        (lambda d: d["questions"][0].update(type="text"), "free text cannot be asked"),
+        (lambda d: d["questions"][1].update(type="Long-Text"), "free text cannot be asked"),
+        (lambda d: d["questions"][1].update(type="ranking"), "no such type"),
         (lambda d: d.update(name="other"), "another survey"),
         (lambda d: d.pop("results"), "results"),
     ],

@@ -22,6 +22,7 @@ from deniably.signing import new_key, read_key
 from deniably.survey import EPSILON_LIMIT
 from deniably_server import cli
 from deniably_server.author_key import author_key
+from deniably_server.plan_cli import plan
 from deniably_server.settings import SETTINGS
 from server.material import Server
 
@@ -171,6 +172,27 @@ def test_check_names_every_problem_and_fails(file: Path) -> None:
     assert "is no valid survey:" in result.output
     assert "$.name: " in result.output
     assert "$.questions[0].odds: " in result.output
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (cli.check, ()),
+        (cli.publish, ("--server", "http://127.0.0.1:1")),
+        (plan, ("--n", 100)),
+    ],
+    ids=["check", "publish", "plan"],
+)
+def test_free_text_is_refused_with_the_reason_and_the_mend(
+    file: Path, command: click.Command, options: tuple[object, ...]
+) -> None:
+    file.write_text(SURVEY.replace("type: yes_no", "type: text"))
+
+    result = run(command, file, *options, token="t")
+
+    assert result.exit_code == 1
+    assert "$.questions[0].type: free text cannot be asked" in result.output
+    assert "offer choices" in result.output
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"a: [", b""])

@@ -134,10 +134,32 @@ def test_every_problem_is_reported_at_once() -> None:
 
     assert "unknown key titel (did you mean title?); allowed are name, title" in found["$"]
     assert "unknown key colour" in found["$.questions[0]"]
-    assert "yes_no, select_one" in found["$.questions[0].type"]
-    assert "free text cannot be randomised" in found["$.questions[0].type"]
+    assert "free text cannot be asked" in found["$.questions[0].type"]
     assert "from 0.01 to 10" in found["$.questions[0].epsilon"]
     assert "lower-case letters, digits and hyphens" in found["$.name"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["text", "string", "note", "comment", "open", "free_text", "Free text", "long-text"],
+)
+def test_free_text_is_refused_with_the_reason_and_the_mend(kind: str) -> None:
+    """Under whatever name other tools have for it."""
+    path, why = one(question(type=kind))
+
+    assert path == "$.questions[0].type"
+    assert "gives its writer away, and no randomised response protects it" in why
+    assert "offer choices (type: select_one, or select_multiple for several)" in why
+    assert "ask for a number (type: number)" in why
+
+
+@pytest.mark.parametrize("kind", ["yes-no", "selectone", "texts", "context", "", 1])
+def test_another_unknown_type_is_told_what_there_is(kind: object) -> None:
+    path, why = one(question(type=kind))
+
+    assert path == "$.questions[0].type"
+    assert "allowed is yes_no, select_one" in why
+    assert "writer" not in why
 
 
 @pytest.mark.parametrize(

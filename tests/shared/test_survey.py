@@ -59,7 +59,7 @@ def changed(change: Callable[[Any], object]) -> bytes:
         (lambda d: d["questions"][1].update(claim={"odds": "26/14"}), "lowest terms"),
         (lambda d: d["questions"][1].update(claim={"odds": "12/7"}), "larger odds"),
         (lambda d: d["questions"][1].update(claim={"odds": "22027"}), "e^10"),
-        (lambda d: d["questions"][0]["mechanism"].update(name="shuffle"), "shuffle"),
+        (lambda d: d["questions"][0]["mechanism"].update(name="shuffle"), "no such mechanism"),
         (lambda d: d["questions"][0]["mechanism"].update(own=11674931555), "larger odds"),
         (lambda d: d["questions"][0]["mechanism"].update(own=1.5), "own"),
         (lambda d: d["questions"][0]["mechanism"].update(own=True), "own"),

@@ -377,6 +377,21 @@ MUTANTS = (
         "definitions",
     ),
     Mutant(
+        "free text is one unknown type of many",
+        "questions.js",
+        "if (!FREE_TEXT",
+        "if (true || !FREE_TEXT",
+        "definitions",
+    ),
+    Mutant("every unknown type is free text", "questions.js", "/^(text|", "/(text|", "definitions"),
+    Mutant(
+        "an unknown type is not asked for its mechanism",
+        "questions.js",
+        "if (type === undefined) throw",
+        "if (type === undefined) return; else if (!type) throw",
+        "definitions",
+    ),
+    Mutant(
         "conditions may look ahead",
         "answers.js",
         "questions.slice(0, i)",

@@ -385,8 +385,9 @@ def some_memoised_parameters(_: Case, case: Case) -> None:
 
 def a_definition(_: Case, case: Case) -> None:
     if case["result"] == "invalid":
-        with pytest.raises(BadSurvey):
+        with pytest.raises(BadSurvey) as refused:
             read_survey(case["text"])
+        assert ("free text" in str(refused.value)) == case.get("free_text", False)
     else:
         assert read_survey(case["text"]).digest == case["digest"]
 

@@ -29,7 +29,7 @@ const types = new Map(Object.entries(choice));
 export async function checkQuestion(question, path) {
   await load(types, sources, question?.type);
   const type = types.get(question?.type);
-  if (type === undefined) throw new Refused(`${path}: has no type that this page knows`);
+  if (type === undefined) throw new Refused(`${path}.type: ${whyNot(question?.type)}`);
   type.form(question, path);
   const { claim, mechanism } = question;
   const allowed = type.mechanisms.includes(inner(mechanism)?.name);
@@ -39,6 +39,15 @@ export async function checkQuestion(question, path) {
   type.fits(taken(question), path);
   checkClaim(claim, loss(mechanism), `${path}.claim`, history(mechanism));
 }
+
+/** @type {(kind: unknown) => string} why a question of a type that is not known is not asked */
+function whyNot(kind) {
+  if (!FREE_TEXT.test(String(kind).replace(/[ _-]/g, ""))) return "there is no such type of question";
+  return "free text cannot be asked: a sentence that a person writes gives its writer away, and no randomised response protects it";
+}
+
+const FREE_TEXT =
+  /^(text|string|str|note|comment|open|sentence|essay|paragraph|(free|open|long|short)text|openended|openquestion|text(area|box))$/i;
 
 /**
  * What a respondent's answer to a verified question is for its mechanism. Throws BadAnswer.
