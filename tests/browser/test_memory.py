@@ -194,10 +194,24 @@ def test_above_a_limit_the_form_refuses_and_says_why(phone: Watched) -> None:
     phone.wait("receipt")
 
 
+# Nobody seals what is to be kept before both are about to: both have read the same memory by then.
+SEAL_TOGETHER = """() => {
+  const channel = new BroadcastChannel("sealing");
+  const other = new Promise((done) => { channel.onmessage = done; });
+  const seal = crypto.subtle.encrypt.bind(crypto.subtle);
+  crypto.subtle.encrypt = async (...all) => {
+    channel.postMessage("here");
+    await other;
+    return seal(...all);
+  };
+}"""
+
+
 def test_two_tabs_at_once_make_one_report(phone: Watched, server: Server) -> None:
     other = Watched(phone.page.context.new_page(), server)
     for each in (phone, other):
         each.to_check_page()
+        each.page.evaluate(SEAL_TOGETHER)
     for each in (phone, other):
         each.page.evaluate("setTimeout(() => document.getElementById('send').click(), 0)")
     for each in (phone, other):
