@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing, suppress
 
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Error, Page, Route
+
+from browser.test_memory import SPOIL
+from deniably.authoring import publish_text
+from deniably_server.store import Store
+from every_type import survey_of_everything, survey_within_limits
+from lies import STRANGER
+from server.material import Server, signed
 
 LABELS = {
     "en": ("At work", "Have you ever taken something home from work?", "How often?",
@@ -77,6 +85,100 @@ def states(page: Page, url: str, closed: str) -> Iterator[str]:
     yield "refused"
     page.goto(closed)
     yield "closed"
+
+
+WAVE = """
+name: wave-{number}
+title: Every month
+intro: This is the survey of month {number}.
+contact: A. Researcher, University of Somewhere
+waves: {{panel: monthly}}
+questions:
+  - {{name: late, type: yes_no, label: "Were you ever late without saying so?", odds: 2}}
+  - {{name: hours, type: number, label: "Unpaid hours?", minimum: 0, maximum: 40, odds: 2}}
+"""
+WEAK = """
+name: weak
+title: Weakly protected
+questions:
+  - {name: late, type: yes_no, label: "Were you ever late without saying so?", epsilon: 4}
+"""
+STRANGE = WEAK.replace("weak", "strange").replace("epsilon: 4", "odds: 2")
+
+
+def publish_rare(server: Server) -> None:
+    """The surveys that `rare_states` walks through."""
+    surveys = [publish_text(WAVE.format(number=number)) for number in (1, 2)]
+    surveys += [publish_text(WEAK), survey_within_limits(), survey_of_everything(name="much")]
+    for survey in surveys:
+        server.publish(survey)
+    with closing(Store(str(server.database))) as store:
+        strange = publish_text(STRANGE)
+        store.publish(strange, signed(strange, STRANGER))
+
+
+def rare_states(page: Page, server: str) -> Iterator[str]:
+    """Leads through what few people ever see, and every type of question; and names it."""
+    context = page.context
+    _open(page, f"{server}/s/weak")
+    yield "weak protection"
+    page.click("[data-first] [data-go='1']")
+    page.locator("form:visible summary").click()
+    yield "weak question"
+    yield from _every_type(page, f"{server}/s/everything")
+    _answer_wave(page, f"{server}/s/wave-1")
+    held: list[Route] = []
+    context.route("**/reports", lambda route: held.append(route))
+    with page.expect_request("**/reports"):
+        page.click("#send")
+    with page.expect_request("**/reports"):
+        page.goto(f"{server}/s/wave-1")
+    yield "unsent"
+    for route in held:
+        with suppress(Error):  # the page that asked is gone
+            route.abort()
+    context.unroute("**/reports")
+    _open(page, f"{server}/s/wave-2")
+    yield "later wave"
+    page.goto(f"{server}/s/strange")
+    page.wait_for_selector("[data-step=author]:not([hidden])")
+    yield "another author"
+    for name, state in (("much", "above a limit"), ("weak", "damaged memory")):
+        page.goto(f"{server}/s/{name}")
+        page.wait_for_selector("[data-step=refused]:not([hidden])")
+        yield state
+        page.evaluate(SPOIL, "flipped")
+
+
+def _every_type(page: Page, url: str) -> Iterator[str]:
+    seen = set[str]()
+    _open(page, url)
+    page.click("[data-first] [data-go='1']")
+    while page.locator("form[data-question]:visible").count():
+        form = page.locator("form[data-question]:visible")
+        kind = form.get_attribute("data-kind") or "choice"
+        if kind not in seen:
+            seen.add(kind)
+            form.locator("button:not([type])").click()  # to see what is said of missing answers
+            form.locator("summary").click()
+            yield kind.replace("_", " ")
+        for field in form.locator("input[type=text]").all():
+            field.fill("12")
+        for group in form.locator("fieldset:not(:has(fieldset))").all():
+            if group.locator("label").count():
+                group.locator("label.choice, label.field").first.click()
+        form.locator("button:not([type])").click()
+    yield "check of every type"
+
+
+def _answer_wave(page: Page, url: str) -> None:
+    _open(page, url)
+    page.click("[data-first] [data-go='1']")
+    page.locator("form:visible label").first.click()
+    page.locator("form:visible button:not([type])").click()
+    page.locator("form:visible input").fill("5")
+    page.locator("form:visible button:not([type])").click()
+    page.wait_for_selector("[data-step=check]:not([hidden])")
 
 
 def _open(page: Page, url: str) -> None:

@@ -3,6 +3,7 @@
 ``results``: the demonstration's survey on a real server, with all of its respondents: the form on a
 phone, the dashboard and a map on a desk. ``form``: every state of the form, in every language, on
 phones and desks, light and dark, as one sheet each; with ``--full FOLDER`` also picture by picture.
+Chinese needs a font that shows it, such as that of Debian's ``fonts-wqy-microhei``.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ import argparse
 import base64
 import sys
 import tempfile
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from random import Random
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browser.form_states import LABELS, states, survey_in  # noqa: E402
+from browser.form_states import LABELS, publish_rare, rare_states, states, survey_in  # noqa: E402
 from conftest import ARGUMENTS  # noqa: E402
 from deniably.authoring import publish_text  # noqa: E402
 from deniably.report import randomise_answers  # noqa: E402
@@ -31,7 +33,7 @@ from server.material import Server  # noqa: E402
 
 RESULTS = ROOT / "server/screenshots"
 FORM = ROOT / "client/screenshots"
-SIZES = {"phone": (390, 780, 5), "desktop": (900, 700, 3)}
+SIZES = {"phone": (390, 780, 5), "desktop": (900, 700, 4)}
 """Width and height of the window, and how many pictures stand in a row of a sheet."""
 SHEETS = (
     ("en", "phone", "light"), ("en", "phone", "dark"), ("en", "desktop", "light"),
@@ -39,32 +41,49 @@ SHEETS = (
     ("zh", "phone", "light"), ("ar", "phone", "light"),
 )  # fmt: skip
 
+"""Language, window and scheme of each sheet of what everybody sees."""
+RARE = (("phone", "light"), ("desktop", "dark"))
+"""And of what few people see, in English."""
+
 
 def form(browser: Browser, server: Server, full: Path | None) -> None:
-    """A sheet for each language, window and scheme of SHEETS."""
+    """A sheet for each of SHEETS and RARE."""
     for language in LABELS:
         server.publish(publish_text(survey_in(language, f"work-{language}")))
         server.publish(publish_text(survey_in(language, f"closed-{language}")))
     with closing(Store(str(server.database))) as store:
         for language in LABELS:
             store.close_survey(f"closed-{language}")
+    publish_rare(server)
     for language, size, scheme in SHEETS:
-        width, height, columns = SIZES[size]
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme=scheme,  # type: ignore[arg-type]
-        )
-        page = context.new_page()
-        pictures: list[tuple[str, bytes]] = []
-        for state in states(
-            page, f"{server.url}/s/work-{language}", f"{server.url}/s/closed-{language}"
-        ):
-            pictures.append((state, page.screenshot()))
-            if full:
-                name = f"{language}-{size}-{scheme}-{len(pictures):02}-{state.replace(' ', '-')}"
-                page.screenshot(path=full / f"{name}.png", full_page=True)
-        context.close()
-        sheet(browser, pictures, columns, FORM / f"{language}-{size}-{scheme}.jpg")
+        page = _page(browser, size, scheme)
+        addresses = (f"{server.url}/s/{each}-{language}" for each in ("work", "closed"))
+        walk(page, states(page, *addresses), f"{language}-{size}-{scheme}", size, full)
+    for size, scheme in RARE:
+        page = _page(browser, size, scheme)
+        walk(page, rare_states(page, server.url), f"rare-{size}-{scheme}", size, full)
+
+
+def _page(browser: Browser, size: str, scheme: str) -> Page:
+    width, height, _ = SIZES[size]
+    return browser.new_page(
+        viewport={"width": width, "height": height},
+        color_scheme=scheme,  # type: ignore[arg-type]
+    )
+
+
+def walk(page: Page, steps: Iterable[str], name: str, size: str, full: Path | None) -> None:
+    """A picture of the window at each step, on one sheet; of the whole page in ``full``."""
+    pictures: list[tuple[str, bytes]] = []
+    for state in steps:
+        pictures.append((state, page.screenshot()))
+        if full:
+            file = f"{name}-{len(pictures):02}-{state.replace(' ', '-')}.png"
+            page.screenshot(path=full / file, full_page=True)
+    browser = page.context.browser
+    assert browser
+    page.close()
+    sheet(browser, pictures, SIZES[size][2], FORM / f"{name}.jpg")
 
 
 def sheet(browser: Browser, pictures: list[tuple[str, bytes]], columns: int, path: Path) -> None:
@@ -80,7 +99,7 @@ def sheet(browser: Browser, pictures: list[tuple[str, bytes]], columns: int, pat
         " margin: 12px; background: #8a938f; font: 15px sans-serif; }"
         " figure { margin: 0; } img { width: 100%; display: block; } </style>" + figures
     )
-    page.screenshot(path=path, type="jpeg", quality=72, full_page=True)
+    page.screenshot(path=path, type="jpeg", quality=50, full_page=True)
     page.close()
 
 

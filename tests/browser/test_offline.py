@@ -273,6 +273,7 @@ def test_a_report_waits_for_the_network_and_goes_out_by_itself(plugged: Plugged)
     phone = answer_unplugged(plugged)
     waiting = phone.page.inner_text("#progress")
     assert "kept here, encrypted" in waiting
+    assert phone.heading() == "Not sent yet"
     assert phone.page.locator("#progress").get_attribute("role") == "status"
     assert phone.checked() == 0, "the answers are wiped"
     assert DEFINITION.digest not in "".join(phone.page.evaluate(KEPT))

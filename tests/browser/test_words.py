@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.conftest import Watched
+from browser.conftest import PHONE, Watched
 from deniably.authoring import publish_text
 from deniably.questions import Number, Point, VectorOfNumbers
 from deniably.words import LANGUAGES, Words
@@ -208,7 +208,9 @@ def test_practice_shows_what_would_be_sent_and_sends_nothing(phone: Watched) -> 
     assert said
     tea, coffee = int(said[1]), int(said[2])
     assert tea + coffee == 20
-    icons = phone.page.locator("#icons").inner_text().split("\n")[0]
+    rows = phone.page.locator("#icons").inner_text().split("\n")[:2]
+    assert [len(row) for row in rows] == [10, 10], "narrow enough for every phone"
+    icons = "".join(rows)
     assert (icons.count("●"), icons.count("○")) == (tea, coffee)
     assert phone.page.locator("#icons").get_attribute("aria-hidden") == "true"
     assert phone.page.locator("#sends").get_attribute("role") == "status"
@@ -282,6 +284,33 @@ def test_the_language_is_changed_on_the_start_page(phone: Watched) -> None:
     assert phone.page.evaluate("document.documentElement.lang") == "de"
     assert phone.page.locator("h1:visible").get_attribute("lang") is None
     assert phone.page.locator("fieldset:visible").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_phone_shows_who_sees_what_then_the_process_then_start_without_scrolling(
+    phone: Watched, language: str
+) -> None:
+    phone.open(f"/s/truth?language={language}")
+    words = Words(language)
+    keys = ("start.label", "start.server_sees", "start.network_sees", "start.process", "start.go")
+    boxes = [phone.page.get_by_text(words(key), exact=True).first.bounding_box() for key in keys]
+    tops = [box["y"] for box in boxes if box]
+
+    assert len(tops) == len(keys)
+    assert tops == sorted(tops)
+    assert boxes[-1]
+    assert boxes[-1]["y"] + boxes[-1]["height"] <= PHONE["height"]
+
+
+@pytest.mark.parametrize(("survey", "above"), [("truth", False), ("weak", True)])
+def test_weak_protection_is_said_before_start(phone: Watched, survey: str, above: bool) -> None:
+    phone.open(f"/s/{survey}")
+    total = phone.page.get_by_text("what is sent makes any guess about you").bounding_box()
+    start = phone.page.locator("[data-first] [data-go='1']").bounding_box()
+
+    assert total
+    assert start
+    assert (total["y"] < start["y"]) == above
 
 
 @pytest.mark.parametrize(

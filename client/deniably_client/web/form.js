@@ -247,7 +247,9 @@ async function sendKept(text, saying) {
 async function deliver(text, saying) {
   const progress = byId("progress");
   const again = byId("again");
+  const heading = survey.querySelector("[data-step=sending] h1");
   again.hidden = true;
+  fill(heading, undefined);
   progress.textContent = saying;
   try {
     await send(`${api}/reports`, text, () => {
@@ -263,6 +265,7 @@ async function deliver(text, saying) {
     showKind("receipt");
   } catch (error) {
     if (!(error instanceof Unreachable)) return refuse(error);
+    fill(heading, words("script.waits"));
     progress.textContent = (await keeps()) ? words("script.queued") : words("script.unreachable");
     again.hidden = false;
     again.focus();

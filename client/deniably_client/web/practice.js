@@ -33,8 +33,9 @@ export function prepare(form) {
     const count = sends.filter((sent) => sent === 0).length;
     const counts = { first_count: count, second_count: SENDS - count };
     write("#sends", words("script.sends", { all: SENDS, first, second, ...counts }));
-    const row = sends.map((sent) => (sent === 0 ? "●" : "○")).join("");
-    write("#icons", `${row}\n● ${first}   ○ ${second}`);
+    const icons = sends.map((sent) => (sent === 0 ? "●" : "○"));
+    const rows = [icons.slice(0, SENDS / 2), icons.slice(SENDS / 2)].map((row) => row.join(""));
+    write("#icons", `${rows.join("\n")}\n● ${first}   ○ ${second}`);
     meaning(form).hidden = false;
   }
 
