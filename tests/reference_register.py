@@ -10,7 +10,9 @@ import re
 from fractions import Fraction
 
 from reference import Invalid, at_most_exp, canonical, digest, require
-from reference_mechanisms import largest, loss
+from reference_definition import total, whole_history
+from reference_mechanisms import loss
+from reference_waves import memoised_loss
 
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
@@ -138,9 +140,8 @@ def plain(value):
 
 
 def published(definition, author, signature, day, number, previous):
-    mechanisms = [question["mechanism"] for question in definition["questions"]]
-    asked = definition.get("ask", len(mechanisms))
-    total = largest([loss(m) for m in mechanisms], asked)
+    whole = total(definition)
+    of_all_waves = {"history": epsilon(whole_history(definition))}
     return {
         "number": number,
         "previous": previous,
@@ -150,17 +151,22 @@ def published(definition, author, signature, day, number, previous):
         "digest": digest(definition),
         "author": author,
         "signature": signature,
-        "epsilon": epsilon(total),
-        "delta": plain(total[2]),
+        "epsilon": epsilon(whole),
+        "delta": plain(whole[2]),
         "questions": [
             {
                 "name": question["name"],
                 "mechanism": question["mechanism"]["name"],
-                "epsilon": epsilon(loss(question["mechanism"])),
+                "epsilon": epsilon(_of_one_report(question["mechanism"])),
             }
             for question in definition["questions"]
         ],
+        **(of_all_waves if "waves" in definition else {}),
     }
+
+
+def _of_one_report(mechanism):
+    return memoised_loss(mechanism) if mechanism["name"] == "memoised" else loss(mechanism)
 
 
 def check_register(document, definition, seen, known, accepted):

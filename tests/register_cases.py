@@ -9,6 +9,7 @@ import reference
 import reference_register as register
 from question_cases import GAUSS, LAPLACE, ONE, SCALE, YES_NO, survey
 from reference_definition import check_definition
+from wave_cases import TYPES, WAVE, panel
 
 # --- signatures ---
 
@@ -131,6 +132,7 @@ REGISTER_NOTES = {
     "Chain": "the chain of hashes does not hold",
     "Past": "the register is right in itself, and another than this device saw before",
     "Listed": "the survey is not listed, or not once",
+    "Waves": "the epsilon of all waves, which the entry of a survey with waves has, and no other",
     "Otherwise": "others are told something else of the survey",
     "Signature": "the author did not sign it",
     "Author": "only the author is not one that the device knows at this server",
@@ -142,8 +144,9 @@ SURVEYS = (
     survey(YES_NO, ONE, name="pair"),
     survey(LAPLACE, GAUSS, SCALE, name="noisy"),
     survey(YES_NO, ONE, LAPLACE, GAUSS, name="some", ask=2),
+    panel(WAVE, *TYPES[1:4], name="wave-1"),
 )
-MAIN = SURVEYS[0]
+MAIN, WAVES = SURVEYS[0], SURVEYS[-1]
 
 
 def entries(*definitions, seed=ANN, day="2026-11-21"):
@@ -178,6 +181,7 @@ def registers():
         check_definition(definition)
         groups.append(_group(definition, _true(definition)))
     groups.append(_group(MAIN, _lies()))
+    groups.append(_group(WAVES, _lies_about_waves()))
     return REGISTER_NOTES, groups
 
 
@@ -290,6 +294,7 @@ def _otherwise(own):
     yield "an epsilon of one digit", {"epsilon": own["epsilon"][:-1]}
     yield "a delta", {"delta": "0.00001"}
     yield "a history", {"history": "5.00"}
+    yield "a history that is the epsilon", {"history": own["epsilon"]}
     yield "a day that is none", {"day": "tomorrow"}
     yield "a day in other digits", {"day": "２０２６-11-21"}
     yield "a member more", {"note": "only for you"}
@@ -301,6 +306,30 @@ def _otherwise(own):
         "another epsilon of a question",
         {"questions": [questions[0] | {"epsilon": "0.01"}, questions[1]]},
     )
+
+
+def _lies_about_waves():
+    (own,) = entries(WAVES)
+    yield "an earlier wave before it", ["Waves"], chained(entries(panel(WAVE, name="wave-0"), WAVES))
+    for comment, history in (
+        ("a smaller history", "0.10"),
+        ("a larger history", "9.99"),
+        ("the history is one wave's", own["epsilon"]),
+        ("a hundredth less", f"{float(own['history']) - 0.01:.2f}"),
+        ("a history of one digit", own["history"][:-1]),
+        ("a history that is a number", 5),
+        ("a history of nothing", ""),
+    ):
+        yield comment, ["Waves"], chained([own | {"history": history}])
+    yield "no history", ["Waves"], chained([_without(own, "history")])
+    all_waves = own | {"epsilon": own["history"]}
+    yield "one wave's epsilon is the history's", ["Waves"], chained([all_waves])
+    once = [each | {"mechanism": "subset_selection"} for each in own["questions"]]
+    yield "the names of the memos' mechanisms", ["Waves"], chained([own | {"questions": once}])
+
+
+def _without(entry, key):
+    return {name: value for name, value in entry.items() if name != key}
 
 
 def _case(definition, comment, flags, document, seen=None, known=(), accepted=None):
