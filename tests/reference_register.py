@@ -85,6 +85,14 @@ def sign(seed, message):
     return commitment + s.to_bytes(32, "little")
 
 
+def check_point(data):
+    """(x, y) of 32 bytes, by section 5.1.3 alone."""
+    require(len(data) == 32, "another length")
+    x, y = point(data)
+    assert (y * y - x * x - 1 - D * x * x * y * y) % P == 0, "not on the curve"
+    return x % P, y
+
+
 def check_signature(key, signature, message):
     require(len(key) == 32 and len(signature) == 64, "another length")
     commitment, s = signature[:32], int.from_bytes(signature[32:], "little")

@@ -15,6 +15,8 @@ from wave_cases import TYPES, WAVE, panel
 
 SIGNATURE_NOTES = {
     "Published": "RFC 8032, section 7.1",
+    "Length": "keys have 32 bytes and signatures 64, and no other number of them",
+    "Point": "RFC 8032, section 5.1.3: not every 32 bytes are a point, or its only encoding",
     "Malleable": "S is too large by the order of the group: the same equation holds",
     "Spelling": "hexadecimal digits are small letters, and exactly so many",
 }
@@ -61,7 +63,8 @@ VERSION = reference.digest(survey(YES_NO))
 
 def signatures():
     return SIGNATURE_NOTES, [
-        {"type": "ed25519", "tests": [_ed25519(*case) for case in _published()]},
+        {"type": "ed25519", "tests": [_ed25519(*case) for case in (*_published(), *_made())]},
+        {"type": "point", "tests": [_point(*case) for case in _points()]},
         {"type": "survey", "tests": [_survey(*case) for case in _signed()]},
     ]
 
@@ -82,6 +85,71 @@ def _published():
             broken[byte] ^= 1
             yield f"{name}, a bit of byte {byte} flipped", [], key, message, broken.hex()
         yield f"{name}, another key", [], register.public(ANN).hex(), message, signature
+
+
+def _made():
+    """What an author of bad will, or somebody on the way, could make."""
+    message = b"deniably"
+    key, own = register.public(ANN), register.sign(ANN, message)
+    for comment, place, bit in (
+        ("the sign of R turned", 31, 0x80),
+        ("the highest bit of S set", 63, 0x80),
+        ("a bit of S above the group's order set", 63, 0x10),
+    ):
+        broken = bytearray(own)
+        broken[place] ^= bit
+        yield comment, [], key.hex(), message.hex(), broken.hex()
+    turned = bytearray(key)
+    turned[31] ^= 0x80
+    yield "the sign of the key turned", [], turned.hex(), message.hex(), own.hex()
+    yield "a key that is no point", ["Point"], _number(2), message.hex(), own.hex()
+    # With the key of all points that are none: 0 = S B - k A holds for S = 0, and for S = L.
+    nought = _number(1)
+    yield "S is the order", ["Malleable"], nought, message.hex(), nought + _number(register.L)
+    yield "a signature of 65 bytes", ["Length"], key.hex(), message.hex(), own.hex() + "00"
+    yield "a signature of 63 bytes", ["Length"], key.hex(), message.hex(), own.hex()[:-2]
+    yield "no signature", ["Length"], key.hex(), message.hex(), ""
+    shifted = register.sign(ANN, b"\0" + message)
+    yield (
+        "a byte of the message in the key",
+        ["Length"],
+        key.hex() + "00",
+        message.hex(),
+        shifted.hex(),
+    )
+    yield "a key of 31 bytes", ["Length"], key.hex()[:-2], key.hex()[-2:], own.hex()
+    yield "no key", ["Length"], "", message.hex(), own.hex()
+
+
+def _number(value):
+    return value.to_bytes(32, "little").hex()
+
+
+def _points():
+    """(comment, key)"""
+    for seed in (ANN, BEN, *(bytes([i]) * 32 for i in range(1, 7))):
+        yield "the key of a seed", register.public(seed).hex()
+    sign, p = 2**255, register.P
+    yield "the neutral point", _number(1)
+    yield "of order two", _number(p - 1)
+    yield "of order four", _number(0)
+    yield "of order four, the other", _number(sign)
+    yield "the neutral point with a sign", _number(sign + 1)
+    yield "of order two with a sign", _number(sign + p - 1)
+    for y in range(2, 8):
+        yield f"y is {y}", _number(y)
+    for y in range(19):
+        yield f"y is P + {y}", _number(p + y)
+        yield f"y is P + {y}, with a sign", _number(sign + p + y)
+
+
+def _point(comment, key):
+    case = {"comment": comment, "flags": ["Point"], "key": key}
+    try:
+        x, y = register.check_point(bytes.fromhex(key))
+    except reference.Invalid:
+        return case | {"result": "invalid"}
+    return case | {"x": str(x), "y": str(y), "result": "valid"}
 
 
 def _ed25519(comment, flags, key, message, signature):
@@ -106,6 +174,9 @@ def _signed():
     yield "too short", ["Spelling"], VERSION, ann, own[:-2]
     yield "too long", ["Spelling"], VERSION, ann, own + "00"
     yield "a line break", ["Spelling"], VERSION, ann, own + "\n"
+    yield "a line break before it", ["Spelling"], VERSION, ann, "\n" + own
+    yield "a line break after the key", ["Spelling"], VERSION, ann + "\n", own
+    yield "a line break before the key", ["Spelling"], VERSION, "\n" + ann, own
     yield "no key", ["Spelling"], VERSION, "", own
 
 
@@ -234,6 +305,8 @@ def _lies():
     yield "no signature", ["Signature"], _changed(signature="")
     yield "a wrong author", ["Signature"], _changed(author=ben)
     yield "no key", ["Signature"], _changed(author=1)
+    yield "a key in a list", ["Signature"], _changed(author=[ann])
+    yield "a signature in a list", ["Signature"], _changed(signature=[own["signature"]])
     yield "an event of another time", ["Unknown"], chained([{"event": "blessed"}, *entries(MAIN)])
     yield (
         "an unknown event of this name",
@@ -273,6 +346,15 @@ def _chains(honest):
     ):
         yield comment, ["Chain"], broken(change)
     yield "a list", ["Chain"], []
+    (first,) = entries(MAIN)
+    for number in (True, "1", [1], 0, 2):
+        yield f"the number {number!r}, and the right hashes", ["Chain"], _alone(first, number)
+    yield "something before the first", ["Chain"], _alone(first, previous="ab" * 32)
+
+
+def _alone(entry, number=1, previous=register.NOTHING):
+    found = entry | {"number": number, "previous": previous}
+    return {"entries": [found], "head": reference.digest(found)}
 
 
 def _pasts(honest):
@@ -296,6 +378,10 @@ def _otherwise(own):
     yield "a history", {"history": "5.00"}
     yield "a history that is the epsilon", {"history": own["epsilon"]}
     yield "a day that is none", {"day": "tomorrow"}
+    yield "a day and more", {"day": own["day"] + "T10"}
+    yield "a day and a line break", {"day": own["day"] + "\n"}
+    yield "a day and something before", {"day": "x" + own["day"]}
+    yield "a day that is a list", {"day": [own["day"]]}
     yield "a day in other digits", {"day": "２０２６-11-21"}
     yield "a member more", {"note": "only for you"}
     yield "another digest", {"digest": "0" * 64}
@@ -310,7 +396,11 @@ def _otherwise(own):
 
 def _lies_about_waves():
     (own,) = entries(WAVES)
-    yield "an earlier wave before it", ["Waves"], chained(entries(panel(WAVE, name="wave-0"), WAVES))
+    yield (
+        "an earlier wave before it",
+        ["Waves"],
+        chained(entries(panel(WAVE, name="wave-0"), WAVES)),
+    )
     for comment, history in (
         ("a smaller history", "0.10"),
         ("a larger history", "9.99"),

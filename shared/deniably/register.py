@@ -124,7 +124,8 @@ def check_register(document: object, seen: Seen | None = None) -> Register:
     entries, head = _parts(document)
     hashes = [NOTHING]
     for number, entry in enumerate(entries, start=1):
-        if entry.get("number") != number or entry.get("previous") != hashes[-1]:
+        numbered = type(entry.get("number")) is int and entry["number"] == number
+        if not numbered or entry.get("previous") != hashes[-1]:
             raise BadRegister(f"entry {number} does not continue the one before it")
         hashes.append(_hash(entry, number))
     if hashes[-1] != head:

@@ -6,7 +6,7 @@ import { channel, distribution, worstOdds } from "/audit.js";
 import { canonicalise, digest, parse } from "/canonical.js";
 import { checkClaim, twoWeights } from "/claim.js";
 import { Coins } from "/coins.js";
-import { verify as verifyOurselves } from "/ed25519.js";
+import { decode, number as ofBytes, verify as verifyOurselves } from "/ed25519.js";
 import { AuthorChanged, BadAnswer, Refused } from "/errors.js";
 import { fraction, parts } from "/fraction.js";
 import { charge, spent } from "/ledger.js";
@@ -154,6 +154,11 @@ const RUN = {
       if (!own) throw new Refused("not the key's signature");
       return {};
     },
+    point({ key }) {
+      const [x, y] = decode(ofBytes(bytes(key))) ?? [];
+      if (x === undefined) throw new Refused("no point");
+      return { x: String(x), y: String(y) };
+    },
     async survey({ digest: version, author, signature }) {
       await checkSignature(version, author, signature);
       return { fingerprint: await fingerprint(author) };
@@ -171,6 +176,8 @@ const RUN = {
         const { count, head } = after.registers.o;
         if (count !== document.entries.length || head !== met.head) throw new Error("not kept");
         if (!after.authors.o.includes(met.author)) throw new Error("the author is not kept");
+        const older = remember(after, { ...met, author: "another", count: 0, head: "0".repeat(64) });
+        if (canonicalise(older.registers) !== canonicalise(after.registers)) throw new Error("cut");
         return { author: met.author, head };
       } catch (error) {
         if (error instanceof AuthorChanged !== other_author) throw new Error(`for another reason: ${error}`);

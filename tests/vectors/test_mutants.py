@@ -22,6 +22,9 @@ class Mutant:
 
 SELECTION = "subset_selection"
 ALL = "mechanisms"
+SIGNED = "signatures"
+LISTED = "registers"
+TOLD = "arguments[2]"  # the entry of the register, within the function that makes our own
 MUTANTS = (
     Mutant("rejection is one too late", "coins.js", "if (u < limit)", "if (u <= limit)", "coins"),
     Mutant(
@@ -576,6 +579,175 @@ MUTANTS = (
         "waves",
     ),
     Mutant("memos without waves", "survey.js", "must(fits, ", "must(true, ", "waves"),
+    # --- the author's signature ---
+    Mutant("any signature will do", "signing.js", "!(await verify(", "(await !verify(", SIGNED),
+    Mutant("the signature is of the digest", "signing.js", "deniably survey 1\\n", "", SIGNED),
+    Mutant("the signature is of any digest", "signing.js", "1\\n${digest}", "1\\n", SIGNED),
+    Mutant("keys of any form", "signing.js", "/^[0-9a-f]{64}$/.test(author)", "true", SIGNED),
+    Mutant("keys go on", "signing.js", "{64}$/", "{64}/", SIGNED),
+    Mutant("keys begin before", "signing.js", "/^[0-9a-f]{64}", "/[0-9a-f]{64}", SIGNED),
+    Mutant(
+        "signatures of any form", "signing.js", "/^[0-9a-f]{128}$/.test(signature)", "true", SIGNED
+    ),
+    Mutant("signatures go on", "signing.js", "{128}$/", "{128}/", SIGNED),
+    Mutant("signatures begin before", "signing.js", "/^[0-9a-f]{128}", "/[0-9a-f]{128}", SIGNED),
+    Mutant("a key is no text", "signing.js", 'typeof author === "string" &&', "", LISTED),
+    Mutant("a signature is no text", "signing.js", '&& typeof signature === "string"', "", LISTED),
+    Mutant("half a fingerprint", "signing.js", "slice(0, 32)", "slice(0, 16)", SIGNED),
+    Mutant("the end of a fingerprint", "signing.js", "slice(0, 32)", "slice(32)", SIGNED),
+    Mutant(
+        "what the browser says is not heard",
+        "signing.js",
+        "return await crypto.subtle.verify(",
+        "return !!crypto.subtle.verify(",
+        SIGNED,
+    ),
+    Mutant(
+        "what the browser cannot tell is right",
+        "signing.js",
+        "return own.verify(key, signature, message)",
+        "return true",
+        SIGNED,
+    ),
+    # --- Ed25519 ---
+    Mutant("S may be too large", "ed25519.js", " || s >= ORDER", "", SIGNED),
+    Mutant("S may be the order", "ed25519.js", "s >= ORDER", "s > ORDER", SIGNED),
+    Mutant("a key of any length", "ed25519.js", "key.length !== 32 || ", "", SIGNED),
+    Mutant("a signature of any length", "ed25519.js", " || signature.length !== 64", "", SIGNED),
+    Mutant("a key that is none", "ed25519.js", "author === undefined || ", "", SIGNED),
+    Mutant("any R will do", "ed25519.js", "=== number(r)", "=== number(r) || true", SIGNED),
+    Mutant(
+        "the sign of R does not count",
+        "ed25519.js",
+        "| ((mod(x * inverse) & 1n) << 255n)",
+        "| (0n * x)",
+        SIGNED,
+    ),
+    Mutant("A is added", "ed25519.js", "[mod(-x), y, z, mod(-t)]", "[x, y, z, t]", SIGNED),
+    Mutant("R is not hashed", "ed25519.js", "[...r, ...key, ", "[...key, ", SIGNED),
+    Mutant("the key is not hashed", "ed25519.js", "[...r, ...key, ", "[...r, ", SIGNED),
+    Mutant("the message is not hashed", "ed25519.js", ", ...message]", "]", SIGNED),
+    Mutant("an encoding above P", "ed25519.js", "if (y >= P) return undefined;", "", SIGNED),
+    Mutant("an encoding of P", "ed25519.js", "y >= P", "y > P", SIGNED),
+    Mutant(
+        "what is not on the curve",
+        "ed25519.js",
+        "if (mod(x * x) !== square || (",
+        "if ((",
+        SIGNED,
+    ),
+    Mutant("nought with a sign", "ed25519.js", " || (x === 0n && sign === 1n)", "", SIGNED),
+    Mutant(
+        "half of the roots",
+        "ed25519.js",
+        "if (mod(x * x) !== square) x = mod(x * ROOT);",
+        "",
+        SIGNED,
+    ),
+    Mutant("the sign of the key does not count", "ed25519.js", "!== sign) x", "!== 0n) x", SIGNED),
+    # --- the register ---
+    Mutant("entries of any number", "register.js", "entry.number === i + 1 &&", "", LISTED),
+    Mutant("the chain is not checked", "register.js", " && entry.previous === last", "", LISTED),
+    Mutant("any head will do", "register.js", "last !== document.head", "false", LISTED),
+    Mutant("the past is rewritten", "register.js", "i === count && last !== head", "false", LISTED),
+    Mutant("the register is cut", "register.js", "entries.length < count", "false", LISTED),
+    Mutant(
+        "the whole past is rewritten",
+        "register.js",
+        "entries.length === count && last !== head",
+        "false",
+        LISTED,
+    ),
+    Mutant("what is closed counts", "register.js", 'event === "published" &&', "", LISTED),
+    Mutant("any survey will do", "register.js", " && survey === name", "", LISTED),
+    Mutant("two of one name", "register.js", "found.length > 1", "false", LISTED),
+    Mutant("no survey at all", "register.js", "found.length === 0", "false", LISTED),
+    Mutant(
+        "no digest is compared",
+        "register.js",
+        "entry.digest !== version",
+        "(entry.digest = version) !== version",
+        LISTED,
+    ),
+    Mutant("any day will do", "register.js", "if (!dated)", "if (!dated && false)", LISTED),
+    Mutant("a day goes on", "register.js", "\\d{2}$/", "\\d{2}/", LISTED),
+    Mutant("a day begins before", "register.js", "/^\\d{4}", "/\\d{4}", LISTED),
+    Mutant("a day is no text", "register.js", 'typeof entry.day === "string" &&', "", LISTED),
+    Mutant("members more", "register.js", "{ ...own, ...entry }", "own", LISTED),
+    Mutant("members less", "register.js", "{ ...own, ...entry }", "entry", LISTED),
+    Mutant(
+        "nothing is compared", "register.js", "written(own) !== written(entry)", "false", LISTED
+    ),
+    Mutant(
+        "any epsilon", "register.js", "epsilon: epsilon(all)", f"epsilon: {TOLD}.epsilon", LISTED
+    ),
+    Mutant("any delta", "register.js", "delta: decimal(all.delta)", f"delta: {TOLD}.delta", LISTED),
+    Mutant(
+        "any mechanism",
+        "register.js",
+        "mechanism: mechanism.name",
+        f"mechanism: {TOLD}.questions?.find((one) => one.name === question)?.mechanism ?? ''",
+        LISTED,
+    ),
+    Mutant(
+        "any epsilon of a question",
+        "register.js",
+        "epsilon: epsilon(loss(mechanism))",
+        f"epsilon: {TOLD}.questions?.find((one) => one.name === question)?.epsilon ?? ''",
+        LISTED,
+    ),
+    Mutant(
+        "any history",
+        "register.js",
+        "{ history: epsilon(history(definition)) }",
+        f"'history' in {TOLD} && {{ history: {TOLD}.history }}",
+        LISTED,
+    ),
+    Mutant(
+        "the history is one wave's",
+        "register.js",
+        "epsilon(history(definition))",
+        "epsilon(all)",
+        LISTED,
+    ),
+    Mutant(
+        "a history without waves",
+        "register.js",
+        "questions.some(({ mechanism }) => ofMemo(mechanism)) &&",
+        "true &&",
+        LISTED,
+    ),
+    Mutant(
+        "no history with waves",
+        "register.js",
+        "questions.some(({ mechanism }) => ofMemo(mechanism)) &&",
+        "false &&",
+        LISTED,
+    ),
+    Mutant("epsilon is rounded down", "register.js", "String(low)", "String(low - 1n)", LISTED),
+    Mutant(
+        "the signature is not verified",
+        "register.js",
+        "await checkSignature(version, entry.author, entry.signature);",
+        "",
+        LISTED,
+    ),
+    Mutant("any author will do", "register.js", "authors.length > 0 &&", "false &&", LISTED),
+    Mutant("nobody is known", "register.js", "!authors.includes(entry.author) &&", "", LISTED),
+    Mutant(
+        "any author is the accepted one", "register.js", "accepted !== print", "!accepted", LISTED
+    ),
+    Mutant("nobody can be accepted", "register.js", " && accepted !== print", "", LISTED),
+    Mutant(
+        "the longer register is forgotten",
+        "register.js",
+        "(before < count && ",
+        "(true && ",
+        LISTED,
+    ),
+    Mutant(
+        "the author is not kept", "register.js", "new Set([...authors, author])", "authors", LISTED
+    ),
 )
 
 

@@ -50,7 +50,7 @@ function multiply(scalar, point) {
  * The point of an encoding; undefined where it is none, or not the canonical one.
  * @type {(encoded: bigint) => Point | undefined}
  */
-function decode(encoded) {
+export function decode(encoded) {
   const sign = encoded >> 255n;
   const y = encoded & (2n ** 255n - 1n);
   if (y >= P) return undefined;
@@ -69,13 +69,14 @@ function encode([x, y, z]) {
 }
 
 /** @type {(bytes: Uint8Array) => bigint} the first byte is the lowest */
-const number = (bytes) => bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+export const number = (bytes) => bytes.reduceRight((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
 
 /**
  * Whether the signature of 64 bytes is that of the key of 32 bytes, over the message.
  * @type {(key: Uint8Array, signature: Uint8Array, message: Uint8Array) => Promise<boolean>}
  */
 export async function verify(key, signature, message) {
+  if (key.length !== 32 || signature.length !== 64) return false;
   const [r, s] = [signature.subarray(0, 32), number(signature.subarray(32))];
   const author = decode(number(key));
   if (author === undefined || s >= ORDER) return false;

@@ -89,7 +89,8 @@ function compare(entry, definition, version) {
   if (entry.digest !== version) {
     throw new Refused("the register shows others another version of this survey");
   }
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(entry.day)) {
+  const dated = typeof entry.day === "string" && /^\d{4}-\d{2}-\d{2}$/.test(entry.day);
+  if (!dated) {
     throw new Refused("an entry's day is a date such as 2026-11-21");
   }
   const own = published(definition, version, entry);

@@ -8,7 +8,8 @@ import { Refused } from "./errors.js";
  * @type {(digest: string, author: string, signature: string) => Promise<void>}
  */
 export async function checkSignature(digest, author, signature) {
-  const formed = /^[0-9a-f]{64}$/.test(author) && /^[0-9a-f]{128}$/.test(signature);
+  const texts = typeof author === "string" && typeof signature === "string";
+  const formed = texts && /^[0-9a-f]{64}$/.test(author) && /^[0-9a-f]{128}$/.test(signature);
   const message = new TextEncoder().encode(`deniably survey 1\n${digest}\n`);
   if (!formed || !(await verify(bytes(author), bytes(signature), message))) {
     throw new Refused("the signature is not this author's, of this definition");
