@@ -47,6 +47,9 @@ questions:
 HIDDEN = SURVEY.replace("workplace", "hidden").replace("while_open: true", "while_open: false")
 CLOSED = SURVEY.replace("workplace", "closed")
 ANSWERS = ("Yes", "Weeklyish")
+MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.js', '%s')"
+# What the page remembers.
+READ = f"async () => (await import({MODULE % 'storage.js'})).read()"
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +117,14 @@ class Watched:
 
     def wait(self, step: str) -> None:
         self.page.wait_for_selector(f'[data-step="{step}"]:not([hidden])', timeout=20_000)
+
+    def leave(self) -> None:
+        """Exit, until the other page is there in place of the copy that the form shows at once."""
+        self.page.click("#exit")
+        self.left()
+
+    def left(self) -> None:
+        self.page.wait_for_selector("html:not(:has(script)) h1:text('Weights and measures')")
 
     def heading(self) -> str:
         return self.page.locator("h1:visible").inner_text()

@@ -97,8 +97,7 @@ def answer(phone: Watched) -> None:
 
 def leave_half_way(phone: Watched) -> None:
     answer(phone)
-    phone.page.click("#exit")
-    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.leave()
 
 
 def send(phone: Watched) -> None:

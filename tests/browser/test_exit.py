@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from browser.conftest import ANSWERS, Watched
+from browser.conftest import ANSWERS, SURVEY, Watched
+from deniably.authoring import publish_text
 from server.material import Server
 
 pytestmark = pytest.mark.browser
@@ -98,8 +100,7 @@ def test_every_step_can_be_left_and_the_tab_forgets_it(
 ) -> None:
     phone.page.goto("about:blank")
     step(phone)
-    phone.page.click("#exit")
-    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.leave()
 
     assert phone.heading() == "Weights and measures"
     for move in (phone.page.go_forward, phone.page.go_back, phone.page.go_back):
@@ -112,8 +113,7 @@ def test_every_step_can_be_left_and_the_tab_forgets_it(
 def test_what_was_kept_for_use_without_a_network_is_gone(phone: Watched) -> None:
     phone.to_check_page()
     assert phone.page.evaluate(LEFT)["workers"] == 1
-    phone.page.click("#exit")
-    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.leave()
 
     assert phone.page.evaluate(LEFT) == NOTHING
 
@@ -121,8 +121,7 @@ def test_what_was_kept_for_use_without_a_network_is_gone(phone: Watched) -> None
 def test_another_survey_stays_kept(phone: Watched, server: Server) -> None:
     phone.open("/s/hostile")
     phone.open()
-    phone.page.click("#exit")
-    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.leave()
 
     assert phone.page.evaluate(LEFT)["workers"] == 1
     phone.page.context.route("**/s/*", lambda route: route.abort())
@@ -131,19 +130,46 @@ def test_another_survey_stays_kept(phone: Watched, server: Server) -> None:
         phone.page.goto(phone.url + "/s/workplace")
 
 
-def test_whoever_looks_sees_nothing_while_it_waits(phone: Watched) -> None:
-    """At once, whether the other page comes soon or never."""
+def test_whoever_looks_sees_the_other_page_at_once(phone: Watched) -> None:
+    """Whether it comes soon or never: until then the form shows its copy."""
     phone.to_check_page()
     left = """() => {
       document.getElementById("exit").click();
-      return [document.title, document.documentElement.textContent.trim()];
+      return [document.title, document.body.innerText.trim(), document.documentElement.outerHTML];
     }"""
 
-    title, text = phone.page.evaluate(left)
+    title, text, html = phone.page.evaluate(left)
+    phone.left()
 
-    assert title == ""
+    assert (title, text) == (phone.page.title(), phone.page.inner_text("body").strip())
     for word in ("workplace", "stolen", *ANSWERS):
-        assert word not in text
+        assert word not in html
+
+
+@pytest.mark.parametrize("plug", ["browser", "server"])
+def test_without_a_network_the_other_page_stays(
+    chromium: Browser, tmp_path: Path, plug: str
+) -> None:
+    """Pulled at the browser, which then knows of it, or only at the other end."""
+    server = Server(tmp_path / "deniably.db")
+    server.publish(publish_text(SURVEY))
+    context = chromium.new_context()
+    phone = Watched(context.new_page(), server)
+    phone.page.goto("about:blank")
+    phone.to_check_page()
+    server.kill()
+    context.set_offline(plug == "browser")
+    with phone.page.expect_event("requestfailed", lambda one: one.url.endswith("/measures")):
+        phone.page.click("#exit")
+
+    for _ in range(2):
+        assert phone.heading() == phone.page.title() == "Weights and measures"
+        assert phone.page.url == f"{phone.url}/measures"
+        assert phone.page.get_attribute("html", "lang") == "en"
+        assert phone.page.evaluate(LEFT) == NOTHING
+        phone.page.go_back()
+    assert phone.page.url == "about:blank"
+    context.close()
 
 
 def test_escape_three_times_leaves_and_is_announced(phone: Watched) -> None:
@@ -159,7 +185,7 @@ def test_escape_three_times_leaves_and_is_announced(phone: Watched) -> None:
     assert status.get_attribute("role") == "status"
     for _ in range(3):
         keys.press("Escape")
-    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.left()
 
 
 def test_a_key_that_is_held_down_counts_once(phone: Watched) -> None:
@@ -192,7 +218,7 @@ def test_the_keyboard_reaches_it_just_before_the_heading(phone: Watched) -> None
     phone.page.keyboard.press("Shift+Tab")
     assert phone.page.evaluate("document.activeElement.textContent") == "Exit this page"
     phone.page.keyboard.press("Enter")
-    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.left()
 
 
 def test_it_stays_in_sight_and_hides_nothing_that_has_the_focus(phone: Watched) -> None:

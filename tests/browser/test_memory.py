@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from browser.conftest import ANSWERS, SURVEY, Watched
+from browser.conftest import ANSWERS, MODULE, READ, SURVEY, Watched
 from browser.test_offline import KEPT
 from deniably.authoring import publish_text
 from deniably.report import read_report
@@ -37,8 +37,6 @@ questions:
 """)
     for number in range(1, 5)
 ]
-MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.js', '%s')"
-READ = f"async () => (await import({MODULE % 'storage.js'})).read()"
 # Spoils what is kept in one way.
 SPOIL = """async (how) => {
   const done = (request) => new Promise((resolve) => {

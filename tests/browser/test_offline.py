@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Route
 from playwright.sync_api import Error as BrowserError
 
-from browser.conftest import ANSWERS, PHONE, SURVEY, Watched
+from browser.conftest import ANSWERS, PHONE, READ, SURVEY, Watched
 from deniably.authoring import publish_text
 from deniably_server.store import Store
 from every_type import survey_within_limits
@@ -322,6 +322,60 @@ def test_a_tab_that_was_closed_sends_what_waits_when_it_is_opened_again(plugged:
     assert len(phone.posts()) == 1
 
 
+def kept_report(phone: Watched) -> dict[str, object]:
+    """What the memory says of the report of DEFINITION: its text, and whether it was sent."""
+    kept: dict[str, object] = phone.page.evaluate(READ)["reports"][DEFINITION.digest]
+    return kept
+
+
+def test_the_page_of_any_other_survey_of_the_server_sends_what_waits(plugged: Plugged) -> None:
+    """The very bytes that were kept, once the page is there; the page itself goes on as ever."""
+    first = plugged.new_tab()
+    first.open("/s/everything")
+    first.page.close()
+    unplugged = answer_unplugged(plugged)
+    made = unplugged.posts()[0].post_data
+    unplugged.page.close()
+
+    phone = plugged.new_tab()
+    phone.open("/s/everything")
+    plugged.plug_in()
+    with phone.page.expect_response("**/api/surveys/workplace/reports") as answer:
+        phone.open("/s/everything")
+        assert phone.heading() == "Every kind of answer"
+    assert answer.value.request.post_data == made
+    assert answer.value.status == 201
+    assert reports(plugged) == 1
+
+    phone.page.wait_for_selector("#survey[data-settled]")
+    assert kept_report(phone) == {"text": made, "sent": True}
+    before = len(phone.posts())
+    phone.open()
+    assert "has answered this survey before" in phone.page.inner_text("[data-before]")
+    assert len(phone.posts()) == before
+
+
+@pytest.mark.parametrize("why", ["closed", "refused"])
+def test_what_another_survey_does_not_take_is_left_to_its_own_page(
+    plugged: Plugged, why: str
+) -> None:
+    answer_unplugged(plugged).page.close()
+    plugged.plug_in()
+    phone = plugged.new_tab()
+    if why == "closed":
+        with closing(Store(str(plugged.server.database))) as store:
+            store.close_survey("workplace")
+    else:
+        plugged.context.route("**/workplace/reports", lambda route: route.fulfill(status=422))
+    phone.open("/s/everything")
+    phone.page.wait_for_selector("#survey[data-settled]")
+
+    assert len(phone.posts()) == (why == "refused")
+    assert phone.heading() == "Every kind of answer"
+    assert phone.console == [line for line in phone.console if "422" in line]
+    assert kept_report(phone)["sent"] is False
+
+
 def test_a_report_whose_answer_was_lost_counts_once(plugged: Plugged) -> None:
     def lose(route: Route) -> None:
         route.fetch()  # the server has it
@@ -349,8 +403,7 @@ def test_leaving_keeps_what_waits_and_says_nothing(plugged: Plugged) -> None:
     phone.page.route("**/reports", lambda route: route.abort())
     phone.send()
     phone.page.wait_for_selector("#again:not([hidden])", timeout=20_000)
-    phone.page.click("#exit")
-    phone.page.wait_for_selector("h1:text('Weights and measures')")
+    phone.leave()
     phone.page.unroute("**/reports")
 
     phone.page.goto(f"{phone.url}/s/workplace")

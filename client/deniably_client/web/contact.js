@@ -37,6 +37,20 @@ export async function meet(known, definition, version, accepted) {
 /** @type {string | undefined} the register that was believed */
 let register;
 
+/**
+ * Where the reports of a survey's version go, by the register that was believed; nowhere where it
+ * does not list that version, or where the survey is closed.
+ * @type {(version: string) => string | undefined}
+ */
+export function reportsOf(version) {
+  /** @type {any[]} */
+  const entries = register === undefined ? [] : JSON.parse(register).entries;
+  const own = entries.filter(({ digest }) => digest === version);
+  const listed = own.find(({ event }) => event === "published");
+  if (!listed || own.some(({ event }) => event === "closed")) return undefined;
+  return `/api/surveys/${encodeURIComponent(listed.survey)}/reports`;
+}
+
 /** Keeps the register beside the page. */
 export async function keepRegister() {
   if (register !== undefined) {

@@ -1,9 +1,11 @@
 // "Exit this page": wipes the answers and what is kept of this survey, and shows another page in
-// its place. What it cannot do, the page says: the browser's own history keeps the address.
+// its place. The form brings a copy of that page, which is shown at once and stays where there is
+// no network. What leaving cannot do, the page says: the browser's own history keeps the address.
 
 import { forget } from "./vault.js";
 
 const link = /** @type {HTMLAnchorElement} */ (document.getElementById("exit"));
+const copy = /** @type {HTMLTemplateElement} */ (document.getElementById("away"));
 const presses = /** @type {HTMLElement} */ (document.getElementById("presses"));
 const NEEDED = 3;
 /** Milliseconds between two presses of Escape that count together. */
@@ -41,13 +43,27 @@ async function leave() {
   const away = link.href;
   const path = location.pathname;
   for (const form of document.forms) form.reset();
-  document.title = "";
-  document.body.replaceChildren(); // whoever looks sees nothing from now on
+  document.title = copy.title;
+  document.documentElement.lang = copy.lang;
+  document.body.replaceChildren(copy.content.cloneNode(true)); // whoever looks sees this from now on
+  scrollTo(0, 0);
   await soon(Promise.all([forget(path).catch(() => {}), toFirstStep()]));
   // The entry of the first step becomes the other page; one more cuts off those that came after.
   history.replaceState(null, "", away);
   history.pushState(null, "", away);
-  location.replace(away);
+  if (await answers(away)) location.replace(away); // else the browser would complain, and wonder
+}
+
+/**
+ * Whether a page is there. Not asked for by going there: then it is too late.
+ * @param {string} address
+ */
+async function answers(address) {
+  try {
+    return (await fetch(address, { credentials: "omit", cache: "no-store" })).ok;
+  } catch {
+    return false;
+  }
 }
 
 /** Goes back to the entry of the tab's history at which this page was opened. */

@@ -2,13 +2,14 @@
 // nowhere else; they are wiped when the report is made.
 
 import { parse, sha256 } from "./canonical.js";
-import { hasChanged, keepRegister, meet, showContact } from "./contact.js";
+import { hasChanged, keepRegister, meet, reportsOf, showContact } from "./contact.js";
 import { changes, record, recordSent, remembered, whatIsKnown } from "./device.js";
 import { AuthorChanged, Refused, Told } from "./errors.js";
 import { keepPage, whenBack } from "./offline.js";
 import { Unreachable, send } from "./send.js";
 import { keeps } from "./storage.js";
 import { conditional, verify } from "./survey.js";
+import { sendOthers } from "./waiting.js";
 import { words } from "./words.js";
 
 /** @import { Answer, Contact, Definition, Path } from "./types.js" */
@@ -350,6 +351,8 @@ async function start() {
   if (offline) await keepRegister();
   byId("kept").hidden = !offline;
   survey.dataset["kept"] = String(offline);
+  await sendOthers(digest, reportsOf); // last: nobody waits for it
+  survey.dataset["settled"] = "";
 }
 
 // --- again: the same, or what has changed -----------------------------------------------------
