@@ -45,6 +45,9 @@ from deniably_client.storage import Storage, Transient
 
 NOT_MODIFIED = 304
 _PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[^@\\\s]+")
+"""A host, perhaps with a port. A name before an @ would say who answers; and what stands around a
+backslash is one host for us and another for the library that connects."""
 
 RETRIES = 6
 """After waits of up to 0.5, 1, 2, 4, 8, 16 seconds, or what the server's Retry-After says."""
@@ -111,10 +114,12 @@ class Cost:
 def session(retries: int = RETRIES) -> requests.Session:
     """A requests session that says nothing about its owner and retries patiently.
 
-    No cookies, a plain User-Agent; connection faults, 429 and 5xx are retried with growing,
-    jittered waits and the same bytes. Give one session to many devices to share connections.
+    No cookies, no name or password (also where its owner's ~/.netrc has some for the server), a
+    plain User-Agent; connection faults, 429 and 5xx are retried with growing, jittered waits and
+    the same bytes. Give one session to many devices to share connections.
     """
     made = requests.Session()
+    made.auth = _nobody
     made.headers.clear()
     made.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
     made.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -322,6 +327,11 @@ class Device:
         raise _refusal(response)
 
 
+def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """The request as it is. Without this, requests looks for a name and a password to send."""
+    return request
+
+
 def _today() -> str:
     return datetime.now(UTC).date().isoformat()
 
@@ -340,7 +350,7 @@ def _address(url: str) -> tuple[str, str, str]:
     """The address of the server, its origin (scheme, host and port), and the survey's name."""
     parts = urlsplit(url)
     found = re.fullmatch(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)/?", parts.path)
-    if parts.scheme not in ("http", "https") or not parts.netloc or not found:
+    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc) or not found:
         raise ValueError("a survey's address looks like https://example.org/s/name")
     base = urlunsplit((parts.scheme, parts.netloc, found[1], "", ""))
     return base, _origin(parts), found[2]

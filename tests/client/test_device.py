@@ -152,6 +152,21 @@ def test_nothing_about_the_answers_or_their_owner_is_sent(wire: Wire, device: De
             assert secret not in str(headers.values())
 
 
+def test_a_password_for_the_server_is_not_sent(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of ~/.netrc, which requests would send unasked, with the name of its owner."""
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login alice@example.org password secret\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+
+    with session() as connections:
+        Device(wire.url, session=connections).answer(ANSWERS)
+
+    assert wire.posts()
+    assert all("Authorization" not in headers for _, _, headers, _ in wire.requests)
+
+
 def test_a_cookie_is_not_taken(wire: Wire, device: Device) -> None:
     device.answer(ANSWERS)
 
@@ -319,7 +334,13 @@ def test_without_a_network_the_report_is_made_all_the_same(wire: Wire) -> None:
     assert len(wire.posts()) == 1
 
 
-@pytest.mark.parametrize("url", ["", "w", "ftp://h/s/w", "http://h/", "http://h/s/", "http:///s/w"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "", "w", "ftp://h/s/w", "http://h/", "http://h/s/", "http:///s/w",
+        "https://me:secret@h/s/w", "https://evil\\@h/s/w", "https://evil\\.h/s/w",
+    ],
+)  # fmt: skip
 def test_an_address_that_is_no_surveys_is_explained(url: str) -> None:
     with pytest.raises(ValueError, match="a survey's address looks like"):
         Device(url)

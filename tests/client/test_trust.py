@@ -234,7 +234,7 @@ def test_an_author_who_is_known_from_elsewhere_is_kept_to(
         ("https://Example.ORG/s/w", "https://example.org"),
         ("https://example.org:443/s/w", "https://example.org"),
         ("http://example.org:443/s/w", "http://example.org:443"),
-        ("http://me:secret@example.org:80/s/w", "http://example.org"),
+        ("http://example.org:80/s/w", "http://example.org"),
         ("http://[::1]:8000/below/s/w", "http://[::1]:8000"),
     ],
 )
