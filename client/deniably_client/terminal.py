@@ -91,14 +91,17 @@ def answer(
 def _answer(device: Device, talk: Talk, changed: Collection[str] = ()) -> None:
     """Show what it costs, ask, and send."""
     talk.spending(device.cost(changed), device.limits)
-    answers = talk.ask_all(device.fresh(changed))
-    if not talk.confirms("terminal.send"):
+    receipt = None
+    try:
+        answers = talk.ask_all(device.fresh(changed))
+        if talk.confirms("terminal.send"):
+            receipt = device.answer(answers, changed)
+    finally:  # also where the network is down, or somebody comes in and Ctrl-C is pressed
         _wipe()
+    if receipt is None:
         click.echo(talk.words("terminal.stopped"))
-        return
-    receipt = device.answer(answers, changed)
-    _wipe()
-    talk.sent(receipt)
+    else:
+        talk.sent(receipt)
 
 
 def _trusted(device: Device, language: str | None) -> Survey | None:

@@ -6,6 +6,7 @@ import pty
 import re
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from deniably.authoring import publish_text
 from deniably.memory import Kept, Memory, replace
 from deniably_client.storage import Storage
+from deniably_server.store import Store
 from every_type import QUESTIONS, survey_of_everything
 from server.material import Server, contents, signed
 
@@ -87,15 +89,15 @@ def test_a_number_that_is_no_choice_is_asked_again(url: str) -> None:
     assert done.stdout.count("Write a number from 1 to 2.") == 2
 
 
-def test_the_screen_is_cleared_after_sending(url: str) -> None:
-    """On a real terminal: the answers leave the screen and its scrollback."""
+def on_a_terminal(url: str, keys: bytes) -> tuple[int, bytes]:
+    """The exit status, and all that was written to a real terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "deniably_client", "answer", url],
         stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
     )  # fmt: skip
     os.close(theirs)
-    os.write(ours, b"1\n1\ny\n")
+    os.write(ours, keys)
     shown = b""
     while True:
         try:
@@ -104,14 +106,38 @@ def test_the_screen_is_cleared_after_sending(url: str) -> None:
         except OSError:  # the terminal closes with its last user
             break
         shown += piece
-    assert process.wait(30) == 0
+    status = process.wait(30)
     os.close(ours)
+    return status, shown
+
+
+def test_the_screen_is_cleared_after_sending(url: str) -> None:
+    """On a real terminal: the answers leave the screen and its scrollback."""
+    status, shown = on_a_terminal(url, b"1\n1\ny\n")
 
     before, wiped, after = shown.rpartition(b"\x1b[3J")
+    assert status == 0
     assert wiped
     assert b"Your answer" in before
     assert b"Your answer" not in after
     assert b"receipt" in after
+
+
+@pytest.mark.parametrize(("keys", "why"), [(b"1\n1\ny\n", b"closed"), (b"1\n\x04", b"Aborted")])
+def test_the_screen_is_cleared_also_where_nothing_could_be_sent(
+    url: str, tmp_path: Path, keys: bytes, why: bytes
+) -> None:
+    with closing(Store(str(tmp_path / "deniably.db"))) as store:
+        store.close_survey("w")
+
+    status, shown = on_a_terminal(url, keys)
+
+    before, wiped, after = shown.rpartition(b"\x1b[3J")
+    assert status == 1
+    assert wiped
+    assert b"Your answer" in before
+    assert b"Your answer" not in after
+    assert why in after
 
 
 @pytest.mark.parametrize(
