@@ -41,5 +41,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         # A device carries little; what authors and operators need comes with the extra.
         why = f"{error.name} is not installed here; get it with: pip install 'deniably[server]'"
-    click.echo(f"Error: {why}", err=True)
+    # A server's own words may be in it: they are shown, not obeyed.
+    shown = "".join(char for char in why if char.isprintable() or char == "\n")
+    click.echo(f"Error: {shown}", err=True)
     sys.exit(1)

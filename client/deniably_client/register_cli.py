@@ -85,7 +85,8 @@ def _lines(found: Register) -> Iterator[str]:
     for entry in found.entries:
         if entry.get("event") == "published":
             name = str(entry.get("survey"))
-            yield f"{entry.get('day')} to {closed.get(name, 'now'):<10}  {_plain(name)}"
+            until = _plain(closed.get(name, "now"))
+            yield f"{_plain(entry.get('day'))} to {until:<10}  {_plain(name)}"
             yield f"  epsilon  {_plain(entry.get('epsilon'))}, delta {_plain(entry.get('delta'))}"
             yield f"  author   {fingerprint(str(entry.get('author')))}"
             yield f"  version  {_plain(entry.get('digest'))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TypeVar
 import click
 
 from deniably import explain
-from deniably.errors import AuthorChanged, BadAnswer
+from deniably.errors import AuthorChanged, BadAnswer, Refused
 from deniably.ledger import Limits, Scope, share
 from deniably.parts import Choice, Range
 from deniably.questions import (
@@ -30,6 +31,10 @@ from deniably_client.plain import TwoReadings, plain
 from deniably_client.storage import Storage
 
 T = TypeVar("T")
+
+_STEERING = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00|[bf]|r(?!\\n))|[\x7f-\x9f]")
+"""In canonical JSON: a control character that is no line break or tab. One could clear the odds
+off the screen, or write others over them."""
 
 _SCOPES: dict[Scope, str] = {
     "survey": "memory.survey",
@@ -72,6 +77,8 @@ def answer(
     survey = _trusted(device, language)
     if survey is None:
         return
+    if _STEERING.search(survey.canonical.decode()):
+        raise Refused("a text of this survey holds control characters, which a terminal obeys")
     talk = Talk(Words(language or survey.language))
     kept = device.kept
     if kept is None:

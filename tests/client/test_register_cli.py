@@ -81,6 +81,30 @@ def test_a_register_that_lies_is_no_register(server: Server, chained: bool, why:
     assert why in done.stderr or "head" in done.stderr
 
 
+def steering(entries: Entries) -> None:
+    """Characters that clear the screen, or hide what comes after them."""
+    entries[0]["day"] = "2026-11-21\x1b[2J"
+    entries.append(entries[0] | {"event": "closed", "day": "\x1b[8m"})
+
+
+def another_version_and_steering(entries: Entries) -> None:
+    entries[0]["digest"] = "\x1b[2J"
+
+
+def test_no_text_of_a_register_steers_the_terminal(server: Server) -> None:
+    with between(server.url) as way:
+        way.register(steering)
+        shown = run(way.url)
+        way.register(another_version_and_steering)
+        command = [*DENIABLY, "answer", "--no-memory", f"{way.url}/s/workplace"]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    assert shown.returncode == 0, shown.stderr
+    assert "2026-11-21[2J to [8m" in shown.stdout
+    assert "its digest is [2J" in refused.stderr
+    assert "\x1b" not in shown.stdout + refused.stderr
+
+
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9", "/no/such/file"])
 def test_where_there_is_no_register_it_says_so(address: str) -> None:
     done = run(address)

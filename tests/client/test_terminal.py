@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from deniably.authoring import publish_text
+from deniably.canonical import canonical
 from deniably.memory import Kept, Memory, replace
 from deniably_client.storage import Storage
+from deniably_client.terminal import _STEERING
 from deniably_server.store import Store
 from every_type import QUESTIONS, survey_of_everything
 from server.material import Server, contents, signed
@@ -160,6 +162,33 @@ def test_a_survey_above_the_limit_is_refused_in_a_sentence(url: str) -> None:
         " 2.10: more than its limit of 1\n"
     )
     assert "Traceback" not in done.stderr
+
+
+def test_a_survey_that_would_steer_the_terminal_is_refused(tmp_path: Path) -> None:
+    server = Server(tmp_path / "deniably.db")
+    question = '{name: a, type: yes_no, odds: 3, label: "Ever\\e[8m"}'
+    server.publish(publish_text(f"name: w\ntitle: W\nquestions: [{question}]"))
+
+    done = answer(f"{server.url}/s/w", "1\ny\n")
+
+    server.kill()
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Error: a text of this survey holds control characters, which a terminal obeys\n"
+    )
+    assert "Ever" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("label", "steers"),
+    [
+        ("Ever\x1b[8m", True), ("\x9b2J", True), ("\x7f", True), ("at work\rnever", True),
+        ("\b\b\b", True), ("\f", True), ("\\\x1b", True), ("\\\\\x00", True),
+        ("One.\n\tTwo.\r\nThree", False), (r"\u001b \\u001b \r \b", False), ("\u2019\u00a0", False),
+    ],
+)  # fmt: skip
+def test_lines_and_tabs_are_the_only_control_characters(label: str, steers: bool) -> None:
+    assert bool(_STEERING.search(canonical([label]).decode())) is steers
 
 
 def test_every_type_can_be_answered_by_keys(tmp_path: Path) -> None:
