@@ -17,8 +17,11 @@ from question_cases import (
     changed,
     choices,
     condition,
+    laplace,
+    number_part,
     sampled_ticks,
     survey,
+    vector,
 )
 from reference_definition import check_definition
 from reference_ledger import Spent, charge, memo_key, read_document
@@ -35,6 +38,7 @@ NOTES = {
     "Wave": "a memo is paid for once, with the loss of all waves",
     "Limit": "a limit decides; the totals are compared exactly",
     "LongOdds": "the odds have more than 400 digits and are charged rounded up",
+    "LongExponent": "so are exponents: of many parts whose scales have no common divisor",
 }
 
 PAIR = survey(YES_NO, ONE, name="pair")
@@ -59,7 +63,15 @@ WAVE = survey(
     changed(ONE, mechanism=memoised(memo_of(4, 2), 1, 1), claim=HISTORY),
     name="wave-2", waves={"panel": "work"},
 )  # fmt: skip
-SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY, WAVE)
+PRIMES = [n for n in range(10**8 + 1, 10**8 + 1000, 2) if all(n % d for d in range(3, 10**4 + 5, 2))]
+PARTS = survey(
+    ask(
+        "parts", "vector", vector(51, *(laplace(11, str(n)) for n in PRIMES[:51])),
+        claim={"epsilon": "0.01"}, parts=[number_part(f"p{i}") for i in range(51)],
+    ),
+    name="parts",
+)  # fmt: skip
+SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY, PARTS, WAVE)
 
 
 def ledger():
@@ -194,6 +206,7 @@ def _charges(definition):
     names = [question["name"] for question in definition["questions"]]
     drawn = names[: definition.get("ask", len(names))]
     long = ["LongOdds"] if definition is MANY else []
+    long += ["LongExponent"] if definition is PARTS else []
     wide = {"limits": {"survey": "64", "author": "64", "overall": "64"}}
     yield "the first survey", long, EMPTY, drawn, [], wide
     yield "by a known author", long, EMPTY, drawn, [], wide | {"author": ANN}

@@ -125,12 +125,15 @@ def entries(definition, names, author, day):
             memoised = question["mechanism"]["name"] == "memoised"
             charged = question["mechanism"]["memo"] if memoised else question["mechanism"]
             odds, exponent, delta = loss(charged)
-            if odds.numerator >= 10**400 or odds.denominator >= 10**400:
-                up = -(-odds.numerator * 2**64 // odds.denominator)
-                odds = Fraction(up, 2**64)
-            texts = loss_texts((odds, exponent, delta))
+            texts = loss_texts((short(odds), short(exponent), delta))
             found.append(head | {"question": question["name"]} | texts)
     return found
+
+
+def short(value):
+    if value.numerator < 10**400 and value.denominator < 10**400:
+        return value
+    return Fraction(-(-value.numerator * 2**64 // value.denominator), 2**64)
 
 
 def total(charged):

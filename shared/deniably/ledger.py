@@ -90,11 +90,9 @@ class Limits:
 
 
 def entry(day: str, author: str, survey: str, version: str, question: str, loss: Loss) -> Entry:
-    """The charge of a loss. Odds of more than 400 digits are rounded up, by less than 2**-64."""
-    odds = loss.odds
-    if max(odds.numerator, odds.denominator) >= _LONGEST:
-        odds = Fraction(-(-odds.numerator * (1 << 64) // odds.denominator), 1 << 64)
-    texts = (str(odds), str(loss.exponent), str(loss.delta))
+    """The charge of a loss. Odds and exponents of more than 400 digits are rounded up, by less than
+    2**-64."""
+    texts = (str(_short(loss.odds)), str(_short(loss.exponent)), str(loss.delta))
     return Entry(day, author, survey, version, question, *texts)
 
 
@@ -131,6 +129,12 @@ def charge(ledger: Ledger, entries: Sequence[Entry], limits: Limits) -> Ledger:
 def share(loss: Loss, limit: Fraction) -> int:
     """How much of a limit a loss takes, for people: in percent, rounded up."""
     return max(0, ceil(100 * loss.epsilon / float(limit) - 1e-9))
+
+
+def _short(value: Fraction) -> Fraction:
+    if max(value.numerator, value.denominator) < _LONGEST:
+        return value
+    return Fraction(-(-value.numerator * (1 << 64) // value.denominator), 1 << 64)
 
 
 def _fraction(text: str) -> Fraction:

@@ -302,6 +302,22 @@ def test_what_cannot_be_read_is_not_taken_for_empty(phone: Watched, how: str) ->
     answer(phone)
 
 
+UNREADABLE = """async () => {
+  const { update } = await import(%s);
+  const change = (memory) => ({ ...memory, memos: { "": [] } });
+  return update(change).then(() => "kept", (error) => error.message);
+}""" % (MODULE % "storage.js")
+
+
+def test_what_could_not_be_read_again_is_not_kept(phone: Watched) -> None:
+    """Else one survey could spoil the ledger of all, whose owner then has to forget it."""
+    answer(phone)
+    before = memory(phone)
+
+    assert "does not match" in phone.page.evaluate(UNREADABLE)
+    assert memory(phone) == before
+
+
 def forget(phone: Watched, step: str) -> None:
     place = phone.page.locator(f"[data-step={step}] [data-forget]")
     place.locator("summary").click()

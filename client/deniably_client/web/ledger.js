@@ -30,7 +30,7 @@ export class BudgetSpent extends Refused {
 }
 
 /**
- * The charge of a question's loss. Odds of more than 400 digits are rounded up.
+ * The charge of a question's loss. Odds and exponents of more than 400 digits are rounded up.
  * @type {(head: Omit<Entry, "question" | "odds" | "exponent" | "delta">, question: string,
  *   loss: Loss) => Entry}
  */
@@ -38,7 +38,7 @@ export const entry = (head, question, { odds, exponent, delta }) => ({
   ...head,
   question,
   odds: fraction(...short(odds)),
-  exponent: fraction(...exponent),
+  exponent: fraction(...short(exponent)),
   delta: fraction(...delta),
 });
 
@@ -105,9 +105,9 @@ const lowest = ({ odds, exponent, delta }) => ({
   delta: parts(fraction(...delta)),
 });
 
-/** @type {(odds: Fraction) => Fraction} */
-function short(odds) {
-  const [n, d] = parts(fraction(...odds));
+/** @type {(value: Fraction) => Fraction} */
+function short(value) {
+  const [n, d] = parts(fraction(...value));
   if (n < LONGEST && d < LONGEST) return [n, d];
   return [((n << 64n) + d - 1n) / d, 1n << 64n];
 }

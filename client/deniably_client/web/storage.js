@@ -66,9 +66,11 @@ const newKey = () =>
 /** @type {(memory: Memory, key: CryptoKey) => Promise<Sealed>} */
 async function seal(memory, key) {
   const iv = crypto.getRandomValues(new Uint8Array(12));
-  const text = new TextEncoder().encode(written(memory));
+  const text = written(memory);
+  readMemory(text); // what could not be read again is not kept, and so nothing of it is sent
   const how = { name: CIPHER, iv, additionalData: PURPOSE };
-  return { key, iv, sealed: await crypto.subtle.encrypt(how, key, text) };
+  const sealed = await crypto.subtle.encrypt(how, key, new TextEncoder().encode(text));
+  return { key, iv, sealed };
 }
 
 /** @type {(found: Sealed | undefined) => Promise<Memory>} */
