@@ -63,7 +63,9 @@ WAVE = survey(
     changed(ONE, mechanism=memoised(memo_of(4, 2), 1, 1), claim=HISTORY),
     name="wave-2", waves={"panel": "work"},
 )  # fmt: skip
-PRIMES = [n for n in range(10**8 + 1, 10**8 + 1000, 2) if all(n % d for d in range(3, 10**4 + 5, 2))]
+PRIMES = [
+    n for n in range(10**8 + 1, 10**8 + 1000, 2) if all(n % d for d in range(3, 10**4 + 5, 2))
+]
 PARTS = survey(
     ask(
         "parts", "vector", vector(51, *(laplace(11, str(n)) for n in PRIMES[:51])),
