@@ -58,6 +58,12 @@ def other_language(phone: Watched) -> None:
     phone.page.wait_for_selector("html[lang=de] #survey[data-kept]")
 
 
+def practised(phone: Watched) -> None:
+    phone.open()
+    phone.click("Practise")
+    phone.page.locator("[data-step=practice] [data-go='1']").click()
+
+
 def check(phone: Watched) -> None:
     phone.to_check_page()
 
@@ -87,6 +93,7 @@ STEPS = (
     back_and_forth,
     reloaded,
     other_language,
+    practised,
     check,
     sending,
     receipt,

@@ -136,6 +136,16 @@ def test_after_sending_every_field_is_empty(phone: Watched) -> None:
     assert set(phone.page.locator("[data-answer]").all_text_contents()) == {""}
 
 
+def test_no_service_of_the_browser_gets_an_answer_to_translate_or_to_spell(phone: Watched) -> None:
+    """Browsers that translate a page or look at its spelling may send its text away."""
+    phone.open("/s/everything")
+
+    for selector, kept in (("[data-answer]", "translate"), ("input[type=text]", "spellcheck")):
+        places = phone.page.locator(selector)
+        assert places.count()
+        assert places.evaluate_all(f"all => all.every((one) => one.{kept} === false)")
+
+
 def test_a_question_that_does_not_apply_is_skipped_both_ways_and_still_sent(
     phone: Watched,
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from browser.conftest import ANSWERS, MODULE, READ, SURVEY, Watched
 from browser.test_offline import KEPT
@@ -152,6 +153,46 @@ def test_of_answers_that_have_changed_only_those_are_asked(phone: Watched) -> No
     assert first["values"]["stolen"] == second["values"]["stolen"]
     assert [each["question"] for each in memory(phone)["ledger"]] == ["stolen", "often", "often"]
     assert phone.page.locator(".receipt [data-row]:visible").count() == 2
+
+
+TRACES = """async () => {
+  const page = document.getElementById("survey").cloneNode(true);
+  page.querySelector("#digest").textContent = "";
+  page.querySelector("#download").removeAttribute("href"); // a random name
+  const entries = [history.length, history.state];
+  while (history.state.depth > 0) {
+    const there = new Promise((done) => addEventListener("popstate", done, { once: true }));
+    history.back();
+    await there;
+    entries.push(history.state);
+  }
+  return [page.innerHTML, entries];
+}"""
+
+
+@pytest.mark.parametrize("sending", [True, False])
+def test_neither_page_nor_history_tells_which_questions_were_seen(
+    chromium: Browser, server: Server, sending: bool
+) -> None:
+    """Whether the second question was shown is the answer to the first."""
+    traces: list[Any] = []
+    for labels in (["No"], ["Yes", "Money"]):
+        context = chromium.new_context()
+        phone = Watched(context.new_page(), server)
+        phone.open("/s/hiding")
+        phone.click("Start")
+        for label in labels:
+            phone.choose(label)
+        if sending:
+            phone.send()
+            phone.wait("receipt")
+        traces.append(phone.page.evaluate(TRACES))
+        context.close()
+
+    (page, entries), (other_page, other_entries) = traces
+    assert entries == other_entries
+    if sending:
+        assert page == other_page
 
 
 def test_a_question_that_was_seen_can_change_without_the_one_before_it(phone: Watched) -> None:

@@ -87,14 +87,30 @@ function showKind(kind) {
 }
 
 /**
- * Goes to a step and lets the phone's Back button return; history holds the number alone, and how
- * many of this page's entries are before.
- * @param {number} number
+ * Goes to a step, or the next one that is shown, and lets the phone's Back button return.
+ *
+ * Browsers write a tab's history to the disk. So a step that is skipped gets its entry, too: the
+ * entries are the same whatever was answered.
+ * @param {number} wanted
  */
-function go(number) {
+function go(wanted) {
   if (locked) return;
-  history.pushState({ step: number, depth: (history.state?.depth ?? 0) + 1 }, "");
+  const number = path.nearest(wanted, current);
+  const last = Math.max(wanted, number);
+  for (let step = Math.min(wanted, current + 1); step <= last; step++) enter(step);
   showNumber(number);
+}
+
+/**
+ * An entry of the tab's history: the number alone, and how many of this page's are before.
+ * @param {number} step
+ */
+function enter(step) {
+  try {
+    history.pushState({ step, depth: (history.state?.depth ?? 0) + 1 }, "");
+  } catch {
+    // Some browsers allow so many in so much time. The form goes on without the entry.
+  }
 }
 
 /** @param {readonly HTMLFormElement[]} forms */
@@ -119,7 +135,7 @@ addEventListener("pageshow", ({ persisted }) => {
 addEventListener("pagehide", wipe);
 
 for (const button of all("[data-go]", HTMLButtonElement)) {
-  button.addEventListener("click", () => go(path.nearest(Number(button.dataset["go"]), current)));
+  button.addEventListener("click", () => go(Number(button.dataset["go"])));
 }
 
 for (const form of questions) {
@@ -127,9 +143,7 @@ for (const form of questions) {
     event.preventDefault();
     const { answer, missing, heading } = read(form);
     const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
-    tell(form, answer === undefined);
-    fill(error.querySelector("strong"), heading);
-    fill(error.querySelector("a"), missing);
+    tell(form, answer === undefined, missing, heading);
     if (error.hidden) go(firstOpen());
     else error.focus();
   });
@@ -159,9 +173,14 @@ function fill(element, text) {
  * Shows that an answer is missing, also to those who hear the page; or that it is not any more.
  * @param {HTMLFormElement} form
  * @param {boolean} missing
+ * @param {string} [why]
+ * @param {string} [heading]
  */
-function tell(form, missing) {
-  /** @type {HTMLElement} */ (form.querySelector(".error")).hidden = !missing;
+function tell(form, missing, why, heading) {
+  const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
+  error.hidden = !missing;
+  fill(error.querySelector("strong"), heading);
+  fill(error.querySelector("a"), why);
   for (const input of form.querySelectorAll("input[type=text]")) {
     input.setAttribute("aria-invalid", String(missing));
   }
@@ -197,7 +216,7 @@ byId("practise").addEventListener("click", async () => {
   if (!(form instanceof HTMLFormElement)) return;
   const { prepare } = await import("./practice.js");
   prepare(form);
-  history.pushState({ step: 0 }, ""); // so Back leads to the start
+  enter(0); // so Back leads to the start
   showKind("practice");
 });
 
@@ -289,10 +308,12 @@ function offerReceipt() {
   /** @type {HTMLAnchorElement} */ (byId("download")).href = URL.createObjectURL(file);
 }
 
-/** Takes every answer off the page. */
+/** Takes every answer off the page, also what was hidden or said because of one. */
 function wipe() {
   for (const form of all("form", HTMLFormElement)) form.reset();
+  for (const form of questions) tell(form, false);
   for (const place of survey.querySelectorAll("[data-answer]")) place.textContent = "";
+  for (const row of all(".answers [data-row]", HTMLElement)) row.hidden = false;
 }
 
 /** @param {unknown} error */
@@ -365,7 +386,7 @@ byId("changed").addEventListener("submit", async (event) => {
   if (boxes.length === 0) return;
   try {
     await askOnly(boxes.map(({ value }) => value));
-    go(path.nearest(1, 0));
+    go(1);
   } catch (error) {
     refuse(error);
   }
