@@ -99,12 +99,12 @@ class Storage:
                 with self._transaction() as connection:
                     self._destroy_keys()
                     connection.execute("DROP TABLE IF EXISTS memory")
-            except sqlite3.OperationalError:
-                raise  # locked or unwritable: others may be at work, and nothing was destroyed
-            except sqlite3.DatabaseError:  # no database any more
-                self._destroy_keys()
-                for path in (self._file, self._file.with_name("memory.db-journal")):
-                    path.unlink(missing_ok=True)
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+                if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
+                    raise  # others are at work, and nothing was destroyed
+                self._destroy_keys()  # no database any more
+                for suffix in ("", "-journal", "-wal", "-shm"):
+                    self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
 
     @contextmanager
     def _transaction(self) -> Generator[sqlite3.Connection]:
@@ -135,7 +135,7 @@ class Storage:
         try:
             nonce, sealed = row
             return read_memory(AESGCM(self._key.read_bytes()).decrypt(nonce, sealed, _PURPOSE))
-        except (InvalidTag, ValueError, BadMemory):
+        except (InvalidTag, ValueError, TypeError, BadMemory):
             raise self._unusable("it was changed, or its key was") from None
 
     def _seal(self, connection: sqlite3.Connection, memory: Memory) -> None:
@@ -178,7 +178,7 @@ class Storage:
             yield
         except sqlite3.OperationalError as error:
             raise self._unusable(f"it cannot be written or read now ({error})") from None
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, UnicodeDecodeError):  # the latter by a damaged schema
             raise self._unusable("it was changed or cut short") from None
         except OSError as error:
             raise self._unusable(f"it cannot be written or read ({error.strerror})") from None

@@ -117,6 +117,22 @@ def flip(path: Path, at: int) -> None:
     path.write_bytes(data)
 
 
+def write(path: Path, at: int, byte: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[at] = byte
+    path.write_bytes(data)
+
+
+def run(path: Path, statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(statements)
+
+
+def in_the_schema(file: Path) -> int:
+    """Where SQLite has the name of the table."""
+    return file.read_bytes().index(b"memory")
+
+
 def sealed_at(storage: Storage) -> int:
     """Where in the file the ciphertext is."""
     file = storage.folder / "memory.db"
@@ -136,6 +152,10 @@ HARMS: dict[str, Harm] = {
     "a key cut short": lambda file, _: os.truncate(file.with_name("memory.key"), 5),
     "another key": lambda file, _: file.with_name("memory.key").write_bytes(b"k" * 32),
     "another kind of file": lambda file, _: file.write_bytes(b"not a database at all" * 99),
+    "a database of the future": lambda file, _: write(file, 47, 5),
+    "a schema that is no text": lambda file, _: write(file, in_the_schema(file), 255),
+    "a text for bytes": lambda file, _: run(file, "UPDATE memory SET nonce = 'a'"),
+    "a view": lambda file, _: run(file, "DROP TABLE memory; CREATE VIEW memory AS SELECT 1"),
     "a folder": lambda file, _: (file.unlink(), file.mkdir()),
 }
 
