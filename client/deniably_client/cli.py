@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 import click
 
 from deniably.errors import DeniablyError
+from deniably_client.errors import shown
 
 
 class _Commands(click.Group):
@@ -41,7 +42,5 @@ def main() -> None:
     except ModuleNotFoundError as error:
         # A device carries little; what authors and operators need comes with the extra.
         why = f"{error.name} is not installed here; get it with: pip install 'deniably[server]'"
-    # A server's own words may be in it: they are shown, not obeyed.
-    shown = "".join(char for char in why if char.isprintable() or char == "\n")
-    click.echo(f"Error: {shown}", err=True)
+    click.echo(f"Error: {shown(why)}", err=True)
     sys.exit(1)

@@ -23,7 +23,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
 from deniably import memory as remembered
-from deniably.errors import BadSurvey, BudgetSpent, Refused
+from deniably.errors import BadSurvey, BudgetSpent, Refused, SurveyChanged
 from deniably.explain import at_most
 from deniably.ledger import Limits, Scope, charge, spent
 from deniably.loss import Loss
@@ -305,7 +305,9 @@ class Device:
         except Unreachable:
             return
         if response.status_code != NOT_MODIFIED and response.content != self.survey.canonical:
-            raise Refused("the survey was changed since this device loaded it; nothing was sent")
+            raise SurveyChanged(
+                "the survey was changed since this device loaded it; nothing was sent"
+            )
 
     def _request(
         self, method: str, url: str, body: bytes | None = None, known: str | None = None

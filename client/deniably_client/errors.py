@@ -20,9 +20,13 @@ class AlreadyAnswered(DeniablyError):
 
 
 class MemoryUnusable(DeniablyError):
-    """The memory is unreadable or cannot be kept; nothing is answered until it is forgotten."""
+    """The memory is unreadable or cannot be kept; nothing is answered until it is forgotten.
+
+    Attributes: ``where_and_why``.
+    """
 
     def __init__(self, where_and_why: str) -> None:
+        self.where_and_why = where_and_why
         super().__init__(
             f"this device's memory cannot be used: {where_and_why}. Without it the device cannot"
             " count what it has given away, so it does not answer. To begin anew, and to lose that"
@@ -31,13 +35,15 @@ class MemoryUnusable(DeniablyError):
 
 
 class Rejected(DeniablyError):
-    """The server refused. Attributes: ``status`` (HTTP), ``problem`` (RFC 9457 members)."""
+    """The server refused. Attributes: ``status`` (HTTP), ``problem`` (RFC 9457 members), and its
+    ``sentence``."""
 
     def __init__(self, status: int, problem: Mapping[str, object]) -> None:
         self.status = status
         self.problem = dict(problem)
-        sentence = problem.get("detail") or problem.get("title") or "the server gave no reason"
-        super().__init__(f"the server refused (status {status}): {sentence}")
+        said = problem.get("detail") or problem.get("title") or "the server gave no reason"
+        self.sentence = str(said)
+        super().__init__(f"the server refused (status {status}): {self.sentence}")
 
 
 class SurveyClosed(Rejected):
@@ -46,3 +52,8 @@ class SurveyClosed(Rejected):
 
 class Unreachable(DeniablyError):
     """The server could not be reached or did not answer usably."""
+
+
+def shown(text: str) -> str:
+    """A text for a terminal: a server's own words may be in it, to be shown and not obeyed."""
+    return "".join(char for char in text if char.isprintable() or char == "\n")

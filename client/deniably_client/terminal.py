@@ -11,7 +11,7 @@ from typing import TypeVar
 import click
 
 from deniably import explain
-from deniably.errors import AuthorChanged, BadAnswer, Refused
+from deniably.errors import AuthorChanged, BadAnswer, DeniablyError, Refused
 from deniably.ledger import Limits, Scope, share
 from deniably.parts import Choice, Range
 from deniably.questions import (
@@ -26,8 +26,10 @@ from deniably.report import is_shown
 from deniably.survey import Survey
 from deniably.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device, Receipt
+from deniably_client.errors import Unreachable
 from deniably_client.ledger_cli import with_limits
 from deniably_client.plain import TwoReadings, plain
+from deniably_client.refusals import told
 from deniably_client.storage import Storage
 
 T = TypeVar("T")
@@ -74,49 +76,73 @@ def answer(
         device = Device(url, memory=memory, limits=limits, digest=digest, fingerprint=author)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    survey = _trusted(device, language)
-    if survey is None:
-        return
-    if _STEERING.search(survey.canonical.decode()):
-        raise Refused("a text of this survey holds control characters, which a terminal obeys")
-    talk = Talk(Words(language or survey.language))
+    words = Words(language or "en")  # until the survey says which
+    try:
+        if survey := _trusted(device, words):
+            words = Words(language or survey.language)
+            if _STEERING.search(survey.canonical.decode()):
+                raise Refused(
+                    "a text of this survey holds control characters, which a terminal obeys"
+                )
+            _converse(device, survey, Talk(words))
+    except DeniablyError as error:
+        click.echo(told(error, words), err=True)
+        sys.exit(1)
+
+
+def _converse(device: Device, survey: Survey, talk: Talk) -> None:
+    """Ask what has to be asked, and send; what was made before goes out as it was."""
     kept = device.kept
     if kept is None:
         talk.introduce(survey)
         _answer(device, talk, talk.wave(device.known))
     elif not kept.sent:
         click.echo(talk.words("script.unsent"))
-        talk.sent(device.resend())
+        _deliver(device, talk, device.resend)
     elif changed := talk.changed(survey, device.known):
         _answer(device, talk, changed)
     elif changed is None:
         click.echo(talk.words("terminal.stopped"))
     else:
-        talk.sent(device.resend())
+        _deliver(device, talk, device.resend)
 
 
 def _answer(device: Device, talk: Talk, changed: Collection[str] = ()) -> None:
     """Show what it costs, ask, and send."""
     talk.spending(device.cost(changed), device.limits)
-    receipt = None
+    _deliver(device, talk, lambda: _asked(device, talk, changed))
+
+
+def _asked(device: Device, talk: Talk, changed: Collection[str]) -> Receipt | None:
+    """Ask, and send where the respondent wants it."""
     try:
         answers = talk.ask_all(device.fresh(changed))
-        if talk.confirms("terminal.send"):
-            receipt = device.answer(answers, changed)
+        return device.answer(answers, changed) if talk.confirms("terminal.send") else None
     finally:  # also where the network is down, or somebody comes in and Ctrl-C is pressed
         _wipe()
+
+
+def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> None:
+    """Send, and show the receipt. What does not get through waits, where this device keeps it."""
+    try:
+        receipt = send()
+    except Unreachable:
+        if device.memory is None:
+            raise
+        click.echo(talk.words("terminal.queued"), err=True)
+        sys.exit(1)
     if receipt is None:
         click.echo(talk.words("terminal.stopped"))
     else:
         talk.sent(receipt)
 
 
-def _trusted(device: Device, language: str | None) -> Survey | None:
+def _trusted(device: Device, words: Words) -> Survey | None:
     """The survey; where another author asks than those known there, only if its owner says so."""
     try:
         return device.survey
     except AuthorChanged as changed:
-        talk = Talk(Words(language or "en"))  # whose survey it is decides later
+        talk = Talk(words)
         known = talk.words("fields.comma").join(changed.known)
         now = changed.fingerprint
         click.echo(talk.words("terminal.author", origin=changed.origin, known=known, now=now))

@@ -10,6 +10,7 @@
       BadRegister         a register that contradicts itself, or what was seen or said elsewhere
       Refused             a device will not answer this survey; says why
         AuthorChanged     another author asks than those known there; its owner may accept it
+        SurveyChanged     the server shows another version than the one that was loaded
         BudgetSpent       a report would give away more than the device's owner allows
       BadMemory           a device's memory that no device wrote; carries no part of it
 
@@ -104,6 +105,10 @@ class AuthorChanged(Refused):
             f"another author signed this survey than those that this device knows at {origin}: the"
             f" fingerprint is {fingerprint}, and was {' or '.join(known)}"
         )
+
+
+class SurveyChanged(Refused):
+    """The server shows another version by now than the one that the respondent saw."""
 
 
 class BudgetSpent(Refused):

@@ -11,17 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from between import between
 from deniably.authoring import publish_text
 from deniably.canonical import canonical
 from deniably.memory import Kept, Memory, replace
+from deniably.words import LANGUAGES, Words
+from deniably_client import refusals
+from deniably_client.device import Device, session
+from deniably_client.errors import Rejected
 from deniably_client.storage import Storage
-from deniably_client.terminal import _STEERING
+from deniably_client.terminal import _STEERING, Talk, _deliver
 from deniably_server.store import Store
 from every_type import QUESTIONS, survey_of_everything
-from server.material import Server, contents, signed
+from lies import STRANGER
+from server.material import AUTHOR, Server, contents, signed
 
-SURVEY = publish_text(
-    """
+SURVEY_TEXT = """
 name: w
 title: At work
 intro: Two questions.
@@ -29,7 +34,7 @@ questions:
   - {name: stolen, type: yes_no, label: Ever stolen, odds: 3}
   - {name: often, type: select_one, label: How often, choices: [Never, Once, Often], epsilon: 1}
 """
-)
+SURVEY = publish_text(SURVEY_TEXT)
 
 
 @pytest.fixture
@@ -158,8 +163,8 @@ def test_a_survey_above_the_limit_is_refused_in_a_sentence(url: str) -> None:
 
     assert done.returncode == 1
     assert done.stderr == (
-        "Error: this device has given away at most epsilon 0.00 in this survey, and this would add"
-        " 2.10: more than its limit of 1\n"
+        "In this survey this device has used 0\u00a0% of what it allows to give away about you, and"
+        " this would add 210\u00a0%. So it does not answer.\n"
     )
     assert "Traceback" not in done.stderr
 
@@ -173,9 +178,10 @@ def test_a_survey_that_would_steer_the_terminal_is_refused(tmp_path: Path) -> No
 
     server.kill()
     assert done.returncode == 1
-    assert done.stderr == (
-        "Error: a text of this survey holds control characters, which a terminal obeys\n"
-    )
+    assert done.stderr.splitlines() == [
+        said("en", "script.untrusted"),
+        "a text of this survey holds control characters, which a terminal obeys",
+    ]
     assert "Ever" not in done.stdout
 
 
@@ -309,8 +315,8 @@ def test_above_a_limit_nobody_is_asked_and_it_says_why(url: str, tmp_path: Path)
     done = answer(url, "", "--limit-overall", "2")
 
     assert done.returncode == 1
-    assert "epsilon 0.00 over all surveys" in done.stderr
-    assert "would add 2.10: more than its limit of 2" in done.stderr
+    assert "Over all surveys this device has used 0\u00a0%" in done.stderr
+    assert "this would add 105\u00a0%" in done.stderr
     assert "Your answer" not in done.stdout
     assert contents(tmp_path / "deniably.db")["reports"] == []
 
@@ -424,3 +430,197 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(tmp_path: Path) 
     assert third.stdout.count("Your answer") == 1, third.stderr
     assert "so far 20\u00a0%, after this 30\u00a0%" in third.stdout
     assert [row[2].count("null") for row in contents(tmp_path / "waves.db")["reports"]] == [0, 0, 0]
+
+
+# --- another author -----------------------------------------------------------------------------
+
+FIRST, LATER = (
+    publish_text(SURVEY_TEXT.replace("name: w", f"name: {name}")) for name in ("first", "later")
+)
+
+
+@pytest.fixture
+def strangers(tmp_path: Path):  # type: ignore[no-untyped-def]
+    """A server whose author this device has answered; the survey w there is a stranger's."""
+    server = Server(tmp_path / "strangers.db")
+    server.publish(FIRST)
+    assert answer(f"{server.url}/s/first", "1\n1\ny\n").returncode == 0
+    server.publish(SURVEY, STRANGER)
+    server.publish(LATER, STRANGER)
+    yield server
+    server.kill()
+
+
+@pytest.mark.parametrize("no", ["n\n", "\n", "nein\n"])
+def test_where_another_author_asks_a_no_sends_and_keeps_nothing(strangers: Server, no: str) -> None:
+    before = Storage().read()
+
+    done = answer(f"{strangers.url}/s/w", no + "1\n1\ny\n")
+
+    assert done.returncode == 0, done.stderr
+    assert f"Another author than before asks at {strangers.url}." in done.stdout
+    assert f"known so far: {signed(FIRST).fingerprint}" in done.stdout
+    assert f"asks now: {signed(SURVEY, STRANGER).fingerprint}" in done.stdout
+    assert done.stdout.endswith("Nothing was sent.\n")
+    assert "Your answer" not in done.stdout
+    assert Storage().read() == before
+    assert len(contents(strangers.database)["reports"]) == 1
+
+
+def test_where_nobody_is_there_to_be_asked_about_the_author_nothing_is_sent(
+    strangers: Server,
+) -> None:
+    before = Storage().read()
+
+    assert answer(f"{strangers.url}/s/w", "").returncode == 1
+    assert Storage().read() == before
+    assert len(contents(strangers.database)["reports"]) == 1
+
+
+def test_another_author_who_is_accepted_is_remembered(strangers: Server) -> None:
+    first = answer(f"{strangers.url}/s/w", "y\n1\n3\ny\n")
+    later = answer(f"{strangers.url}/s/later", "1\n3\ny\n")
+
+    assert "Another author" in first.stdout
+    assert "Sent. Your receipt" in first.stdout, first.stderr
+    assert Storage().read().authors == {strangers.url: [AUTHOR.author, STRANGER.author]}
+    assert "Another author" not in later.stdout
+    assert "Sent. Your receipt" in later.stdout, later.stderr
+
+
+def test_another_author_whose_fingerprint_is_given_is_not_asked_about(strangers: Server) -> None:
+    print_ = signed(SURVEY, STRANGER).fingerprint
+
+    done = answer(f"{strangers.url}/s/w", "1\n3\ny\n", "--author", print_)
+
+    assert "Another author" not in done.stdout
+    assert f"Author’s fingerprint: {print_}" in done.stdout, done.stderr
+    assert Storage().read().authors == {strangers.url: [AUTHOR.author, STRANGER.author]}
+
+
+# --- refusals, in the respondent's language -----------------------------------------------------
+
+
+def said(language: str, key: str, **values: object) -> str:
+    """The lines of a text, as a terminal shows them."""
+    return Words(language)(key, **values)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_limit_is_told_in_the_language_of_the_respondent(url: str, language: str) -> None:
+    done = answer(url, "", "--language", language, "--limit-author", "2", "--limit", "4")
+
+    assert done.returncode == 1
+    assert done.stderr == said(language, "script.author_spent", before=0, more=105) + "\n"
+
+
+def test_a_survey_in_german_refuses_in_german(tmp_path: Path) -> None:
+    server = Server(tmp_path / "german.db")
+    server.publish(publish_text(SURVEY_TEXT.replace("title:", "language: de\ntitle:")))
+    try:
+        done = answer(f"{server.url}/s/w", "", "--limit", "1")
+    finally:
+        server.kill()
+
+    assert done.stderr.startswith("In dieser Umfrage hat dieses Gerät 0\u00a0% dessen verbraucht")
+
+
+@pytest.mark.parametrize("language", ["de", "zh"])
+def test_a_damaged_memory_is_told_in_the_language_of_the_respondent(
+    url: str, home: Path, language: str
+) -> None:
+    answer(url, "1\n1\ny\n")
+    (home / "memory.key").unlink()
+
+    done = answer(url, "", "--language", language)
+
+    assert done.returncode == 1
+    told, mend, why = done.stderr.splitlines()
+    assert told == said(language, "script.damaged")
+    assert mend == said(language, "terminal.forget", command="deniably forget")
+    assert why == f"{home}: its key is missing"
+
+
+def test_a_survey_that_is_not_trusted_is_told_in_the_language_and_with_the_reason(
+    url: str, tmp_path: Path
+) -> None:
+    with between(url.removesuffix("/s/w")) as way:
+        way.register(lambda entries: entries.clear())
+        done = answer(f"{way.url}/s/w", "1\n1\ny\n", "--language", "fr")
+
+    assert done.returncode == 1
+    told, why = done.stderr.splitlines()
+    assert told == said("fr", "script.untrusted")
+    assert why == "this survey cannot be trusted: the register does not list the survey w"
+    assert done.stdout == ""
+    assert contents(tmp_path / "deniably.db")["reports"] == []
+
+
+def test_free_text_is_refused_before_anything_is_asked(url: str) -> None:
+    with between(url.removesuffix("/s/w")) as way:
+        way.changes["/api/surveys/w"] = lambda body: body.replace(b'"yes_no"', b'"text"')
+        done = answer(f"{way.url}/s/w", "1\n1\ny\n")
+
+    assert done.returncode == 1
+    assert "free text cannot be asked: a sentence that a person writes" in done.stderr
+    assert done.stdout == ""
+    assert not way.posted
+
+
+def test_a_survey_that_changes_meanwhile_is_told_in_the_language(url: str) -> None:
+    """At the second time that the device looks, once everything was answered."""
+    with between(url.removesuffix("/s/w")) as way:
+        looks = iter((False, True))
+
+        def second(body: bytes) -> bytes:
+            return body.replace(b"At work", b"Elsewhere") if next(looks) else body
+
+        way.changes["/api/surveys/w"] = second
+        done = answer(f"{way.url}/s/w", "1\n1\nsì\n", "--language", "it")
+
+    assert done.returncode == 1
+    assert done.stderr == said("it", "terminal.changed") + "\n"
+    assert not way.posted
+    assert not Storage().read().reports
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_does_not_get_through_waits_and_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], language: str
+) -> None:
+    server = Server(tmp_path / "gone.db")
+    server.publish(SURVEY)
+    storage = Storage()
+    with session(retries=0) as connections:
+        device = Device(f"{server.url}/s/w", memory=storage, session=connections)
+        assert device.survey == SURVEY
+        server.kill()
+        answers = {"stolen": "yes", "often": "never"}
+        with pytest.raises(SystemExit) as ended:
+            _deliver(device, Talk(Words(language)), lambda: device.answer(answers))
+
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == said(language, "terminal.queued") + "\n"
+    assert not storage.read().reports[SURVEY.digest].sent
+
+
+@pytest.mark.parametrize("sentence", ["No\x1b[2J.", "No\r\x9b8m."])
+def test_what_a_server_says_is_shown_and_not_obeyed(sentence: str) -> None:
+    told = refusals.told(Rejected(422, {"detail": sentence}), Words("fr"))
+
+    assert told.startswith(said("fr", "script.rejected") + "\nNo")
+    assert not set(told) & set("\x1b\r\x9b")
+    assert "\u00a0" in told, "the spaces of French stay"
+
+
+def test_a_closed_survey_is_told_in_the_language(tmp_path: Path) -> None:
+    server = Server(tmp_path / "closed.db")
+    server.publish(SURVEY)
+    with closing(Store(str(server.database))) as store:
+        store.close_survey("w")
+    try:
+        done = answer(f"{server.url}/s/w", "1\n1\noui\n", "--language", "fr")
+    finally:
+        server.kill()
+
+    assert (done.returncode, done.stderr) == (1, "L’enquête est terminée.\n")

@@ -174,10 +174,10 @@ class Server:
         self.kill()
         pytest.fail(f"the server does not answer:\n{self.log}")
 
-    def publish(self, survey: Survey) -> None:
+    def publish(self, survey: Survey, author: Key = AUTHOR) -> None:
         """Publish a definition as it is, past the author's compiler."""
         with closing(Store(str(self.database))) as store:
-            store.publish(survey, signed(survey))
+            store.publish(survey, signed(survey, author))
 
     def post(self, survey: Survey, report: Report, **more: Any) -> requests.Response:
         headers = {"Content-Type": "application/json"} | more.pop("headers", {})

@@ -1,0 +1,47 @@
+"""Why a device does not go on, in the respondent's language: as the page says it.
+
+What is technical, and for whoever runs the survey, follows in English on a line of its own.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from deniably.errors import BudgetSpent, DeniablyError, Refused, SurveyChanged
+from deniably.ledger import Scope, share
+from deniably.words import Words
+from deniably_client.errors import MemoryUnusable, Rejected, SurveyClosed, Unreachable, shown
+
+_SPENT: dict[Scope, str] = {
+    "survey": "script.survey_spent",
+    "author": "script.author_spent",
+    "overall": "script.overall_spent",
+}
+
+
+def told(error: DeniablyError, words: Words) -> str:
+    """The sentences for a refusal; its own, in English, where nobody meets it in everyday life."""
+    match error:
+        case BudgetSpent():
+            return _spent(error, words)
+        case MemoryUnusable():
+            mend = words("terminal.forget", command="deniably forget")
+            return f"{words('script.damaged')}\n{mend}\n{shown(error.where_and_why)}"
+        case SurveyChanged():
+            return words("terminal.changed")
+        case Refused():
+            return f"{words('script.untrusted')}\n{shown(str(error))}"
+        case SurveyClosed():
+            return words("script.closed")
+        case Rejected():
+            return f"{words('script.rejected')}\n{shown(error.sentence)}"
+        case Unreachable():
+            return f"{words('terminal.unreachable')}\n{shown(str(error))}"
+        case _:
+            return shown(str(error))
+
+
+def _spent(error: BudgetSpent, words: Words) -> str:
+    """Which limit it was, what of it is spent, and what this would add, in percent of it."""
+    before, more = share(error.spent, error.limit), share(error.asked, error.limit)
+    return words(_SPENT[cast(Scope, error.scope)], before=before, more=more)
