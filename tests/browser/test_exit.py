@@ -64,6 +64,20 @@ def practised(phone: Watched) -> None:
     phone.page.locator("[data-step=practice] [data-go='1']").click()
 
 
+BACK_AND_FORTH = """() => {
+  for (let i = 0; i < 30; i++) {
+    document.querySelector("[data-first] [data-go='1']").click();
+    document.querySelector("[data-question] [data-go='0']").click();
+  }
+}"""
+
+
+def sixty_steps(phone: Watched) -> None:
+    """More than a browser keeps of a tab."""
+    phone.open()
+    phone.page.evaluate(BACK_AND_FORTH)
+
+
 def check(phone: Watched) -> None:
     phone.to_check_page()
 
@@ -94,6 +108,7 @@ STEPS = (
     reloaded,
     other_language,
     practised,
+    sixty_steps,
     check,
     sending,
     receipt,

@@ -101,13 +101,18 @@ function go(wanted) {
   showNumber(number);
 }
 
+/** Browsers keep 50 entries of a tab and drop the oldest, and "Exit this page" has to find the first. */
+const DEEPEST = 40;
+
 /**
  * An entry of the tab's history: the number alone, and how many of this page's are before.
  * @param {number} step
  */
 function enter(step) {
+  const depth = history.state?.depth ?? 0;
   try {
-    history.pushState({ step, depth: (history.state?.depth ?? 0) + 1 }, "");
+    if (depth < DEEPEST) history.pushState({ step, depth: depth + 1 }, "");
+    else history.replaceState({ step, depth }, "");
   } catch {
     // Some browsers allow so many in so much time. The form goes on without the entry.
   }
