@@ -85,6 +85,24 @@ def test_what_is_cut_off_would_be_found(phone: Watched) -> None:
     assert look(phone, OVERFLOW)
 
 
+SLIM = f"""() => {SHOWN}.filter((one) => {{
+  const own = [...one.childNodes].filter(({{ nodeType }}) => nodeType === 3);
+  const {{ width }} = one.getBoundingClientRect();
+  const long = own.some(({{ data }}) => data.trim().length > 9);
+  return long && width < 3.5 * parseFloat(getComputedStyle(one).fontSize);
+}}).map((one) => `${{one.outerHTML}} is written downwards`)"""
+
+
+def test_large_text_on_a_phone_is_not_written_downwards(phone: Watched) -> None:
+    """As it is where a table squeezes a column down to a letter or two a line."""
+    phone.open("/s/everything")
+    phone.page.evaluate("document.documentElement.style.fontSize = '200%'")
+    assert look(phone, SLIM) == []
+
+    phone.page.evaluate("document.querySelector('.label dd').style.maxWidth = '2rem'")
+    assert look(phone, SLIM), "or nothing would be found"
+
+
 def test_spaced_out_text_fits(phone: Watched) -> None:
     """The spacing of WCAG 1.4.12."""
     phone.page.set_viewport_size({"width": 320, "height": 640})
@@ -360,7 +378,7 @@ def sending(phone: Watched) -> None:
     phone.to_check_page()
     phone.page.route("**/reports", lambda route: None)
     phone.send()
-    phone.wait("sending")
+    phone.page.wait_for_selector("#progress:not(:empty)")  # the report is made, and on its way
 
 
 def checking(phone: Watched) -> None:
