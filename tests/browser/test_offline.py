@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Route
+from playwright.sync_api import Browser, BrowserContext, Request, Route
 from playwright.sync_api import Error as BrowserError
 
 from browser.conftest import ANSWERS, PHONE, READ, SURVEY, Watched
@@ -249,10 +249,10 @@ def test_a_browser_that_keeps_nothing_still_answers(chromium: Browser, plugged: 
 # --- the report waits ---------------------------------------------------------------------------
 
 
-def reports(plugged: Plugged) -> int:
+def reports(plugged: Plugged, name: str = "workplace") -> int:
     """How many reports the server has."""
     with closing(Store(str(plugged.server.database))) as store:
-        return store.tally("workplace")["stolen"].n
+        return store.tally(name)["stolen"].n
 
 
 def answer_unplugged(plugged: Plugged) -> Watched:
@@ -322,32 +322,53 @@ def test_a_tab_that_was_closed_sends_what_waits_when_it_is_opened_again(plugged:
     assert len(phone.posts()) == 1
 
 
+HURRY = """globalThis.pauses = [];
+const { setTimeout: wait } = globalThis;
+globalThis.setTimeout = (then, milliseconds) => {
+  if (milliseconds < 5000) return wait(then, milliseconds);
+  pauses.push(milliseconds);
+  return wait(then, 0);
+};"""
+
+
+@pytest.fixture
+def hurried(plugged: Plugged) -> Plugged:
+    """Long pauses are counted and not waited for."""
+    plugged.context.add_init_script(HURRY)
+    return plugged
+
+
+def wait_for_others(phone: Watched) -> None:
+    """What waits from other surveys is sent, or was not taken."""
+    phone.page.wait_for_selector("#survey[data-settled]", timeout=20_000)
+
+
 def kept_report(phone: Watched) -> dict[str, object]:
     """What the memory says of the report of DEFINITION: its text, and whether it was sent."""
     kept: dict[str, object] = phone.page.evaluate(READ)["reports"][DEFINITION.digest]
     return kept
 
 
-def test_the_page_of_any_other_survey_of_the_server_sends_what_waits(plugged: Plugged) -> None:
+def test_the_page_of_any_other_survey_of_the_server_sends_what_waits(hurried: Plugged) -> None:
     """The very bytes that were kept, once the page is there; the page itself goes on as ever."""
-    first = plugged.new_tab()
+    first = hurried.new_tab()
     first.open("/s/everything")
     first.page.close()
-    unplugged = answer_unplugged(plugged)
+    unplugged = answer_unplugged(hurried)
     made = unplugged.posts()[0].post_data
     unplugged.page.close()
 
-    phone = plugged.new_tab()
+    phone = hurried.new_tab()
     phone.open("/s/everything")
-    plugged.plug_in()
+    hurried.plug_in()
     with phone.page.expect_response("**/api/surveys/workplace/reports") as answer:
         phone.open("/s/everything")
         assert phone.heading() == "Every kind of answer"
     assert answer.value.request.post_data == made
     assert answer.value.status == 201
-    assert reports(plugged) == 1
+    assert reports(hurried) == 1
 
-    phone.page.wait_for_selector("#survey[data-settled]")
+    wait_for_others(phone)
     assert kept_report(phone) == {"text": made, "sent": True}
     before = len(phone.posts())
     phone.open()
@@ -357,23 +378,67 @@ def test_the_page_of_any_other_survey_of_the_server_sends_what_waits(plugged: Pl
 
 @pytest.mark.parametrize("why", ["closed", "refused"])
 def test_what_another_survey_does_not_take_is_left_to_its_own_page(
-    plugged: Plugged, why: str
+    hurried: Plugged, why: str
 ) -> None:
-    answer_unplugged(plugged).page.close()
-    plugged.plug_in()
-    phone = plugged.new_tab()
+    answer_unplugged(hurried).page.close()
+    hurried.plug_in()
+    phone = hurried.new_tab()
     if why == "closed":
-        with closing(Store(str(plugged.server.database))) as store:
+        with closing(Store(str(hurried.server.database))) as store:
             store.close_survey("workplace")
     else:
-        plugged.context.route("**/workplace/reports", lambda route: route.fulfill(status=422))
+        hurried.context.route("**/workplace/reports", lambda route: route.fulfill(status=422))
     phone.open("/s/everything")
-    phone.page.wait_for_selector("#survey[data-settled]")
+    wait_for_others(phone)
 
     assert len(phone.posts()) == (why == "refused")
     assert phone.heading() == "Every kind of answer"
     assert phone.console == [line for line in phone.console if "422" in line]
     assert kept_report(phone)["sent"] is False
+
+
+@pytest.mark.parametrize("first", ["everything", "workplace"])
+def test_what_a_server_refused_goes_out_again_from_its_own_page_alone(
+    hurried: Plugged, first: str
+) -> None:
+    """From whichever page it was refused: never again of itself, but where its owner comes back."""
+    answer_unplugged(hurried).page.close()
+    hurried.plug_in()
+    hurried.context.route("**/workplace/reports", lambda route: route.fulfill(status=403))
+    sent: list[Request] = []
+    for opened, posts in [(first, 1), ("everything", 1), ("workplace", 2)]:
+        phone = hurried.new_tab()
+        phone.page.goto(f"{phone.url}/s/{opened}")
+        wait_for_others(phone)
+        phone.page.close()
+        sent += phone.posts()
+        assert len(sent) == posts
+
+
+def test_others_are_sent_a_few_at_a_time_and_not_back_to_back(hurried: Plugged) -> None:
+    surveys = [publish_text(SURVEY.replace("workplace", f"work-{number}")) for number in range(4)]
+    for survey in surveys:
+        hurried.server.publish(survey)
+    phone = hurried.new_tab()
+    hurried.context.route("**/reports", lambda route: route.abort())
+    for survey in surveys:
+        phone.open(f"/s/{survey.name}")
+        phone.click("Start")
+        for label in ANSWERS:
+            phone.choose(label)
+        with phone.page.expect_event("requestfailed"):
+            phone.send()
+    hurried.context.unroute("**/reports")
+
+    for more in (3, 1):
+        before = len(phone.posts())
+        phone.open("/s/everything")
+        wait_for_others(phone)
+        assert len(phone.posts()) - before == more
+        pauses = phone.page.evaluate("pauses")
+        assert len(set(pauses)) == len(pauses) == more
+        assert all(5000 <= pause <= 20_000 for pause in pauses)
+    assert [reports(hurried, survey.name) for survey in surveys] == [1, 1, 1, 1]
 
 
 def test_a_report_whose_answer_was_lost_counts_once(plugged: Plugged) -> None:

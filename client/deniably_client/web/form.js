@@ -3,7 +3,7 @@
 
 import { parse, sha256 } from "./canonical.js";
 import { hasChanged, keepRegister, meet, reportsOf, showContact } from "./contact.js";
-import { changes, record, recordSent, remembered, whatIsKnown } from "./device.js";
+import { changes, record, recordRefused, recordSent, remembered, whatIsKnown } from "./device.js";
 import { AuthorChanged, Refused, Told } from "./errors.js";
 import { keepPage, whenBack } from "./offline.js";
 import { Unreachable, send } from "./send.js";
@@ -289,6 +289,7 @@ async function deliver(text, saying) {
     offerReceipt();
     showKind("receipt");
   } catch (error) {
+    if (error instanceof Refused) await recordRefused(text);
     if (!(error instanceof Unreachable)) return refuse(error);
     fill(heading, words("script.waits"));
     progress.textContent = (await keeps()) ? words("script.queued") : words("script.unreachable");

@@ -1,6 +1,7 @@
 // Where a browser keeps a device's memory: encrypted in IndexedDB, under a key that scripts can use
 // and not read (SPEC section 7). What cannot be read is never taken for empty.
 
+import { sha256 } from "./canonical.js";
 import { Refused } from "./errors.js";
 import { EMPTY, readMemory, written } from "./memory.js";
 
@@ -51,6 +52,39 @@ export async function update(change) {
     if (await swap(found, await seal(after, found?.key ?? (await newKey())))) return after;
   }
 }
+
+/**
+ * Notes beside the document that a server refused this text: only its survey's own page may send it
+ * again. What is kept is its digest, which tells nothing: there is a random id in it.
+ * @type {(text: string) => Promise<void>}
+ */
+export async function setAside(text) {
+  const name = await refused(text);
+  aside.add(name);
+  const database = transient ? undefined : await open(false);
+  try {
+    await (database && done(database.transaction(STORE, "readwrite").objectStore(STORE).put(1, name)));
+  } finally {
+    database?.close();
+  }
+}
+
+/** @type {(text: string) => Promise<boolean>} whether a server refused this text before */
+export async function wasRefused(text) {
+  const name = await refused(text);
+  const database = transient ? undefined : await open(false);
+  try {
+    const found = database && (await done(database.transaction(STORE).objectStore(STORE).get(name)));
+    return found !== undefined || aside.has(name);
+  } finally {
+    database?.close();
+  }
+}
+
+/** What was set aside on this page. @type {Set<string>} */
+const aside = new Set();
+
+const refused = async (/** @type {string} */ text) => `refused ${await sha256(text)}`;
 
 /** Destroys the key and the document, readable or not. */
 export async function forget() {

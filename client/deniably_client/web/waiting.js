@@ -1,28 +1,69 @@
 // What waits from other surveys of this server: any page of the form sends it, so that nobody has to
 // come back to the very survey whose report did not get through.
 
-import { recordSent } from "./device.js";
-import { send } from "./send.js";
-import { read } from "./storage.js";
+import { recordRefused, recordSent } from "./device.js";
+import { Unreachable, send } from "./send.js";
+import { read, wasRefused } from "./storage.js";
+
+/** At most so many from one page; the next page goes on. */
+const MOST = 3;
+/** Milliseconds before each, at least and at most: one person's reports do not come back to back. */
+const [SHORTEST, LONGEST] = [5_000, 20_000];
 
 /**
  * Sends, one after the other, the kept bytes of reports that did not get through. `place` gives the
  * address that takes the reports of a version, or nothing where it is unknown or closed. What does
- * not get through now waits on; nothing is thrown, and nothing is shown.
+ * not get through now waits on; what is refused is left to its own page from then on. Nothing is
+ * thrown, and nothing is shown.
  *
  * In the order of the versions, which are digests: it tells nothing of when they were made.
  * @type {(except: string, place: (version: string) => string | undefined) => Promise<void>}
  */
 export async function sendOthers(except, place) {
-  const { reports } = await read().catch(() => ({ reports: {} }));
-  for (const [version, { text, sent }] of Object.entries(reports)) {
-    const address = place(version);
-    if (sent || version === except || address === undefined) continue;
-    try {
-      await send(address, text);
-      await recordSent(version, text);
-    } catch {
-      // Its own page says why, when it is opened.
+  try {
+    for (const [version, text] of (await waiting(except, place)).slice(0, MOST)) {
+      await pause();
+      await sendOne(version, text, place(version) ?? "");
     }
+  } catch {
+    // Its own page says why, when it is opened.
   }
+}
+
+/**
+ * The versions and texts that may be sent from here.
+ * @param {string} except
+ * @param {(version: string) => string | undefined} place
+ */
+async function waiting(except, place) {
+  /** @type {[version: string, text: string][]} */
+  const found = [];
+  for (const [version, { text, sent }] of Object.entries((await read()).reports)) {
+    if (sent || version === except || place(version) === undefined) continue;
+    if (!(await wasRefused(text))) found.push([version, text]);
+  }
+  return found;
+}
+
+/**
+ * Throws Unreachable: then the others would not get through either.
+ * @type {(version: string, text: string, address: string) => Promise<void>}
+ */
+async function sendOne(version, text, address) {
+  const { reports } = await read();
+  const kept = reports[version];
+  if (kept?.text !== text || kept.sent) return; // another tab was quicker
+  try {
+    await send(address, text);
+    await recordSent(version, text);
+  } catch (error) {
+    if (error instanceof Unreachable) throw error;
+    await recordRefused(text);
+  }
+}
+
+function pause() {
+  const chance = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
+  const milliseconds = SHORTEST + (LONGEST - SHORTEST) * chance;
+  return new Promise((done) => setTimeout(done, milliseconds));
 }
