@@ -27,7 +27,7 @@ from deniably.errors import BadSurvey, BudgetSpent, Refused, SurveyChanged
 from deniably.explain import at_most
 from deniably.ledger import Limits, Scope, charge, spent
 from deniably.loss import Loss
-from deniably.memory import Kept, Memory
+from deniably.memory import Kept, Memory, Seen
 from deniably.questions import Question
 from deniably.report import draw_questions
 from deniably.signing import fingerprint
@@ -179,6 +179,20 @@ class Device:
     @cached_property
     def _met(self) -> tuple[Survey, Contact]:
         survey = self._fetch()
+        while True:
+            before = self._seen
+            try:
+                return survey, self._meet(survey)
+            except Refused:
+                if self._seen == before:
+                    raise
+                # Another process saw a longer register, after this one was on its way.
+
+    @property
+    def _seen(self) -> Seen | None:
+        return self._memory.read().registers.get(self._origin)
+
+    def _meet(self, survey: Survey) -> Contact:
         register = self._request("GET", f"{self._base}/register").content
         met: list[Contact] = []
 
@@ -188,7 +202,7 @@ class Device:
             return after
 
         self._memory.update(meet)
-        return survey, met[-1]
+        return met[-1]
 
     def _fetch(self) -> Survey:
         response = self._request("GET", self._api)

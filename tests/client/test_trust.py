@@ -3,19 +3,24 @@ somebody between who changes what it says."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from between import Between, Entries, between
+from between import Between, Entries, between, rechained
 from deniably.authoring import publish_text
+from deniably.canonical import canonical
 from deniably.errors import AuthorChanged, Refused
 from deniably.memory import Memory
 from deniably.register import NOTHING
 from deniably_client import Device
 from deniably_client.device import _address, session
-from deniably_client.storage import Transient
+from deniably_client.storage import Storage, Transient
 from lies import LATER, LIES, STRANGER, signed_by_a_stranger
 from server.material import AUTHOR, Server, register_of, signed
 
@@ -51,7 +56,7 @@ def meet(way: Between) -> Iterator[Callable[..., Device]]:
     """A device that has not fetched anything yet."""
     with session(retries=0) as connections:
 
-        def made(memory: Transient | None = None, name: str = "w", **options: Any) -> Device:
+        def made(memory: Storage | Transient | None = None, name: str = "w", **options: Any) -> Device:
             return Device(f"{way.url}/s/{name}", memory=memory, session=connections, **options)
 
         yield made
@@ -162,6 +167,32 @@ def test_the_register_goes_on_and_the_device_goes_with_it(
 
     (seen,) = memory.read().registers.values()
     assert (seen.count, seen.head) == (3, meet(memory).answer(ANSWERS).register)
+
+
+MEET = """
+import pathlib, sys
+from deniably_client import Device
+from deniably_client.storage import Storage
+Device(sys.argv[1], memory=Storage(pathlib.Path(sys.argv[2]))).survey
+"""
+
+
+def test_a_register_that_was_on_its_way_when_another_process_saw_a_longer_one_is_no_lie(
+    way: Between, meet: Callable[..., Device], tmp_path: Path
+) -> None:
+    def overtaken(body: bytes) -> bytes:
+        way.changes.clear()
+        subprocess.run([sys.executable, "-c", MEET, f"{way.url}/s/last", tmp_path], check=True)
+        return canonical(rechained(json.loads(body)["entries"][:2]))
+
+    way.changes["/register"] = overtaken
+
+    device = meet(Storage(tmp_path), "first")
+
+    assert device.survey == FIRST
+    assert way.changes == {}
+    (seen,) = Storage(tmp_path).read().registers.values()
+    assert seen.count == 3
 
 
 # --- authors ------------------------------------------------------------------------------------
