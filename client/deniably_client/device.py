@@ -8,6 +8,7 @@ perturbed report.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
@@ -20,7 +21,6 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3.util.retry import Retry
 
 from deniably import memory as remembered
 from deniably.errors import BadSurvey, BudgetSpent, Refused, SurveyChanged
@@ -34,6 +34,7 @@ from deniably.signing import fingerprint
 from deniably.survey import Survey, read_survey
 from deniably.trust import Contact, contact
 from deniably.words import Words
+from deniably_client.body import DEFINITION, PROBLEM, REGISTER, Patience, body
 from deniably_client.errors import (
     AlreadyAnswered,
     MemoryUnusable,
@@ -50,7 +51,7 @@ _HOST = re.compile(r"[^@\\\s]+")
 backslash is one host for us and another for the library that connects."""
 
 RETRIES = 6
-"""After waits of up to 0.5, 1, 2, 4, 8, 16 seconds, or what the server's Retry-After says."""
+"""After waits of up to 0.5, 1, 2, 4, 8, 16 seconds, or what Retry-After says, up to 5 minutes."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def session(retries: int = RETRIES) -> requests.Session:
     made.headers.clear()
     made.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
     made.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    policy = Retry(
+    policy = Patience(
         total=retries,
         allowed_methods=None,
         status_forcelist=[429, 500, 502, 503, 504],
@@ -193,7 +194,7 @@ class Device:
         return self._memory.read().registers.get(self._origin)
 
     def _meet(self, survey: Survey) -> Contact:
-        register = self._request("GET", f"{self._base}/register").content
+        register = self._request("GET", f"{self._base}/register", REGISTER).body
         met: list[Contact] = []
 
         def meet(memory: Memory) -> Memory:
@@ -205,9 +206,9 @@ class Device:
         return met[-1]
 
     def _fetch(self) -> Survey:
-        response = self._request("GET", self._api)
+        response = self._request("GET", self._api, DEFINITION)
         try:
-            survey = read_survey(response.content)
+            survey = read_survey(response.body)
         except BadSurvey as error:
             raise Refused(f"this survey's definition cannot be trusted: {error}") from None
         if response.headers.get("ETag", "").removeprefix("W/").strip('"') != survey.digest:
@@ -292,7 +293,7 @@ class Device:
         if kept is None:
             raise ValueError("there is no report yet: call answer() first")
         report = kept.report
-        self._request("POST", f"{self._api}/reports", kept.text.encode())
+        self._request("POST", f"{self._api}/reports", PROBLEM, kept.text.encode())
         with suppress(MemoryUnusable):  # sent it is; sent again, the same bytes count once
             self._memory.update(lambda memory: remembered.mark_sent(memory, report))
         losses = {
@@ -315,32 +316,46 @@ class Device:
         """Raise Refused where the server shows another version by now. Without a network nothing
         can be asked, and the report is made all the same."""
         try:
-            response = self._request("GET", self._api, known=self.survey.digest)
+            response = self._request("GET", self._api, DEFINITION, known=self.survey.digest)
         except Unreachable:
             return
-        if response.status_code != NOT_MODIFIED and response.content != self.survey.canonical:
+        if response.status != NOT_MODIFIED and response.body != self.survey.canonical:
             raise SurveyChanged(
                 "the survey was changed since this device loaded it; nothing was sent"
             )
 
     def _request(
-        self, method: str, url: str, body: bytes | None = None, known: str | None = None
-    ) -> requests.Response:
-        """``known`` is the version that need not be sent again."""
-        headers = {} if body is None else {"Content-Type": "application/json"}
+        self, method: str, url: str, most: int, sent: bytes | None = None, known: str | None = None
+    ) -> _Answer:
+        """``most`` bytes are read; ``known`` is the version that need not be sent again."""
+        headers = {} if sent is None else {"Content-Type": "application/json"}
         if known is not None:
             headers["If-None-Match"] = f'"{known}"'
         try:
-            response = self.session.request(
-                method, url, data=body, headers=headers, timeout=self.timeout, allow_redirects=False
-            )
+            with self.session.request(
+                method, url, data=sent, headers=headers, timeout=self.timeout,
+                allow_redirects=False, stream=True,
+            ) as response:  # fmt: skip
+                return _answer(response, most, known)
         except requests.RequestException as error:
             raise Unreachable(f"{_host(url)} gave no answer ({type(error).__name__})") from None
-        if response.status_code in (200, 201) or (known and response.status_code == NOT_MODIFIED):
-            return response
-        if response.status_code >= 500 or response.status_code == 429:
-            raise Unreachable(f"{_host(url)} cannot answer now (status {response.status_code})")
-        raise _refusal(response)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def _answer(response: requests.Response, most: int, known: str | None) -> _Answer:
+    """What was asked for. Raises Unreachable, Rejected, and Refused where it is too long."""
+    status = response.status_code
+    if status in (200, 201) or (known and status == NOT_MODIFIED):
+        return _Answer(status, response.headers, body(response, most))
+    if status >= 500 or status == 429:
+        raise Unreachable(f"{_host(response.url)} cannot answer now (status {status})")
+    raise _refusal(response)
 
 
 def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -354,10 +369,10 @@ def _today() -> str:
 
 def _refusal(response: requests.Response) -> Rejected:
     try:
-        body: Any = response.json()
-    except requests.JSONDecodeError:
-        body = None
-    problem = cast(dict[str, object], body) if isinstance(body, dict) else {}
+        said: Any = json.loads(body(response, PROBLEM))
+    except (Refused, ValueError, RecursionError):  # too long, or no JSON
+        said = None
+    problem = cast(dict[str, object], said) if isinstance(said, dict) else {}
     kind = SurveyClosed if problem.get("type") == "/problems/closed" else Rejected
     return kind(response.status_code, problem)
 

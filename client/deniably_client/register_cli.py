@@ -12,6 +12,7 @@ import requests
 from deniably.errors import BadRegister, BadSignature, Refused
 from deniably.register import Register, differ, read_register, signature_of
 from deniably.signing import fingerprint, verify
+from deniably_client.body import REGISTER, body
 from deniably_client.device import session
 from deniably_client.errors import Unreachable
 
@@ -57,12 +58,12 @@ def _text(source: str) -> bytes:
             raise click.UsageError(f"{source}: {error.strerror}") from None
     url = f"{_PAGE.sub('', source)}/register"
     try:
-        response = session().get(url, timeout=_TIMEOUT, allow_redirects=False)
+        with session().get(url, timeout=_TIMEOUT, allow_redirects=False, stream=True) as response:
+            if response.status_code == 200:
+                return body(response, REGISTER)
     except requests.RequestException as error:
         raise Unreachable(f"{url} gave no answer ({type(error).__name__})") from None
-    if response.status_code != 200:
-        raise Unreachable(f"{url} is no register (status {response.status_code})")
-    return response.content
+    raise Unreachable(f"{url} is no register (status {response.status_code})")
 
 
 def _verified(text: bytes) -> Register:

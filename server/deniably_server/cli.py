@@ -15,6 +15,8 @@ import click
 from deniably_server.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from requests import PreparedRequest
+
     from deniably.loss import Loss
     from deniably.survey import Survey
     from deniably_server.store import Store
@@ -137,8 +139,9 @@ def _refusals(survey: Survey, together: str) -> list[str]:
     if survey.history != survey.total:
         found.append(f"all waves {survey.history.epsilon_text()}")
     return [
-        f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. The Python device and deniably answer"
-        " refuse this survey unless the respondent sets a higher limit."
+        f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices refuse this"
+        " survey; in a terminal and in Python a respondent can set a higher limit, in a browser"
+        " nobody can."
     ]
 
 
@@ -264,8 +267,9 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
 
     try:
         response = requests.request(
-            method, address, data=body, headers=headers, timeout=30, allow_redirects=False
-        )
+            method, address, data=body, headers=headers, timeout=30, allow_redirects=False,
+            auth=_as_it_is,
+        )  # fmt: skip
         answer: object = response.json()
     except requests.exceptions.JSONDecodeError:
         raise click.ClickException(f"no Deniably server answers at {address}") from None
@@ -278,6 +282,11 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
     if not response.ok:
         raise click.ClickException(_refusal(document))
     return document
+
+
+def _as_it_is(request: PreparedRequest) -> PreparedRequest:
+    """With the author's token. Without this, requests puts what ~/.netrc has in its place."""
+    return request
 
 
 def _refusal(problem: dict[str, Any]) -> str:

@@ -222,7 +222,10 @@ def odds_allowed(odds: Fraction) -> bool:
 
 def _given(given: object) -> Fraction:
     """The exact value of a respondent's number; of 0.1 one tenth, not the nearest double."""
-    text = str(given).strip()
+    try:
+        text = str(given).strip()
+    except ValueError:  # an integer of thousands of digits
+        raise BadAnswer("needs a number") from None
     if isinstance(given, str):
         # What people write: SPEC 4.1 knows no exponents.
         plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text, re.ASCII)

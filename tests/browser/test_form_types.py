@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.conftest import PHONE, Watched
+from deniably.authoring import publish_text
 from deniably.report import randomise_answers, read_report
 from deniably.survey import Survey
 from deniably_server.store import Store
@@ -33,11 +34,31 @@ SOME = survey_within_limits(
     ],
 )
 
+ODD = publish_text("""
+name: odd
+title: Names that every object has
+questions:
+  - name: __proto__
+    type: product
+    label: Which
+    epsilon: 1
+    parts:
+      - {name: __proto__, label: Party, choices: [Red, Blue]}
+      - {name: constructor, label: Member, choices: [Yes, No]}
+  - name: hours
+    type: vector
+    label: Hours
+    epsilon: 1
+    parts:
+      - {name: __proto__, label: Work, minimum: 0, maximum: 80}
+      - {name: toString, label: Care, minimum: 0, maximum: 80}
+""")
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    for survey in (EVERYTHING, SOME):
+    for survey in (EVERYTHING, SOME, ODD):
         server.publish(survey)
     yield server
     server.kill()
@@ -122,6 +143,21 @@ def test_every_type_is_answered_checked_and_sent(phone: Watched, server: Server)
     assert phone.console == []
     with closing(Store(str(server.database))) as store:
         assert store.tally("everything") == store.recount("everything")
+
+
+def test_a_part_may_have_a_name_that_every_object_has(phone: Watched) -> None:
+    phone.open("/s/odd")
+    phone.click("Start")
+    tick(phone, "Blue", "Yes")
+    phone.click("Continue")
+    write(phone, "35", "12")
+    phone.click("Continue")
+
+    assert phone.heading() == "Check your answers"
+    assert phone.page.locator("[data-answer]").all_inner_texts() == [
+        "Party: Blue; Member: Yes", "Work: 35; Care: 12",
+    ]  # fmt: skip
+    assert sorted(sent(phone, ODD)) == ["__proto__", "hours"]
 
 
 def test_after_sending_every_field_is_empty(phone: Watched) -> None:

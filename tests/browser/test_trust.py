@@ -101,6 +101,14 @@ def test_a_lie_about_the_past_is_seen_through_later(
     assert LATER[lie] in refusal(phone)
 
 
+def test_a_register_without_end_is_not_read_to_its_end(phone: Watched, way: Between) -> None:
+    way.changes["/register"] = lambda _: b" " * (64 << 20) + b"{}"
+
+    phone.open("/s/w")
+
+    assert "more than 65536 KiB" in refusal(phone)
+
+
 @pytest.mark.parametrize("register", [b"", b"{}", b'{"entries":[],"head":""}', b"<html></html>"])
 def test_without_a_register_nothing_is_asked(phone: Watched, way: Between, register: bytes) -> None:
     way.changes["/register"] = lambda _: register

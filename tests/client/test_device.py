@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import tracemalloc
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -10,12 +11,14 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from urllib3 import HTTPResponse
 
 from deniably.authoring import publish_text
 from deniably.errors import BadAnswer, BudgetSpent, Refused
 from deniably.ledger import Limits
 from deniably.survey import read_survey
 from deniably_client import Device
+from deniably_client.body import Patience
 from deniably_client.device import session
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
 from every_type import QUESTIONS, somebody, survey_of_everything
@@ -48,6 +51,7 @@ class Wire:
         self.etag: str | None = None
         self.register: bytes | None = None
         self.statuses = [201]
+        self.said: bytes | None = None
         self.problem: dict[str, object] = {}
         self.gone = False
         self.requests: list[Request] = []
@@ -70,7 +74,10 @@ class Wire:
                 self.record()
                 done = sum(method == "POST" for method, *_ in wire.requests)
                 status = wire.statuses[min(done, len(wire.statuses)) - 1]
-                self.reply(status, json.dumps(wire.problem).encode(), {"Retry-After": "0"})
+                said = json.dumps(wire.problem).encode()
+                if wire.said is not None and status >= 400:
+                    said = wire.said
+                self.reply(status, said, {"Retry-After": "0"})
 
             def record(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -233,6 +240,57 @@ def test_a_redirect_is_not_followed(wire: Wire, device: Device) -> None:
     with pytest.raises(Rejected):
         device.answer(ANSWERS)
     assert len(wire.posts()) == 1
+
+
+@pytest.mark.parametrize("said", [b"[" * 100_000, b"9" * 5000, b" " * (70 << 10) + b"{}"])
+def test_a_refusal_that_is_no_sentence_is_a_refusal_all_the_same(
+    wire: Wire, device: Device, said: bytes
+) -> None:
+    wire.statuses, wire.said = [422], said
+
+    with pytest.raises(Rejected, match="gave no reason"):
+        device.answer(ANSWERS)
+
+
+def test_a_definition_or_register_without_end_is_not_read_to_its_end(
+    wire: Wire, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limits are smaller here; that they are used is what counts."""
+    monkeypatch.setattr("deniably_client.device.REGISTER", 1 << 20)
+    wire.register = b" " * (2 << 20)
+    with pytest.raises(Refused, match="more than 1024 KiB"):
+        device.answer(ANSWERS)
+
+    monkeypatch.setattr("deniably_client.device.DEFINITION", 2 << 20)
+    wire.definition = b" " * (3 << 20)
+    with pytest.raises(Refused, match="more than 2048 KiB"):
+        device.answer(ANSWERS)
+    assert wire.posts() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("7", 7), ("100000", 300), ("9" * 5000, None), ("soon", None), ("-5", None),
+     ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Thu, 01 Jan 2999 00:00:00 GMT", 300), (None, None)],
+)  # fmt: skip
+def test_a_server_may_ask_for_some_minutes_of_patience(
+    said: str | None, seconds: float | None
+) -> None:
+    response = HTTPResponse(headers={} if said is None else {"Retry-After": said})
+
+    assert Patience().get_retry_after(response) == seconds
+
+
+def test_of_a_fault_without_end_nothing_is_read(wire: Wire) -> None:
+    """Its body would be read before the next try, as requests does it."""
+    wire.statuses, wire.said = [503, 201], b" " * (64 << 20)
+    with session() as connections:
+        tracemalloc.start()
+        Device(wire.url, session=connections).answer(ANSWERS)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert len(wire.posts()) == 2
+    assert most < 32 << 20
 
 
 def changed(change: Callable[[Any], object]) -> bytes:

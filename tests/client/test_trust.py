@@ -56,7 +56,9 @@ def meet(way: Between) -> Iterator[Callable[..., Device]]:
     """A device that has not fetched anything yet."""
     with session(retries=0) as connections:
 
-        def made(memory: Storage | Transient | None = None, name: str = "w", **options: Any) -> Device:
+        def made(
+            memory: Storage | Transient | None = None, name: str = "w", **options: Any
+        ) -> Device:
             return Device(f"{way.url}/s/{name}", memory=memory, session=connections, **options)
 
         yield made

@@ -62,6 +62,17 @@ def test_an_incomplete_answer_sheet_is_refused_without_quoting_it(
     assert "SECRET" not in str(refused.value)
 
 
+def test_an_integer_of_thousands_of_digits_is_no_answer() -> None:
+    survey = publish_text("""
+name: s
+title: S
+questions:
+  - {name: drinks, type: number, label: Drinks, minimum: 0, maximum: 50, epsilon: 1}
+""")
+    with pytest.raises(BadAnswer, match="drinks: needs a number"):
+        randomise_answers(survey, {"drinks": 10**5000})
+
+
 def test_other_spacing_and_order_is_the_same_report() -> None:
     report = randomise_answers(SURVEY, ANSWERS)
     spelt = json.dumps(json.loads(report.canonical), indent=2).encode()

@@ -578,6 +578,25 @@ def test_verifying_a_name_that_every_object_has_fetches_and_accepts_nothing(run:
             assert name not in error["message"]
 
 
+def test_a_body_is_read_up_to_a_size_and_no_further(run: Any) -> None:
+    body = """
+      const { body } = await import("/body.js");
+      let pulled = 0;
+      const pull = (control) => {
+        control.enqueue(new Uint8Array([[0xc3], [0xa4]][pulled % 2])); // half an a umlaut
+        if (++pulled === given) control.close();
+      };
+      const stream = new ReadableStream({ pull });
+      return [await body(new Response(stream), 100).catch(({ name }) => name), pulled];
+    """
+    assert run(body, 4) == ["ää", 4]
+    text, pulled = run(body, 10_000)
+    assert text == "Refused"
+    assert pulled < 110
+    empty = 'return (await import("/body.js")).body(new Response(null), 10)'
+    assert run(empty) == ""
+
+
 # --- losses ---------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 // The contact with a server: its register is fetched, and shown to people once it was believed.
 
+import { DEFINITION, REGISTER, body } from "./body.js";
 import { sha256 } from "./canonical.js";
 import { Refused } from "./errors.js";
 import { contact } from "./register.js";
@@ -67,7 +68,7 @@ async function fresh() {
   const response = await fetch("/register");
   if (!response.ok) throw new Refused("the server shows no register");
   if (response.status === 204) throw new TypeError("there is no network");
-  return response.text();
+  return body(response, REGISTER);
 }
 
 /** @returns {Promise<string | undefined>} the register that was kept beside the page */
@@ -87,9 +88,9 @@ export async function hasChanged(address, version) {
       referrerPolicy: "no-referrer",
       cache: "no-store",
     });
-    return response.ok && (await sha256(await response.text())) !== version;
-  } catch {
-    return false;
+    return response.ok && (await sha256(await body(response, DEFINITION))) !== version;
+  } catch (error) {
+    return error instanceof Refused; // it sends without end
   }
 }
 

@@ -96,14 +96,14 @@ function number(form) {
  * @returns {Answer}
  */
 function numbers(form) {
-  /** @type {Record<string, string>} */
-  const answer = {};
+  /** @type {Map<string, string>} a part may have a name that every object has */
+  const answer = new Map();
   const texts = [];
   for (const input of boxes(form)) {
     const { given, marks } = plain(input.value);
     const name = caption(form, input);
     if (given === undefined) return wrong(input.value, marks, words("fields.number_for", { name }));
-    answer[input.dataset["part"] ?? ""] = given;
+    answer.set(input.dataset["part"] ?? "", given);
     texts.push(words("script.pair", { name, text: counted(input, given) }));
   }
   const missing = words("fields.numbers");
@@ -152,14 +152,14 @@ const caption = (form, input) =>
  * @returns {Answer}
  */
 function small(form) {
-  /** @type {Record<string, string>} */
-  const answer = {};
+  /** @type {Map<string, string>} a part may have a name that every object has */
+  const answer = new Map();
   const texts = [];
   for (const part of form.querySelectorAll("fieldset[data-part]")) {
     const legend = part.querySelector("legend")?.textContent ?? "";
     const chosen = [...part.querySelectorAll("input")].find(({ checked }) => checked);
     if (!chosen) return { missing: words("fields.part", { name: legend }) };
-    answer[/** @type {HTMLElement} */ (part).dataset["part"] ?? ""] = chosen.value;
+    answer.set(/** @type {HTMLElement} */ (part).dataset["part"] ?? "", chosen.value);
     texts.push(words("script.pair", { name: legend, text: label(chosen) }));
   }
   return { answer, text: texts.join(words("fields.semicolon")) };

@@ -1,5 +1,6 @@
 // Sending a report: patiently, and the same bytes each time (SPEC section 6).
 
+import { PROBLEM, body } from "./body.js";
 import { Refused, Told } from "./errors.js";
 import { words } from "./words.js";
 
@@ -24,7 +25,7 @@ export async function send(url, text, waiting = () => {}) {
     const response = await attempt(url, text);
     if (response?.ok) {
       // The status says it all; reading to the end lets the connection go.
-      await response.text().catch(() => "");
+      await body(response, PROBLEM).catch(() => "");
       return;
     }
     if (response && response.status !== 429 && response.status < 500) {
@@ -60,7 +61,7 @@ async function attempt(url, body) {
 /** @param {Response} response */
 async function refusal(response) {
   try {
-    const { type, detail } = await response.json();
+    const { type, detail } = JSON.parse(await body(response, PROBLEM));
     return type === "/problems/closed" ? new Told(words("script.closed")) : new Refused(String(detail));
   } catch {
     return new Refused(`the server refused with status ${response.status}`);

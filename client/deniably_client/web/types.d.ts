@@ -327,7 +327,7 @@ export interface Published {
 /** What a form says, with a text for the check page; or what is missing in it, as a sentence, and a
  * heading for it where the question's own does not fit. */
 export interface Answer {
-  answer?: string | string[] | Record<string, string>;
+  answer?: string | string[] | Map<string, string>;
   text?: string;
   missing?: string;
   heading?: string;

@@ -1,0 +1,29 @@
+// What a server answers, read up to a size: one that sends without end fills no device.
+
+import { Refused } from "./errors.js";
+
+/** Bytes, once decompressed. */
+export const DEFINITION = 16 << 20;
+export const REGISTER = 64 << 20;
+export const PROBLEM = 64 << 10;
+
+/**
+ * The text of a response. Throws Refused above `most` bytes, without reading on.
+ * @type {(response: Response, most: number) => Promise<string>}
+ */
+export async function body(response, most) {
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  const texts = [];
+  let size = 0;
+  for (;;) {
+    const { value, done } = (await reader?.read()) ?? { done: true };
+    if (done || !value) return texts.join("") + decoder.decode();
+    size += value.length;
+    if (size > most) {
+      await reader?.cancel();
+      throw new Refused(`the server sends more than ${most >> 10} KiB, and this page reads no further`);
+    }
+    texts.push(decoder.decode(value, { stream: true }));
+  }
+}
