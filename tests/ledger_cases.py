@@ -231,6 +231,8 @@ def _charges(definition):
         yield "a question that was not drawn", ["Changed"], full, drawn, ["l"], wide
     if definition is PAIR:
         yield from _limits(definition, drawn)
+    if definition is NOISY:
+        yield from _deltas(definition, drawn)
     if definition is WAVE:
         yield from _waves(definition, drawn)
 
@@ -300,6 +302,23 @@ def _limits(definition, drawn):
     yield "the same version, when the author was not known", ["Limit"], spent, drawn, ["a"], {
         "author": BEN, "limits": LIMITS | {"survey": "3.295"},
     }  # fmt: skip
+
+
+def _deltas(definition, drawn):
+    """The second question has a delta of 1/100000."""
+    version = reference.digest(definition)
+    before = {"at": "99/100000", "above": "991/1000000"}
+    for name, delta in before.items():
+        for scope, whose in {
+            "survey": {"version": version, "author": BEN},
+            "author": {"version": "9" * 64, "author": ANN},
+            "overall": {"version": "9" * 64, "author": BEN},
+        }.items():
+            held = EMPTY | {"ledger": [entry(question="z", odds="1", delta=delta, **whose)]}
+            yield f"delta of {scope} {name} the limit", ["Limit"], held, drawn, [], {"author": ANN}
+    held = EMPTY | {"ledger": [entry(question="z", odds="1", delta="1/500", author=BEN)]}
+    comment = "without a delta no limit of delta refuses"
+    yield comment, ["Limit"], held, drawn[:1], [], {"author": ANN}
 
 
 def _charge(definition, comment, flags, held, drawn, changes, call):

@@ -169,4 +169,6 @@ def charge(document, definition, author, day, drawn, changed, limits):
     for scope in ("survey", "author", "overall"):
         if new and not within(after[scope], Fraction(limits[scope])):
             raise Spent(scope)
+        if total(new)[2] > 0 and after[scope][2] > Fraction(1, 1000):
+            raise Spent(scope)
     return names, new, before, after

@@ -23,9 +23,9 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from deniably import memory as remembered
-from deniably.errors import BadSurvey, BudgetSpent, Refused, SurveyChanged
+from deniably.errors import BadSurvey, Refused, SurveyChanged
 from deniably.explain import at_most
-from deniably.ledger import Limits, Scope, charge, spent
+from deniably.ledger import Limits, Scope, charge, check, spent
 from deniably.loss import Loss
 from deniably.memory import Kept, Memory, Seen
 from deniably.questions import Question
@@ -308,9 +308,8 @@ class Device:
 
     def _check_total(self, memory: Memory) -> None:
         """Refuse a survey that could give away too much, whichever questions were drawn."""
-        asked, limit = self.survey.total, self.limits.survey
-        if self.survey.digest not in memory.reports and not asked.within(limit):
-            raise BudgetSpent("survey", Loss(), asked, limit)
+        if self.survey.digest not in memory.reports:
+            check("survey", Loss(), self.survey.total, self.limits)
 
     def _check_unchanged(self) -> None:
         """Raise Refused where the server shows another version by now. Without a network nothing

@@ -126,7 +126,7 @@ def _totals(ledger: Ledger, limits: Limits) -> list[Total]:
 
     def one(scope: Scope, what: str, entries: list[Entry]) -> Total:
         loss = total(entries)
-        return scope, what, loss, share(loss, limits.of_scope(scope))
+        return scope, what, loss, share(loss, scope, limits)
 
     versions = {each.version: each.survey for each in ledger}
     found = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import cast
 
 from deniably.errors import BudgetSpent, DeniablyError, Refused, SurveyChanged
-from deniably.ledger import Scope, share
+from deniably.ledger import Scope, percent
 from deniably.words import Words
 from deniably_client.errors import MemoryUnusable, Rejected, SurveyClosed, Unreachable, shown
 
@@ -43,5 +43,8 @@ def told(error: DeniablyError, words: Words) -> str:
 
 def _spent(error: BudgetSpent, words: Words) -> str:
     """Which limit it was, what of it is spent, and what this would add, in percent of it."""
-    before, more = share(error.spent, error.limit), share(error.asked, error.limit)
-    return words(_SPENT[cast(Scope, error.scope)], before=before, more=more)
+    before, more = (
+        percent(loss, error.limit, of_delta=error.of_delta) for loss in (error.spent, error.asked)
+    )
+    said = words(_SPENT[cast(Scope, error.scope)], before=before, more=more)
+    return f"{said} {words('script.chance_spent')}" if error.of_delta else said

@@ -219,8 +219,9 @@ class Talk:
         words = self.words
         click.echo(f"\n{words('memory.spent')}")
         for scope, key in _SCOPES.items():
-            limit = limits.of_scope(scope)
-            before, after = share(cost.before[scope], limit), share(cost.after[scope], limit)
+            before, after = (
+                share(loss[scope], scope, limits) for loss in (cost.before, cost.after)
+            )
             so_far = f"{words('memory.so_far')} {words('script.percent', count=before)}"
             then = f"{words('memory.after')} {words('script.percent', count=after)}"
             click.echo(f"  {words(key)}: {so_far}, {then}")

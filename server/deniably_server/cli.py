@@ -125,24 +125,31 @@ def _delta_text(loss: Loss) -> str:
 
 
 def _refusals(survey: Survey, together: str) -> list[str]:
-    """A sentence where devices refuse the survey."""
+    """A sentence where devices refuse the survey, for its epsilon, and one for its delta."""
     from fractions import Fraction
 
+    from deniably.ledger import DELTA_LIMIT
     from deniably.survey import EPSILON_LIMIT
 
+    refused: list[str] = []
     limit = Fraction(EPSILON_LIMIT)
-    if survey.history.within(limit):
-        return []
-    above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
-    found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
-    found.append(f"{together} {survey.total.epsilon_text()}")
-    if survey.history != survey.total:
-        found.append(f"all waves {survey.history.epsilon_text()}")
-    return [
-        f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices refuse this"
-        " survey; in a terminal and in Python a respondent can set a higher limit, in a browser"
-        " nobody can."
-    ]
+    if not survey.history.within(limit):
+        above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
+        found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
+        found.append(f"{together} {survey.total.epsilon_text()}")
+        if survey.history != survey.total:
+            found.append(f"all waves {survey.history.epsilon_text()}")
+        refused.append(
+            f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices refuse this"
+            " survey; in a terminal and in Python a respondent can set a higher limit, in a"
+            " browser nobody can."
+        )
+    if survey.total.delta > DELTA_LIMIT:
+        refused.append(
+            f"delta above {float(DELTA_LIMIT):g}: {together} {_delta_text(survey.total)}. Devices"
+            " refuse this survey."
+        )
+    return refused
 
 
 @click.command()

@@ -115,11 +115,14 @@ class BudgetSpent(Refused):
     """A report would take what is given away about one person over a limit of the device.
 
     Attributes: ``scope`` (survey, author or overall), ``spent`` before and ``asked`` now (losses),
-    ``limit`` (an epsilon).
+    ``limit``: an epsilon, or a delta where the limit is ``of_delta``.
     """
 
-    def __init__(self, scope: str, spent: Loss, asked: Loss, limit: Fraction) -> None:
+    def __init__(
+        self, scope: str, spent: Loss, asked: Loss, limit: Fraction, *, of_delta: bool = False
+    ) -> None:
         self.scope = scope
+        self.of_delta = of_delta
         self.spent = spent
         self.asked = asked
         self.limit = limit
@@ -128,9 +131,14 @@ class BudgetSpent(Refused):
             "author": "to the author of this survey",
             "overall": "over all surveys",
         }[scope]
+        before, more = (
+            (f"delta {float(spent.delta):g}", f"{float(asked.delta):g}")
+            if of_delta
+            else (f"epsilon {spent.epsilon_text()}", asked.epsilon_text())
+        )
         super().__init__(
-            f"this device has given away at most epsilon {spent.epsilon_text()} {where}, and this"
-            f" would add {asked.epsilon_text()}: more than its limit of {float(limit):g}"
+            f"this device has given away at most {before} {where}, and this"
+            f" would add {more}: more than its limit of {float(limit):g}"
         )
 
 

@@ -25,6 +25,8 @@ Scope = Literal["survey", "author", "overall"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 LARGEST_LIMIT = 64
+DELTA_LIMIT = Fraction(1, 1000)
+"""Of each total: the largest chance that all of the promises in it do not hold."""
 
 _LONGEST = 10**400  # numerators and denominators are below, so that texts stay short
 _FRACTION = re.compile(r"(0|[1-9][0-9]{0,399})(?:/([1-9][0-9]{0,399}))?", re.ASCII)
@@ -69,12 +71,13 @@ class Limits:
     """The largest epsilon that a device spends: in one survey, for one author, over all.
 
     Whoever lets one survey take more lets its author take as much: a limit that is left out is
-    5, 10 or 20, or the one before it where that is larger.
+    5, 10 or 20, or the one before it where that is larger. ``delta`` is the largest delta of each.
     """
 
     survey: Fraction = Fraction(EPSILON_LIMIT)
     author: Fraction = Fraction(10)
     overall: Fraction = Fraction(20)
+    delta: Fraction = DELTA_LIMIT
 
     @classmethod
     def of(cls, survey: str = EPSILON_LIMIT, author: str = "", overall: str = "") -> Limits:
@@ -120,14 +123,29 @@ def charge(ledger: Ledger, entries: Sequence[Entry], limits: Limits) -> Ledger:
         return ledger
     first, asked = entries[0], total(entries)
     for scope, before in spent(ledger, first.version, first.author).items():
-        limit = limits.of_scope(scope)
-        if not (before + asked).within(limit):
-            raise BudgetSpent(scope, before, asked, limit)
+        check(scope, before, asked, limits)
     return (*ledger, *entries)
 
 
-def share(loss: Loss, limit: Fraction) -> int:
-    """How much of a limit a loss takes, for people: in percent, rounded up."""
+def check(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:
+    """Raise BudgetSpent where this would take a total over its limit of epsilon, or of delta."""
+    after, limit = before + asked, limits.of_scope(scope)
+    if not after.within(limit):
+        raise BudgetSpent(scope, before, asked, limit)
+    if asked.delta and after.delta > limits.delta:
+        raise BudgetSpent(scope, before, asked, limits.delta, of_delta=True)
+
+
+def share(loss: Loss, scope: Scope, limits: Limits) -> int:
+    """How much of a scope's limits a loss takes, for people: in percent, rounded up; of epsilon or
+    delta, whichever is more."""
+    return max(percent(loss, limits.of_scope(scope)), percent(loss, limits.delta, of_delta=True))
+
+
+def percent(loss: Loss, limit: Fraction, *, of_delta: bool = False) -> int:
+    """The same of one limit."""
+    if of_delta:
+        return ceil(100 * loss.delta / limit)
     return max(0, ceil(100 * loss.epsilon / float(limit) - 1e-9))
 
 

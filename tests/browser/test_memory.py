@@ -38,6 +38,14 @@ questions:
 """)
     for number in range(1, 5)
 ]
+RARE = publish_text(
+    "name: rare\ntitle: Rarely\nquestions:\n"
+    + "".join(
+        f"  - {{name: q{index}, type: number, label: Q, minimum: 0, maximum: 9, aim: mean,"
+        " mechanism: gaussian, epsilon: 0.1, delta: 0.0001}\n"
+        for index in range(11)
+    )
+)
 # Spoils what is kept in one way.
 SPOIL = """async (how) => {
   const done = (request) => new Promise((resolve) => {
@@ -59,7 +67,7 @@ SPOIL = """async (how) => {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    for survey in (DEFINITION, HIDING, *OTHERS, *WAVES):
+    for survey in (DEFINITION, HIDING, RARE, *OTHERS, *WAVES):
         server.publish(survey)
     yield server
     server.kill()
@@ -231,6 +239,18 @@ def test_above_a_limit_the_form_refuses_and_says_why(phone: Watched) -> None:
     phone.open("/s/other0")
     phone.click("Send the same again")
     phone.wait("receipt")
+
+
+def test_promises_that_may_fail_too_often_together_are_refused(phone: Watched) -> None:
+    """Eleven, with a chance of 1 in 10000 each."""
+    phone.page.goto(f"{phone.url}/s/rare")
+    phone.wait("refused")
+
+    assert " ".join(phone.page.inner_text("#why").split()) == (
+        "In this survey this device has used 0 % of what it allows to give away about you, and this"
+        " would add 110 %. So it does not answer. What is counted here is the chance that a promise"
+        " does not hold."
+    )
 
 
 # Nobody seals what is to be kept before both are about to: both have read the same memory by then.

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import pytest
 from between import between
 from deniably.authoring import publish_text
 from deniably.canonical import canonical
+from deniably.errors import BudgetSpent
+from deniably.loss import Loss
 from deniably.memory import Kept, Memory, replace
 from deniably.words import LANGUAGES, Words
 from deniably_client import refusals
@@ -512,6 +515,19 @@ def test_a_limit_is_told_in_the_language_of_the_respondent(url: str, language: s
 
     assert done.returncode == 1
     assert done.stderr == said(language, "script.author_spent", before=0, more=105) + "\n"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_limit_of_chance_is_told_in_the_language_of_the_respondent(language: str) -> None:
+    rare = Loss(delta=Fraction(1, 2000))
+    error = BudgetSpent("overall", rare, rare + rare, Fraction(1, 1000), of_delta=True)
+
+    assert refusals.told(error, Words(language)) == " ".join(
+        [
+            said(language, "script.overall_spent", before=50, more=100),
+            said(language, "script.chance_spent"),
+        ]
+    )
 
 
 def test_a_survey_in_german_refuses_in_german(tmp_path: Path) -> None:

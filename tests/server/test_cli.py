@@ -164,6 +164,22 @@ def test_check_says_where_devices_refuse(
     assert (said in " ".join(shown.output.split())) == (found is not None)
 
 
+@pytest.mark.parametrize("count", [10, 11])
+def test_check_says_where_devices_refuse_for_delta(tmp_path: Path, count: int) -> None:
+    file = tmp_path / "rare.yaml"
+    lines = [
+        f"  - {{name: q{index}, type: number, label: Q, minimum: 0, maximum: 9, aim: mean,"
+        " mechanism: gaussian, epsilon: 0.1, delta: 0.0001}"
+        for index in range(count)
+    ]
+    file.write_text("\n".join(["name: rare", "title: Rare", "questions:", *lines]))
+
+    shown = run(cli.check, file)
+
+    assert shown.exit_code == 0
+    assert ("delta above 0.001: all together 0.0011." in shown.output) == (count == 11)
+
+
 def test_check_names_every_problem_and_fails(file: Path) -> None:
     file.write_text(SURVEY.replace("odds: 3", "odds: 0").replace("health", "Health!"))
 

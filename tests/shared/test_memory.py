@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import pytest
 
+from deniably.authoring import publish_text
 from deniably.errors import BadAnswer, BadMemory, BudgetSpent
-from deniably.ledger import Limits, total
+from deniably.ledger import Limits, share, total
 from deniably.memory import Memory, answer, mark_sent, read_memory
 from deniably.survey import as_survey
 from every_type import QUESTIONS, survey_of_everything
@@ -58,6 +59,25 @@ def test_a_change_is_drawn_with_fresh_coins() -> None:
         assert report
         seen.add(tuple(report.values["often"]))
     assert len(seen) > 1
+
+
+def test_deltas_have_a_limit_of_their_own() -> None:
+    """Eleven promises that fail with a chance of 1 in 10000 each: one too many for one survey."""
+    lines = [
+        f"  - {{name: q{index}, type: number, label: Q, minimum: 0, maximum: 9, aim: mean,"
+        " mechanism: gaussian, epsilon: 0.1, delta: 0.0001}"
+        for index in range(11)
+    ]
+    texts = ["name: many\ntitle: M\nquestions:", *lines]
+    survey, fewer = publish_text("\n".join(texts)), publish_text("\n".join(texts[:-1]))
+    answers = {f"q{index}": 5 for index in range(11)}
+    memory = answer(Memory(), fewer, dict(list(answers.items())[:-1]), **CALL)
+    with pytest.raises(BudgetSpent, match=r"delta 0 in this survey, .* add 0\.0011: .* 0\.001$"):
+        answer(memory, survey, answers, **CALL)
+    assert answer(Memory(), survey, answers, day="2026-11-21", limits=Limits(delta=Fraction(1, 9)))
+    loss = total(memory.ledger)
+    assert (share(loss, "survey", Limits()), loss.delta) == (100, Fraction(1, 1000))
+    assert share(loss, "overall", Limits(delta=Fraction(1, 9))) == 5, "of epsilon, 1 of 20"
 
 
 def test_a_limit_refuses_before_anything_is_drawn_and_says_what_was_spent() -> None:

@@ -135,7 +135,8 @@ async function tell(memory, about, changed) {
 /** @param {unknown} error */
 function told(error) {
   if (error instanceof BudgetSpent) {
-    return new Told(words(SPENT[error.scope], error.shares));
+    const said = words(SPENT[error.scope], error.shares);
+    return new Told(error.ofDelta ? `${said} ${words("script.chance_spent")}` : said);
   }
   if (!(error instanceof Damaged)) return error;
   reveal("[data-forget]", true);

@@ -10,6 +10,9 @@ import { sum } from "./loss.js";
 /** The largest epsilon that a device spends: in one survey, for one author, over all. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
 
+/** Of each total: the largest chance that all of the promises in it do not hold. @type {Fraction} */
+const DELTA_LIMIT = [1n, 1000n];
+
 const LONGEST = 10n ** 400n;
 
 /** A report would take what is given away about one person over a limit of the device. */
@@ -18,12 +21,13 @@ export class BudgetSpent extends Refused {
    * @param {Scope} scope
    * @param {Loss} spent
    * @param {Loss} asked
-   * @param {string} limit
+   * @param {string | undefined} limit of epsilon; undefined where it is the one of delta
    */
   constructor(scope, spent, asked, limit) {
-    const [before, more] = [share(spent, limit), share(asked, limit)];
+    const [before = 0, more = 0] = [spent, asked].map((loss) => percent(loss, limit));
     super(`${before} % of the limit (${scope}) is spent, and this would add ${more} %`);
     this.scope = scope;
+    this.ofDelta = limit === undefined;
     /** What was spent and what was asked, in percent of the limit. */
     this.shares = { before, more };
   }
@@ -67,19 +71,36 @@ export function charge(ledger, entries, limits) {
   const asked = total(entries);
   const before = spent(ledger, first.version, first.author);
   for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-    const limit = limits[scope];
-    if (!within(sum(before[scope], asked), limit)) {
-      throw new BudgetSpent(scope, before[scope], asked, limit);
-    }
+    check(scope, before[scope], asked, limits[scope]);
   }
   return [...ledger, ...entries];
 }
 
 /**
- * How much of a limit a loss takes, for people: in percent, rounded up.
+ * Throws BudgetSpent where this would take a total over its limit of epsilon, or of delta.
+ * @type {(scope: Scope, before: Loss, asked: Loss, limit: string) => void}
+ */
+export function check(scope, before, asked, limit) {
+  const after = sum(before, asked);
+  if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
+  const [[n, d], [a, b]] = [after.delta, DELTA_LIMIT];
+  const above = asked.delta[0] > 0n && n * b > a * d;
+  if (above) throw new BudgetSpent(scope, before, asked, undefined);
+}
+
+/**
+ * How much of its limits a loss takes, for people: in percent, rounded up; of epsilon or delta,
+ * whichever is more.
  * @type {(loss: Loss, limit: string) => number}
  */
-export function share({ odds: [n, d], exponent: [a, b] }, limit) {
+export const share = (loss, limit) => Math.max(percent(loss, limit), percent(loss, undefined));
+
+/** @type {(loss: Loss, limit: string | undefined) => number} of one limit; undefined is delta's */
+function percent({ odds: [n, d], exponent: [a, b], delta: [e, f] }, limit) {
+  if (limit === undefined) {
+    const [whole, part] = [DELTA_LIMIT[0] * f, 100n * e * DELTA_LIMIT[1]];
+    return Number((part + whole - 1n) / whole);
+  }
   const epsilon = ln(n) - ln(d) + Number(a) / Number(b);
   return Math.max(0, Math.ceil((100 * epsilon) / Number(limit) - 1e-9));
 }

@@ -5,7 +5,7 @@ import { canonicalise, digest, parse } from "./canonical.js";
 import { pure } from "./claim.js";
 import { BadAnswer, must } from "./errors.js";
 import { fraction, parts } from "./fraction.js";
-import { BudgetSpent, LIMITS, charge, entry, within } from "./ledger.js";
+import { LIMITS, charge, check, entry } from "./ledger.js";
 import { history, loss } from "./mechanism.js";
 import { makeReport } from "./report.js";
 import { HASH, NAME, SURVEY_NAME, integer, like, list, object, text } from "./shape.js";
@@ -150,9 +150,8 @@ export async function answer(memory, answering) {
 export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
   const fresh = await freshQuestions(memory, answering);
-  const most = total(definition);
-  if (values(memory, version) === undefined && !within(most, limits.survey)) {
-    throw new BudgetSpent("survey", pure([1n, 1n]), most, limits.survey);
+  if (values(memory, version) === undefined) {
+    check("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
   const entries = charges(definition, version, fresh, author, day);
   return { fresh, ledger: charge(memory.ledger, entries, limits) };
