@@ -477,8 +477,8 @@ MUTANTS = (
     ),
     Mutant("a charge is free", "ledger.js", "sum(before[scope], asked)", "before[scope]", "ledger"),
     Mutant("limits let half more pass", "ledger.js", "d * b)", "d * b / 2n)", "ledger"),
-    Mutant("deltas have no limit", "ledger.js", "n * b > a * d", "false", "ledger"),
-    Mutant("a delta may not reach its limit", "ledger.js", "n * b > a", "n * b >= a", "ledger"),
+    Mutant("deltas have no limit", "ledger.js", "n * DELTA_LIMIT > d", "false", "ledger"),
+    Mutant("a delta may not reach its limit", "ledger.js", "LIMIT > d", "LIMIT >= d", "ledger"),
     Mutant("no delta is refused", "ledger.js", "asked.delta[0] > 0n && ", "", "ledger"),
     Mutant("long odds are rounded down", "ledger.js", "(n << 64n) + d - 1n", "n << 64n", "ledger"),
     Mutant(

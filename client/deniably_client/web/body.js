@@ -17,12 +17,12 @@ export async function body(response, most) {
   const texts = [];
   let size = 0;
   for (;;) {
-    const { value, done } = (await reader?.read()) ?? { done: true };
-    if (done || !value) return texts.join("") + decoder.decode();
+    const value = (await reader?.read())?.value;
+    if (!value) return texts.join("") + decoder.decode();
     size += value.length;
     if (size > most) {
       await reader?.cancel();
-      throw new Refused(`the server sends more than ${most >> 10} KiB, and this page reads no further`);
+      throw new Refused(`the server sends more than ${most >> 10} KiB`);
     }
     texts.push(decoder.decode(value, { stream: true }));
   }

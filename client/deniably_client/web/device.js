@@ -5,7 +5,7 @@ import { Told } from "./errors.js";
 import { BudgetSpent, LIMITS, share, spent } from "./ledger.js";
 import { answer, freshQuestions, knownQuestions, markSent, plan } from "./memory.js";
 import { remember } from "./register.js";
-import { Damaged, forget, keeps, read, setAside, update } from "./storage.js";
+import { Damaged, forget, keeps, read, update } from "./storage.js";
 import { words } from "./words.js";
 
 /** @import { Answers, Answering, Contact, Memory, Question, Scope } from "./types.js" */
@@ -108,11 +108,6 @@ export async function record(about, answers, changed, contact) {
 export async function recordSent(version, text) {
   // It is sent; where this cannot be kept, the same bytes go out again and count once.
   await update((memory) => markSent(memory, version, text)).catch(() => {});
-}
-
-/** @type {(text: string) => Promise<void>} a server's no: no other page sends this text again */
-export async function recordRefused(text) {
-  await setAside(text).catch(() => {});
 }
 
 /**

@@ -3,11 +3,11 @@
 
 import { parse, sha256 } from "./canonical.js";
 import { hasChanged, keepRegister, meet, reportsOf, showContact } from "./contact.js";
-import { changes, record, recordRefused, recordSent, remembered, whatIsKnown } from "./device.js";
+import { changes, record, recordSent, remembered, whatIsKnown } from "./device.js";
 import { AuthorChanged, Refused, Told } from "./errors.js";
 import { keepPage, whenBack } from "./offline.js";
 import { Unreachable, send } from "./send.js";
-import { keeps } from "./storage.js";
+import { keeps, setAside } from "./storage.js";
 import { conditional, verify } from "./survey.js";
 import { sendOthers } from "./waiting.js";
 import { words } from "./words.js";
@@ -289,7 +289,7 @@ async function deliver(text, saying) {
     offerReceipt();
     showKind("receipt");
   } catch (error) {
-    if (error instanceof Refused) await recordRefused(text);
+    if (error instanceof Refused) await setAside(text);
     if (!(error instanceof Unreachable)) return refuse(error);
     fill(heading, words("script.waits"));
     progress.textContent = (await keeps()) ? words("script.queued") : words("script.unreachable");

@@ -10,8 +10,8 @@ import { sum } from "./loss.js";
 /** The largest epsilon that a device spends: in one survey, for one author, over all. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
 
-/** Of each total: the largest chance that all of the promises in it do not hold. @type {Fraction} */
-const DELTA_LIMIT = [1n, 1000n];
+/** The largest delta of each total is one in so many. */
+const DELTA_LIMIT = 1000n;
 
 const LONGEST = 10n ** 400n;
 
@@ -83,9 +83,8 @@ export function charge(ledger, entries, limits) {
 export function check(scope, before, asked, limit) {
   const after = sum(before, asked);
   if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
-  const [[n, d], [a, b]] = [after.delta, DELTA_LIMIT];
-  const above = asked.delta[0] > 0n && n * b > a * d;
-  if (above) throw new BudgetSpent(scope, before, asked, undefined);
+  const [n, d] = after.delta;
+  if (asked.delta[0] > 0n && n * DELTA_LIMIT > d) throw new BudgetSpent(scope, before, asked, undefined);
 }
 
 /**
@@ -97,10 +96,7 @@ export const share = (loss, limit) => Math.max(percent(loss, limit), percent(los
 
 /** @type {(loss: Loss, limit: string | undefined) => number} of one limit; undefined is delta's */
 function percent({ odds: [n, d], exponent: [a, b], delta: [e, f] }, limit) {
-  if (limit === undefined) {
-    const [whole, part] = [DELTA_LIMIT[0] * f, 100n * e * DELTA_LIMIT[1]];
-    return Number((part + whole - 1n) / whole);
-  }
+  if (limit === undefined) return Number((100n * e * DELTA_LIMIT + f - 1n) / f);
   const epsilon = ln(n) - ln(d) + Number(a) / Number(b);
   return Math.max(0, Math.ceil((100 * epsilon) / Number(limit) - 1e-9));
 }

@@ -61,21 +61,23 @@ export async function update(change) {
 export async function setAside(text) {
   const name = await refused(text);
   aside.add(name);
-  const database = transient ? undefined : await open(false);
-  try {
-    await (database && done(database.transaction(STORE, "readwrite").objectStore(STORE).put(1, name)));
-  } finally {
-    database?.close();
-  }
+  await beside("readwrite", (store) => store.put(1, name)).catch(() => {});
 }
 
 /** @type {(text: string) => Promise<boolean>} whether a server refused this text before */
 export async function wasRefused(text) {
   const name = await refused(text);
+  return aside.has(name) || (await beside("readonly", (store) => store.count(name))) === 1;
+}
+
+/**
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest} work
+ */
+async function beside(mode, work) {
   const database = transient ? undefined : await open(false);
   try {
-    const found = database && (await done(database.transaction(STORE).objectStore(STORE).get(name)));
-    return found !== undefined || aside.has(name);
+    return database && (await done(work(database.transaction(STORE, mode).objectStore(STORE))));
   } finally {
     database?.close();
   }

@@ -1,14 +1,15 @@
 // What waits from other surveys of this server: any page of the form sends it, so that nobody has to
 // come back to the very survey whose report did not get through.
 
-import { recordRefused, recordSent } from "./device.js";
+import { recordSent } from "./device.js";
 import { Unreachable, send } from "./send.js";
-import { read, wasRefused } from "./storage.js";
+import { read, setAside, wasRefused } from "./storage.js";
 
 /** At most so many from one page; the next page goes on. */
 const MOST = 3;
-/** Milliseconds before each, at least and at most: one person's reports do not come back to back. */
-const [SHORTEST, LONGEST] = [5_000, 20_000];
+/** Milliseconds before each, and up to so many more: one person's reports do not come back to back. */
+const SHORTEST = 5000;
+const VARYING = 15_000;
 
 /**
  * Sends, one after the other, the kept bytes of reports that did not get through. `place` gives the
@@ -23,7 +24,15 @@ export async function sendOthers(except, place) {
   try {
     for (const [version, text] of (await waiting(except, place)).slice(0, MOST)) {
       await pause();
-      await sendOne(version, text, place(version) ?? "");
+      // Meanwhile it may be forgotten, changed, or sent from another tab.
+      if (!(await waiting(except, place)).some((one) => one[1] === text)) continue;
+      try {
+        await send(place(version) ?? "", text);
+        await recordSent(version, text);
+      } catch (error) {
+        if (error instanceof Unreachable) return; // the others would not get through either
+        await setAside(text);
+      }
     }
   } catch {
     // Its own page says why, when it is opened.
@@ -45,25 +54,7 @@ async function waiting(except, place) {
   return found;
 }
 
-/**
- * Throws Unreachable: then the others would not get through either.
- * @type {(version: string, text: string, address: string) => Promise<void>}
- */
-async function sendOne(version, text, address) {
-  const { reports } = await read();
-  const kept = reports[version];
-  if (kept?.text !== text || kept.sent) return; // another tab was quicker
-  try {
-    await send(address, text);
-    await recordSent(version, text);
-  } catch (error) {
-    if (error instanceof Unreachable) throw error;
-    await recordRefused(text);
-  }
-}
-
 function pause() {
-  const chance = (crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
-  const milliseconds = SHORTEST + (LONGEST - SHORTEST) * chance;
-  return new Promise((done) => setTimeout(done, milliseconds));
+  const [chance = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return new Promise((done) => setTimeout(done, SHORTEST + (chance % VARYING)));
 }
