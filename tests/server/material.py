@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ from deniably.register import NOTHING, Entry, Register, published_entry
 from deniably.report import Report
 from deniably.signing import Key, Signature, key_of
 from deniably.survey import Survey, as_survey
+from deniably_server.engine import engine_at
 from deniably_server.store import Store
 
 DENIABLY = (sys.executable, "-m", "deniably_client")
@@ -103,13 +103,15 @@ def a_report(survey: Survey, **values: list[int]) -> Report:
     return Report(id=secrets.token_hex(16), survey=survey.digest, values=own | values)
 
 
-def contents(path: Path) -> Contents:
+def contents(address: str | Path) -> Contents:
     """Every row of every table."""
-    with closing(sqlite3.connect(path)) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    if str(address).startswith("postgresql:"):
+        tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    with closing(engine_at(str(address)).connect()) as connection:
         return {
             name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr)
-            for (name,) in tables.fetchall()
+            for (name,) in connection.execute(tables).fetchall()
         }
 
 

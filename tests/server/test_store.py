@@ -1,28 +1,33 @@
-"""The store's contract: definitions for good, reports once, tallies as a recount gives them."""
+"""The store's contract, on SQLite and on a real PostgreSQL: definitions for good, reports once,
+tallies as a recount gives them."""
 
 from __future__ import annotations
 
-import sqlite3
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deniably.report import Report
 from deniably.tally import tally
-from deniably_server.connection import connect
+from deniably_server.engine import engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.store import Store
 from deniably_server.writer import Outcome
 from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
+
+
+@pytest.fixture
+def store(address: str) -> Iterator[Store]:
+    store = Store(address)
+    yield store
+    store.close()
 
 
 @pytest.fixture
@@ -42,24 +47,24 @@ def test_a_survey_comes_back_as_it_was_published(store: Store) -> None:
 
 
 def test_publishing_the_same_definition_again_changes_nothing(
-    published: Store, database: Path
+    published: Store, address: str
 ) -> None:
     published.add(SURVEY, a_report(SURVEY))
-    before = contents(database)
+    before = contents(address)
 
     assert published.publish(SURVEY, signed(SURVEY)) is False
-    assert contents(database) == before
+    assert contents(address) == before
 
 
 def test_another_definition_under_the_same_name_is_a_conflict(
-    published: Store, database: Path
+    published: Store, address: str
 ) -> None:
-    before = contents(database)
+    before = contents(address)
     other = survey_named(title="Another title")
 
     with pytest.raises(Conflict, match="never changes"):
         published.publish(other, signed(other))
-    assert contents(database) == before
+    assert contents(address) == before
 
 
 @pytest.mark.parametrize("call", ["survey", "state", "close_survey", "tally", "recount"])
@@ -68,7 +73,7 @@ def test_a_name_that_was_never_published_is_not_found(store: Store, call: str) -
         getattr(store, call)("nobody")
 
 
-def test_many_threads_may_be_the_first_to_read_a_survey(published: Store, database: Path) -> None:
+def test_many_threads_may_be_the_first_to_read_a_survey(published: Store, address: str) -> None:
     """msgspec 0.22 crashes the process where two threads are the first to use a type."""
     program = """
 import sys
@@ -89,7 +94,7 @@ with ThreadPoolExecutor(16) as threads:
     list(threads.map(read, stores))
 """
     for _ in range(4):
-        subprocess.run([sys.executable, "-c", program, str(database)], check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", program, address], check=True, timeout=60)
 
 
 def test_names_are_in_alphabetical_order(store: Store) -> None:
@@ -114,25 +119,24 @@ def test_a_closed_survey_stays_closed(published: Store) -> None:
         "UPDATE surveys SET digest = 'x'",
         "UPDATE surveys SET name = 'x'",
         "DELETE FROM surveys",
-        "REPLACE INTO surveys VALUES ('workplace', 'x', '{}', 'open')",
-        "INSERT OR REPLACE INTO surveys SELECT 'x', digest, '{}', state FROM surveys",
         "UPDATE surveys SET state = 'open'",
         "UPDATE reports SET report = '[[0],[0,1]]'",
     ],
 )
 def test_what_was_published_cannot_change_even_through_sql(
-    published: Store, database: Path, sql: str
+    published: Store, address: str, sql: str
 ) -> None:
     published.add(SURVEY, a_report(SURVEY))
     published.close_survey("workplace")
-    before = contents(database)
+    before = contents(address)
 
+    engine = engine_at(address)
     with (
-        closing(sqlite3.connect(database)) as connection,
-        pytest.raises(sqlite3.IntegrityError, match=r"never changes|not opened again"),
+        closing(engine.connect()) as connection,
+        pytest.raises(engine.errors, match=r"never changes|not opened again"),
     ):
         connection.execute(sql)
-    assert contents(database) == before
+    assert contents(address) == before
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -148,16 +152,16 @@ def test_a_retried_report_counts_once(published: Store) -> None:
 
 
 def test_an_id_with_other_values_is_a_conflict_and_changes_nothing(
-    published: Store, database: Path
+    published: Store, address: str
 ) -> None:
     report = a_report(SURVEY, stolen=[0])
     published.add(SURVEY, report)
-    before = contents(database)
+    before = contents(address)
 
     twin = Report(id=report.id, survey=report.survey, values=report.values | {"stolen": [1]})
 
     assert published.add(SURVEY, twin) is Outcome.CONFLICT
-    assert contents(database) == before
+    assert contents(address) == before
 
 
 def test_an_id_that_another_survey_has_is_a_conflict(published: Store) -> None:
@@ -224,9 +228,9 @@ def test_twins_at_the_same_moment_count_once(published: Store) -> None:
     assert published.tally("workplace") == published.recount("workplace")
 
 
-def test_two_stores_on_one_file_agree(published: Store, database: Path) -> None:
+def test_two_stores_on_one_database_agree(published: Store, address: str) -> None:
     """As two server processes do: each has its own writer."""
-    with closing(Store(str(database))) as second:
+    with closing(Store(address)) as second:
         reports = [a_report(SURVEY) for _ in range(300)]
         with ThreadPoolExecutor(16) as threads:
             outcomes = list(
@@ -261,106 +265,12 @@ def test_an_empty_survey_has_tallies_of_nothing(published: Store) -> None:
     assert found == published.recount("workplace")
 
 
-def test_everything_is_there_after_opening_again(published: Store, database: Path) -> None:
+def test_everything_is_there_after_opening_again(published: Store, address: str) -> None:
     for _ in range(5):
         published.add(SURVEY, a_report(SURVEY))
     before = published.tally("workplace")
     published.close()
 
-    with closing(Store(str(database))) as again:
+    with closing(Store(address)) as again:
         assert again.survey("workplace") == SURVEY
         assert again.tally("workplace") == before == again.recount("workplace")
-
-
-# --- the file -----------------------------------------------------------------------------------
-
-
-def test_every_connection_puts_commits_on_disk_and_overwrites_what_it_deletes(
-    database: Path,
-) -> None:
-    with closing(connect(str(database))) as opened:
-        pragmas = ("journal_mode", "synchronous", "secure_delete", "foreign_keys", "temp_store")
-        found = {name: opened.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas}
-
-    full, memory = 2, 2
-    assert found == {
-        "journal_mode": "wal",
-        "synchronous": full,
-        "secure_delete": 1,
-        "foreign_keys": 1,
-        "temp_store": memory,
-    }
-
-
-def test_opening_and_closing_beside_a_running_server_loses_nothing(
-    published: Store, database: Path
-) -> None:
-    """POSIX drops the locks of a process on a file with any handle on it that is closed; then
-    the next visitor takes the log for its own, and what was acknowledged is gone."""
-    published.add(SURVEY, a_report(SURVEY))
-    other = survey_named("other")
-    published.publish(other, signed(other))
-    visit = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM surveys')"
-    subprocess.run([sys.executable, "-c", visit, str(database)], check=True)
-    published.add(SURVEY, a_report(SURVEY))
-
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute("SELECT count(*) FROM reports").fetchone() == (2,)
-
-
-def test_the_file_is_readable_by_its_owner_alone(published: Store, database: Path) -> None:
-    published.add(SURVEY, a_report(SURVEY))
-
-    for path in database.parent.glob("deniably.db*"):
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-
-
-def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
-    store: Store, database: Path
-) -> None:
-    with closing(sqlite3.connect(database)) as connection:
-        tables = dict(
-            connection.execute(
-                "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
-                # The one of sqlite-utils: it says when the file was made, and of nobody's report.
-                " AND name NOT LIKE '\\_sqlite%' ESCAPE '\\'"
-            )
-        )
-        columns = {
-            table: [row[1:3] for row in connection.execute(f"PRAGMA table_info({table})")]
-            for table in tables
-        }
-
-    assert columns == {
-        "surveys": [("name", "TEXT"), ("digest", "TEXT"), ("definition", "TEXT"),
-                    ("state", "TEXT")],
-        "reports": [("id", "BLOB"), ("survey", "TEXT"), ("report", "TEXT")],
-        "totals": [("survey", "TEXT"), ("reports", "INTEGER")],
-        "tallies": [("survey", "TEXT"), ("question", "TEXT"), ("choice", "INTEGER"),
-                    ("count", "INTEGER")],
-        "answered": [("survey", "TEXT"), ("question", "TEXT"), ("reports", "INTEGER")],
-        "settings": [("key", "TEXT"), ("value", "TEXT")],
-        # Public, in the order of publishing, and of nobody's report.
-        "register": [("number", "INTEGER"), ("event", "TEXT"), ("survey", "TEXT"),
-                     ("entry", "TEXT"), ("hash", "TEXT")],
-    }  # fmt: skip
-    for table, sql in tables.items():
-        assert sql.endswith("STRICT, WITHOUT ROWID") or table == "register"
-
-
-def test_reports_lie_in_the_order_of_their_random_ids(published: Store, database: Path) -> None:
-    for _ in range(50):
-        published.add(SURVEY, a_report(SURVEY))
-
-    with closing(sqlite3.connect(database)) as connection:
-        ids = [key for (key,) in connection.execute("SELECT id FROM reports")]
-    assert ids == sorted(ids)
-
-
-def test_a_file_from_two_processes_at_once_is_made_once(tmp_path: Path) -> None:
-    path = str(tmp_path / "new.db")
-    with ThreadPoolExecutor(8) as threads:
-        stores = list(threads.map(lambda _: Store(path), range(8)))
-    for store in stores:
-        assert store.names() == []
-        store.close()

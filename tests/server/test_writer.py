@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from deniably_server import writer
-from deniably_server.connection import connect
 from deniably_server.errors import NotStored
+from deniably_server.sqlite import Sqlite, SqliteConnection
 from deniably_server.store import Store
 from deniably_server.writer import Outcome
 from server.material import a_report, contents, signed, survey_named
@@ -98,7 +98,7 @@ def _fail_after_the_insert(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(
     published: Store, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniably_server.connection._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("deniably_server.sqlite._BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(NotStored):
@@ -111,12 +111,13 @@ def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(
 def test_closing_stores_what_was_accepted(published: Store, database: Path) -> None:
     reached, gate = threading.Event(), threading.Event()
 
-    def connect_late() -> sqlite3.Connection:
-        reached.set()
-        assert gate.wait(10)
-        return connect(str(database))
+    class Late(Sqlite):
+        def connect(self) -> SqliteConnection:
+            reached.set()
+            assert gate.wait(10)
+            return super().connect()
 
-    late = writer.Writer(connect_late)
+    late = writer.Writer(Late(str(database)))
     with ThreadPoolExecutor(32) as threads:
         outcomes = [threads.submit(late.add, _entry())]
         assert reached.wait(10)  # the writer is at work on the first

@@ -1,0 +1,101 @@
+"""The databases that a store can stand on: one small interface, SQLite and PostgreSQL behind it.
+
+The SQL of the store is written once, in the words that both know, with ``?`` for parameters. What
+they say differently (how a transaction begins, the tables, the recount) is in ``sqlite`` and
+``postgres`` and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+
+
+class Result(Protocol):
+    """What a statement gives: its rows, or how many rows it changed."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows were changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row, or None."""
+
+    def fetchall(self) -> list[Any]:
+        """The rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]:
+        """The rows that are left, one by one."""
+        ...
+
+
+class Connection(Protocol):
+    """One connection. Outside of a transaction every statement is one of its own."""
+
+    def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
+        """Run a statement; ``?`` stands for a parameter."""
+        ...
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> object:
+        """Run a statement for every row."""
+
+    def begin_reading(self) -> None:
+        """All statements until ``rollback`` see one state, and change nothing."""
+
+    def begin_writing(self) -> None:
+        """Until ``commit`` or ``rollback`` nobody else writes: who comes second waits."""
+
+    def commit(self) -> None:
+        """On disk, once this returns."""
+
+    def rollback(self) -> None:
+        """As if nothing had been."""
+
+    def close(self) -> None:
+        """Rolls back what was not committed."""
+
+
+class Engine(Protocol):
+    """A database: where it is, and how it says what others say differently."""
+
+    @property
+    def address(self) -> str:
+        """The path of the file, or the URI."""
+        ...
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What its driver raises."""
+        ...
+
+    @property
+    def answered(self) -> str:
+        """SQL: (index of a question, how many stored reports of survey ``?`` have it)."""
+        ...
+
+    @property
+    def cells(self) -> str:
+        """SQL: (index of a question, cell, how many stored reports of survey ``?`` name it)."""
+        ...
+
+    def connect(self) -> Connection:
+        """A new connection, set up for safety."""
+        ...
+
+    def migrate(self) -> None:
+        """Bring the tables to the newest schema; safe where several processes start at once."""
+
+
+def engine_at(address: str) -> Engine:
+    """The database at an address: ``postgresql://...``, or the path of an SQLite file."""
+    if address.startswith(("postgresql://", "postgres://")):
+        from deniably_server.postgres import Postgres
+
+        return Postgres(address)
+    from deniably_server.sqlite import Sqlite
+
+    return Sqlite(address.removeprefix("sqlite:///"))

@@ -1,0 +1,105 @@
+"""PostgreSQL: for several server processes, on several machines, that share their surveys.
+
+Writers take turns by one advisory lock for each transaction, so that they keep to the same rules
+as on SQLite: what a transaction read is true until it commits. Group commit makes that cheap: while
+one process waits for the disk, the reports of the others gather.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+
+from deniably_server.engine import Result
+from deniably_server.postgres_schema import migrate
+
+_WRITERS = 0x64656E69
+"""The number of the lock that writers take."""
+
+
+class Postgres:
+    """The database at ``address``, a URI such as postgresql://user@host/name."""
+
+    errors = (psycopg.Error,)
+    answered = (
+        "SELECT question.key - 1, count(*) FROM reports,"
+        " jsonb_array_elements(report::jsonb) WITH ORDINALITY AS question(value, key)"
+        " WHERE survey = ? AND jsonb_typeof(question.value) = 'array' GROUP BY 1"
+    )
+    cells = (
+        "SELECT question.key - 1, cell::bigint, count(*) FROM reports,"
+        " jsonb_array_elements(report::jsonb) WITH ORDINALITY AS question(value, key),"
+        " jsonb_array_elements(CASE jsonb_typeof(question.value) WHEN 'array'"
+        " THEN question.value ELSE '[]' END) AS cell WHERE survey = ? GROUP BY 1, 2"
+    )
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def connect(self) -> PostgresConnection:
+        """A connection whose commits are on disk when they return, whatever the default is."""
+        return PostgresConnection(
+            psycopg.connect(
+                self.address,
+                autocommit=True,
+                application_name="deniably",
+                options="-c synchronous_commit=on -c lock_timeout=10s",
+            )
+        )
+
+    def migrate(self) -> None:
+        """Bring the tables to the newest schema."""
+        database = self.connect()
+        try:
+            database.begin_writing()
+            migrate(database)
+            database.commit()
+        finally:
+            database.close()
+
+
+class PostgresConnection:
+    """One connection, in the words of ``engine.Connection``."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
+        """Run a statement; ``?`` stands for a parameter."""
+        return self._connection.execute(_own(sql), parameters or None)
+
+    def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> None:
+        """Run a statement for every row."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(_own(sql), rows)
+
+    def begin_reading(self) -> None:
+        """All statements see one state of the database."""
+        self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def begin_writing(self) -> None:
+        """The one writer of the database, or a wait for it; what it reads is what was committed
+        by then."""
+        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        self.execute(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+
+    def commit(self) -> None:
+        """On disk, once this returns."""
+        self.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """As if nothing had been."""
+        self.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Rolls back what was not committed."""
+        self._connection.close()
+
+
+@lru_cache(maxsize=256)
+def _own(sql: str) -> bytes:
+    """With psycopg's mark for parameters. (No statement of ours has one of the two in a text.)"""
+    return (sql.replace("%", "%%").replace("?", "%s") if "?" in sql else sql).encode()

@@ -1,0 +1,90 @@
+"""SQLite: every connection to the file is set up here, the same way."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+
+from deniably_server.schema import migrate
+
+_BUSY_SECONDS = 10
+_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",  # who reads never waits for who writes
+    "PRAGMA synchronous = FULL",  # a commit is on disk before anybody is told of it
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
+    "PRAGMA temp_store = MEMORY",  # nothing is written beside the file and its log
+    "PRAGMA foreign_keys = ON",
+)
+
+
+class Sqlite:
+    """The database in the file at ``address``, which is made if it is not there."""
+
+    errors = (sqlite3.Error,)
+    answered = (
+        "SELECT question.key, count(*) FROM reports, json_each(report) AS question"
+        " WHERE survey = ? AND question.type = 'array' GROUP BY 1"
+    )
+    cells = (
+        "SELECT question.key, cell.value, count(*) FROM reports,"
+        " json_each(report) AS question, json_each(question.value) AS cell"
+        " WHERE survey = ? AND question.type = 'array' GROUP BY 1, 2"
+    )
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def connect(self) -> SqliteConnection:
+        """A connection that any thread may use, one at a time."""
+        return connect(self.address)
+
+    def migrate(self) -> None:
+        """Bring the file to the newest schema."""
+        database = self.connect()
+        try:
+            migrate(database)
+        finally:
+            database.close()
+
+
+class SqliteConnection(sqlite3.Connection):
+    """Transactions are begun by hand, so that two processes never find out at commit time that
+    both were writing."""
+
+    def begin_reading(self) -> None:
+        """All statements see one state of the file."""
+        self.execute("BEGIN")
+
+    def begin_writing(self) -> None:
+        """The one writer of the file, or a wait for it."""
+        self.execute("BEGIN IMMEDIATE")
+
+
+def connect(path: str) -> SqliteConnection:
+    """A connection to the database at ``path``, which is made if it is not there."""
+    _make_private(path)
+    connection = sqlite3.connect(
+        path,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=SqliteConnection,
+    )
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_private(path: str) -> None:
+    """A new file is readable by its owner alone; SQLite's log and index copy its mode.
+
+    A file that is there must not be opened: closing it again would drop every lock that SQLite
+    holds on it in this process (a rule of POSIX), and reports would be lost.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

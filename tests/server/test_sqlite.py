@@ -1,0 +1,137 @@
+"""SQLite's half of the store: how the file is opened, and what lies in it."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from deniably_server.sqlite import connect
+from deniably_server.store import Store
+from server.material import a_report, contents, signed, survey_named
+
+SURVEY = survey_named()
+
+
+@pytest.fixture
+def published(store: Store) -> Iterator[Store]:
+    store.publish(SURVEY, signed(SURVEY))
+    return store
+
+
+def test_every_connection_puts_commits_on_disk_and_overwrites_what_it_deletes(
+    database: Path,
+) -> None:
+    with closing(connect(str(database))) as opened:
+        pragmas = ("journal_mode", "synchronous", "secure_delete", "foreign_keys", "temp_store")
+        found = {name: opened.execute(f"PRAGMA {name}").fetchone()[0] for name in pragmas}
+
+    full, memory = 2, 2
+    assert found == {
+        "journal_mode": "wal",
+        "synchronous": full,
+        "secure_delete": 1,
+        "foreign_keys": 1,
+        "temp_store": memory,
+    }
+
+
+def test_opening_and_closing_beside_a_running_server_loses_nothing(
+    published: Store, database: Path
+) -> None:
+    """POSIX drops the locks of a process on a file with any handle on it that is closed; then
+    the next visitor takes the log for its own, and what was acknowledged is gone."""
+    published.add(SURVEY, a_report(SURVEY))
+    other = survey_named("other")
+    published.publish(other, signed(other))
+    visit = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM surveys')"
+    subprocess.run([sys.executable, "-c", visit, str(database)], check=True)
+    published.add(SURVEY, a_report(SURVEY))
+
+    with closing(sqlite3.connect(database)) as connection:
+        assert connection.execute("SELECT count(*) FROM reports").fetchone() == (2,)
+
+
+def test_the_file_is_readable_by_its_owner_alone(published: Store, database: Path) -> None:
+    published.add(SURVEY, a_report(SURVEY))
+
+    for path in database.parent.glob("deniably.db*"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
+    store: Store, database: Path
+) -> None:
+    with closing(sqlite3.connect(database)) as connection:
+        tables = dict(
+            connection.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+                # The one of sqlite-utils: it says when the file was made, and of nobody's report.
+                " AND name NOT LIKE '\\_sqlite%' ESCAPE '\\'"
+            )
+        )
+        columns = {
+            table: [row[1:3] for row in connection.execute(f"PRAGMA table_info({table})")]
+            for table in tables
+        }
+
+    assert columns == {
+        "surveys": [("name", "TEXT"), ("digest", "TEXT"), ("definition", "TEXT"),
+                    ("state", "TEXT")],
+        "reports": [("id", "BLOB"), ("survey", "TEXT"), ("report", "TEXT")],
+        "totals": [("survey", "TEXT"), ("reports", "INTEGER")],
+        "tallies": [("survey", "TEXT"), ("question", "TEXT"), ("choice", "INTEGER"),
+                    ("count", "INTEGER")],
+        "answered": [("survey", "TEXT"), ("question", "TEXT"), ("reports", "INTEGER")],
+        "settings": [("key", "TEXT"), ("value", "TEXT")],
+        # Public, in the order of publishing, and of nobody's report.
+        "register": [("number", "INTEGER"), ("event", "TEXT"), ("survey", "TEXT"),
+                     ("entry", "TEXT"), ("hash", "TEXT")],
+    }  # fmt: skip
+    for table, sql in tables.items():
+        assert sql.endswith("STRICT, WITHOUT ROWID") or table == "register"
+
+
+def test_reports_lie_in_the_order_of_their_random_ids(published: Store, database: Path) -> None:
+    for _ in range(50):
+        published.add(SURVEY, a_report(SURVEY))
+
+    with closing(sqlite3.connect(database)) as connection:
+        ids = [key for (key,) in connection.execute("SELECT id FROM reports")]
+    assert ids == sorted(ids)
+
+
+def test_a_file_from_two_processes_at_once_is_made_once(tmp_path: Path) -> None:
+    path = str(tmp_path / "new.db")
+    with ThreadPoolExecutor(8) as threads:
+        stores = list(threads.map(lambda _: Store(path), range(8)))
+    for store in stores:
+        assert store.names() == []
+        store.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "REPLACE INTO surveys VALUES ('workplace', 'x', '{}', 'open')",
+        "INSERT OR REPLACE INTO surveys SELECT 'x', digest, '{}', state FROM surveys",
+    ],
+)
+def test_what_was_published_is_not_replaced_either(
+    published: Store, database: Path, sql: str
+) -> None:
+    before = contents(database)
+
+    with (
+        closing(sqlite3.connect(database)) as connection,
+        pytest.raises(sqlite3.IntegrityError, match="never changes"),
+    ):
+        connection.execute(sql)
+    assert contents(database) == before
