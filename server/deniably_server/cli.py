@@ -236,16 +236,23 @@ def token(database: str) -> None:
     click.echo(f"The author's token, shown only now: {made}")
 
 
-def _open(path: str) -> Store:
-    """The store, or a sentence on why the file cannot be one."""
-    import sqlite3
-
+def _open(address: str) -> Store:
+    """The store, or a sentence on why there can be none at the address."""
+    from deniably_server.engine import engine_at, shown
     from deniably_server.store import Store
 
     try:
-        return Store(path)
-    except (OSError, sqlite3.Error) as error:
-        raise click.ClickException(f"cannot use {path} as the database: {error}") from None
+        errors = engine_at(address).errors
+    except ImportError:
+        raise click.ClickException(
+            "PostgreSQL needs its driver: pip install 'deniably[server,postgres]'"
+        ) from None
+    try:
+        return Store(address)
+    except (OSError, *errors) as error:
+        raise click.ClickException(
+            f"cannot use {shown(address)} as the database: {str(error).strip()}"
+        ) from None
 
 
 def _compile(file: Path) -> Survey:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 Row = tuple[Any, ...]
 
@@ -92,10 +93,22 @@ class Engine(Protocol):
 
 def engine_at(address: str) -> Engine:
     """The database at an address: ``postgresql://...``, or the path of an SQLite file."""
-    if address.startswith(("postgresql://", "postgres://")):
+    if _is_uri(address):
         from deniably_server.postgres import Postgres
 
         return Postgres(address)
     from deniably_server.sqlite import Sqlite
 
     return Sqlite(address.removeprefix("sqlite:///"))
+
+
+def shown(address: str) -> str:
+    """The address for people to read: of a URI neither user nor password nor options."""
+    if not _is_uri(address):
+        return address
+    parts = urlsplit(address)
+    return f"postgresql://{parts.hostname or ''}{parts.path}"
+
+
+def _is_uri(address: str) -> bool:
+    return address.startswith(("postgresql://", "postgres://"))

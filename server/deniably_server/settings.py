@@ -34,10 +34,14 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("database", "deniably.db", "File that holds the surveys and the perturbed reports."),
+    Setting(
+        "database",
+        "deniably.db",
+        "Where the surveys and the perturbed reports are: a file, or postgresql://...",
+    ),
     Setting("host", "127.0.0.1", "Address to listen on."),
     Setting("port", 8000, "Port to listen on; 0 picks a free one.", least=0, most=65535),
-    Setting("workers", 1, "Server processes; they share the file."),
+    Setting("workers", 1, "Server processes; they share the database."),
     Setting("threads", 32, "Requests that one process handles at the same time."),
 )
 

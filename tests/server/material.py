@@ -129,11 +129,11 @@ def assert_problem(response: Any, status: int, name: str) -> dict[str, Any]:
 
 
 class Server:
-    """A real server process on a free port. ``log`` is all that it ever wrote."""
+    """A real server process on a free port. ``log`` is all that it ever wrote, and where to."""
 
-    def __init__(self, database: Path, *options: str) -> None:
+    def __init__(self, database: Path | str, *options: str, log: Path | None = None) -> None:
         self.database = database
-        self._out = database.with_suffix(".log")
+        self._out = log or Path(database).with_suffix(".log")
         with self._out.open("ab") as out:
             before = out.tell()
             self._process = subprocess.Popen(

@@ -1,0 +1,133 @@
+"""Several real servers on one real PostgreSQL: they share their surveys, and lose nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+import requests
+from click.testing import CliRunner
+
+from deniably.report import Report
+from deniably_server import cli
+from deniably_server.engine import engine_at, shown
+from deniably_server.store import Store
+from server.material import Server, a_report, survey_named
+from server.test_serving import Crowd
+
+SURVEY = survey_named()
+Start = Callable[[], Server]
+
+
+@pytest.fixture
+def start(postgres: str, tmp_path: Path) -> Iterator[Start]:
+    """Starts servers on one database, as on several machines."""
+    servers: list[Server] = []
+
+    def start() -> Server:
+        log = tmp_path / f"{len(servers)}.log"
+        servers.append(Server(postgres, log=log))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.kill()
+
+
+def _assert_kept(address: str, acknowledged: list[Report]) -> None:
+    with closing(engine_at(address).connect()) as connection:
+        kept = {key.hex() for (key,) in connection.execute("SELECT id FROM reports")}
+    assert {report.id for report in acknowledged} <= kept
+    with closing(Store(address)) as store:
+        tally = store.tally(SURVEY.name)
+        assert tally == store.recount(SURVEY.name)
+        assert tally["stolen"].n == len(kept)
+
+
+def test_what_one_server_publishes_all_ask(start: Start) -> None:
+    first, second = start(), start()
+    first.publish(SURVEY)
+
+    assert requests.get(f"{second.url}/s/workplace", timeout=30).ok
+    report = a_report(SURVEY)
+    answers = [server.post(SURVEY, report).status_code for server in (second, first)]
+
+    assert answers == [201, 200], "the retry went to the other server"
+    shows = [requests.get(f"{server.url}/register", timeout=30).text for server in (first, second)]
+    assert shows[0] == shows[1]
+
+
+@pytest.mark.slow
+def test_a_killed_server_has_every_report_that_it_acknowledged(start: Start, postgres: str) -> None:
+    """And the other one does not notice."""
+    other = start()
+    other.publish(SURVEY)
+    staying = Crowd(other, SURVEY)
+    acknowledged: list[Report] = []
+    for reports in (50, 300):
+        server = start()
+        crowd = Crowd(server, SURVEY)
+        crowd.wait_for(reports)
+        server.kill()
+        crowd.leave()
+        acknowledged += crowd.acknowledged
+        assert crowd.statuses == {201}
+    other.stop()
+    staying.leave()
+    assert staying.statuses == {201}
+
+    _assert_kept(postgres, acknowledged + staying.acknowledged)
+
+
+def test_a_database_that_went_away_and_came_back_is_found_again(
+    start: Start, postgres: str
+) -> None:
+    server = start()
+    server.publish(SURVEY)
+    address = f"{server.url}/api/surveys/workplace/results"
+    assert server.post(SURVEY, a_report(SURVEY)).status_code == 201
+    assert requests.get(address, timeout=30).status_code == 403
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+    report = a_report(SURVEY)
+    answers = [server.post(SURVEY, report).status_code for _ in range(2)]
+    looks = [requests.get(address, timeout=30).status_code for _ in range(2)]
+
+    assert answers[-1] in (200, 201)
+    assert set(answers) <= {200, 201, 500}
+    assert looks[-1] == 403
+    _assert_kept(postgres, [report])
+
+
+def test_a_commit_is_on_disk_whatever_the_database_is_set_to(postgres: str) -> None:
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("ALTER ROLE CURRENT_USER SET synchronous_commit = off")
+        try:
+            with closing(engine_at(postgres).connect()) as ours:
+                assert ours.execute("SHOW synchronous_commit").fetchone() == ("on",)
+        finally:
+            connection.execute("ALTER ROLE CURRENT_USER RESET synchronous_commit")
+
+
+def test_an_address_is_shown_without_its_password() -> None:
+    secret = "postgresql://me:secret@db.example.org:5433/deniably?password=secret"
+
+    assert shown(secret) == "postgresql://db.example.org/deniably"
+    assert shown("some/file.db") == "some/file.db"
+
+
+def test_a_database_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    address = f"postgresql://me:secret@/none?host={tmp_path}"
+
+    done = CliRunner().invoke(cli.serve, ["--database", address])
+
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: cannot use postgresql:///none as the database: ")
+    assert "secret" not in done.output
