@@ -36,7 +36,7 @@ _token = click.option(
 )
 
 
-def _settings(*names: str) -> Callable[[_Command], _Command]:
+def settings_options(*names: str) -> Callable[[_Command], _Command]:
     """An option for each setting, from the one table of settings."""
 
     def decorate(command: _Command) -> _Command:
@@ -201,7 +201,7 @@ def close(name: str, server: str, token: str) -> None:
 
 
 @click.command()
-@_settings()
+@settings_options()
 def serve(**options: str | int) -> None:
     """Run a server. Its first start prints the author's token, once."""
     from deniably_server.auth import first_token
@@ -213,7 +213,7 @@ def serve(**options: str | int) -> None:
     except AddressTaken as error:
         raise click.ClickException(str(error)) from None
     with held:
-        store = _open(str(options["database"]))
+        store = open_store(str(options["database"]))
         token = first_token(store)
         store.close()
         host, port = held.getsockname()[:2]
@@ -225,31 +225,31 @@ def serve(**options: str | int) -> None:
 
 
 @click.command()
-@_settings("database")
+@settings_options("database")
 def token(database: str) -> None:
     """Make a new author's token; the old one is worth nothing from then on."""
     from deniably_server.auth import new_token
 
-    store = _open(database)
+    store = open_store(database)
     made = new_token(store)
     store.close()
     click.echo(f"The author's token, shown only now: {made}")
 
 
-def _open(address: str) -> Store:
+def open_store(address: str) -> Store:
     """The store, or a sentence on why there can be none at the address."""
     from deniably_server.engine import engine_at, shown
     from deniably_server.store import Store
 
     try:
-        errors = engine_at(address).errors
+        errors: tuple[type[Exception], ...] = (OSError, *engine_at(address).errors)
     except ImportError:
         raise click.ClickException(
             "PostgreSQL needs its driver: pip install 'deniably[server,postgres]'"
         ) from None
     try:
         return Store(address)
-    except (OSError, *errors) as error:
+    except errors as error:
         raise click.ClickException(
             f"cannot use {shown(address)} as the database: {str(error).strip()}"
         ) from None

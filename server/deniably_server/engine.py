@@ -7,7 +7,7 @@ they say differently (how a transaction begins, the tables, the recount) is in `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -43,6 +43,13 @@ class Connection(Protocol):
 
     def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> object:
         """Run a statement for every row."""
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
+        """Insert rows, as fast as the database takes them."""
+
+    def problems(self) -> list[str]:
+        """What the database finds wrong with itself, in sentences."""
+        ...
 
     def begin_reading(self) -> None:
         """All statements until ``rollback`` see one state, and change nothing."""

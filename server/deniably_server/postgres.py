@@ -7,13 +7,13 @@ one process waits for the disk, the reports of the others gather.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import psycopg
 
-from deniably_server.engine import Result
+from deniably_server.engine import Result, Row
 from deniably_server.postgres_schema import migrate
 
 _WRITERS = 0x64656E69
@@ -75,6 +75,18 @@ class PostgresConnection:
         """Run a statement for every row."""
         with self._connection.cursor() as cursor:
             cursor.executemany(_own(sql), rows)
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
+        """Insert rows by COPY."""
+        command = f"COPY {table} ({', '.join(columns)}) FROM STDIN".encode()
+        with self._connection.cursor() as cursor, cursor.copy(command) as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def problems(self) -> list[str]:
+        """Of the constraints that are not enforced. (Its files are the business of PostgreSQL.)"""
+        rows = self.execute("SELECT conname FROM pg_constraint WHERE NOT convalidated")
+        return [f"the constraint {name} is not enforced" for (name,) in rows]
 
     def begin_reading(self) -> None:
         """All statements see one state of the database."""

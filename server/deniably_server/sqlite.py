@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from deniably_server.engine import Row
 from deniably_server.schema import migrate
 
 _BUSY_SECONDS = 10
@@ -51,6 +53,20 @@ class Sqlite:
 class SqliteConnection(sqlite3.Connection):
     """Transactions are begun by hand, so that two processes never find out at commit time that
     both were writing."""
+
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
+        """Insert rows, which may come one by one."""
+        marks = ", ".join("?" * len(columns))
+        self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
+
+    def problems(self) -> list[str]:
+        """Of the file's pages and indices, and of rows that refer to nothing."""
+        found = [f"the file: {row[0]}" for row in self.execute("PRAGMA integrity_check")]
+        found += [
+            f"a row of {row[0]} refers to nothing"
+            for row in self.execute("PRAGMA foreign_key_check")
+        ]
+        return [problem for problem in found if problem != "the file: ok"]
 
     def begin_reading(self) -> None:
         """All statements see one state of the file."""

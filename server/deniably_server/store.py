@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Lock
 from typing import Literal, cast
 
@@ -120,27 +120,57 @@ class Store:
 
         Costs the number of cells that are not empty, not of reports.
         """
+        self.survey(name)  # read, and kept, before the connection is taken
         with self._reading() as database, _one_state(database):
-            rows = database.execute(
-                "SELECT question, choice, count FROM tallies WHERE survey = ?", [name]
-            ).fetchall()
-            totals = dict(
-                database.execute(
-                    "SELECT NULL, reports FROM totals WHERE survey = ?"
-                    " UNION ALL SELECT question, reports FROM answered WHERE survey = ?",
-                    [name, name],
-                )
-            )
-        return self._tallies(name, totals, rows)
+            return self._kept(database, name)
 
     def recount(self, name: str) -> dict[str, Tally]:
         """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
+        self.survey(name)  # read, and kept, before the connection is taken
         with self._reading() as database, _one_state(database):
-            counted = database.execute(self.engine.answered, [name]).fetchall()
-            rows = database.execute(self.engine.cells, [name]).fetchall()
-        names = [question.name for question in self.survey(name).questions]
-        totals: dict[str | None, int] = {names[index]: count for index, count in counted}
-        return self._tallies(name, totals, [(names[index], *rest) for index, *rest in rows])
+            return self._counted(database, name)
+
+    def tally_and_recount(self, name: str) -> tuple[dict[str, Tally], dict[str, Tally]]:
+        """Both, as of one moment, on a connection of their own. Raises NotFound."""
+        self.survey(name)
+        with closing(self.engine.connect()) as database, _one_state(database):
+            return self._kept(database, name), self._counted(database, name)
+
+    def count_anew(self, name: str) -> None:
+        """Put the recount in the place of the tallies. Raises NotFound."""
+        survey = self.survey(name)
+        some = survey.asked < len(survey.questions)
+        with self._transaction() as database:
+            counted = self._counted(database, name)
+            query = "SELECT count(*) FROM reports WHERE survey = ?"
+            (total,) = database.execute(query, [name]).fetchone()
+            for table in ("tallies", "answered", "totals"):
+                database.execute(f"DELETE FROM {table} WHERE survey = ?", [name])  # noqa: S608
+            database.fill("totals", ("survey", "reports"), [(name, total)])
+            database.fill(
+                "answered",
+                ("survey", "question", "reports"),
+                [
+                    (name, question, tally.n)
+                    for question, tally in counted.items()
+                    if some and tally.n
+                ],
+            )
+            database.fill(
+                "tallies",
+                ("survey", "question", "choice", "count"),
+                [
+                    (name, question, cell, count)
+                    for question, tally in counted.items()
+                    for cell, count in enumerate(tally.counts.tolist())
+                    if count
+                ],
+            )
+
+    def problems(self) -> list[str]:
+        """What the database says is wrong with itself."""
+        with closing(self.engine.connect()) as database:
+            return database.problems()
 
     def values(self, name: str) -> list[list[list[int] | None]]:
         """Every stored report: for each question its value, None where it was not asked.
@@ -223,6 +253,26 @@ class Store:
         if row is None:
             raise _no_such_survey()
         return cast(tuple[str, ...], row)
+
+    def _kept(self, database: Connection, name: str) -> dict[str, Tally]:
+        rows = database.execute(
+            "SELECT question, choice, count FROM tallies WHERE survey = ?", [name]
+        ).fetchall()
+        totals = dict(
+            database.execute(
+                "SELECT NULL, reports FROM totals WHERE survey = ?"
+                " UNION ALL SELECT question, reports FROM answered WHERE survey = ?",
+                [name, name],
+            )
+        )
+        return self._tallies(name, totals, rows)
+
+    def _counted(self, database: Connection, name: str) -> dict[str, Tally]:
+        counted = database.execute(self.engine.answered, [name]).fetchall()
+        rows = database.execute(self.engine.cells, [name]).fetchall()
+        names = [question.name for question in self.survey(name).questions]
+        totals: dict[str | None, int] = {names[index]: count for index, count in counted}
+        return self._tallies(name, totals, [(names[index], *rest) for index, *rest in rows])
 
     def _tallies(
         self, name: str, totals: Mapping[str | None, int], rows: list[tuple[str, int, int]]

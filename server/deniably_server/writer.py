@@ -191,8 +191,9 @@ def _insert(database: Connection, fresh: list[Entry]) -> None:
         (entry.survey, question, cell) for entry in fresh for question, cell in entry.cells
     )
     answered = Counter((entry.survey, question) for entry in fresh for question in entry.answered)
-    database.executemany(
-        "INSERT INTO reports (id, survey, report) VALUES (?, ?, ?)",
+    database.fill(
+        "reports",
+        ("id", "survey", "report"),
         [(entry.key, entry.survey, entry.report) for entry in fresh],
     )
     database.executemany(

@@ -65,7 +65,8 @@ def test_every_command_of_the_distribution_is_here() -> None:
     ]
 
     assert sorted(each.name for each in ours) == [
-        "audit", "check", "close", "plan", "publish", "serve", "simulate", "token",
+        "audit", "backup", "check", "close", "doctor", "migrate", "plan", "publish", "restore",
+        "serve", "simulate", "token",
     ]  # fmt: skip
     for each in ours:
         command = each.load()

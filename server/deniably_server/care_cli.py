@@ -1,0 +1,101 @@
+"""The commands of whoever looks after a server: doctor, backup, restore, migrate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniably_server.cli import open_store, settings_options
+
+if TYPE_CHECKING:
+    from deniably_server.engine import Engine
+
+
+@click.command()
+@settings_options("database")
+@click.option("--repair", is_flag=True, help="Count tallies that are wrong anew.")
+def doctor(database: str, repair: bool) -> None:
+    """Check that everything stored is whole; the server may go on meanwhile.
+
+    The database itself, every tally against a recount of all reports, and the register's chain.
+    """
+    from contextlib import closing
+
+    from deniably_server import doctor as doctors
+
+    with closing(open_store(database)) as store:
+        found = doctors.examine(store)
+        for finding in found:
+            click.echo(finding.what)
+        if repair:
+            for name in doctors.repair(store, found):
+                click.echo(f"{name}: counted anew")
+            found = doctors.examine(store)
+        if found:
+            raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
+        surveys = store.names()
+        reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
+    click.echo(f"whole: {len(surveys)} surveys, {reports:,} reports")
+
+
+_HINT = ". Tallies that are wrong are counted anew with --repair"
+
+
+@click.command()
+@settings_options("database")
+@click.argument("file", type=click.Path(path_type=Path))
+def backup(database: str, file: Path) -> None:
+    """Copy everything into FILE, as of one moment, while the server goes on.
+
+    FILE is an SQLite database, whatever the server's is. It holds the author's surveys and the
+    mixed reports, and may only be read by its owner.
+    """
+    if file.exists():
+        raise click.ClickException(f"{file} is there already; a backup replaces nothing")
+    try:
+        moved = _move(database, str(file))
+    except BaseException:
+        for suffix in ("", "-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        raise
+    click.echo(f"{moved:,} reports are in {file}")
+
+
+@click.command()
+@settings_options("database")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore(database: str, file: Path) -> None:
+    """Copy everything from the backup FILE into a database that is empty yet."""
+    moved = _move(str(file), database)
+    click.echo(f"{moved:,} reports are back")
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+def migrate(source: str, target: str) -> None:
+    """Copy everything from the database SOURCE into the empty database TARGET.
+
+    Each is a file or postgresql://... Stop the server before, so that no report is left behind.
+    """
+    moved = _move(source, target)
+    click.echo(f"{moved:,} reports were copied; serve with --database and the new address")
+
+
+def _move(source: str, target: str) -> int:
+    from deniably_server.errors import Conflict
+    from deniably_server.moving import move
+
+    try:
+        return move(_engine(source), _engine(target))
+    except Conflict as error:
+        raise click.ClickException(error.why) from None
+
+
+def _engine(address: str) -> Engine:
+    """Where something is, or will be; opened once, to say in a sentence what is wrong with it."""
+    store = open_store(address)
+    store.close()
+    return store.engine

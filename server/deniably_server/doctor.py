@@ -1,0 +1,69 @@
+"""Whether what is stored is whole: the database itself, every tally, the register."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deniably.errors import BadRegister
+from deniably.register import read_register
+from deniably.tally import Tally
+from deniably_server.store import Store
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it should be. ``survey`` is the one whose tallies are wrong, and
+    can be counted anew from its reports; of what cannot be repaired here it is None."""
+
+    what: str
+    survey: str | None = None
+
+
+def examine(store: Store) -> list[Finding]:
+    """Everything that is wrong; reads all reports, while the server may go on.
+
+    What a server stores meanwhile disturbs nothing: each survey is read as of one moment.
+    """
+    found = [Finding(problem) for problem in store.problems()]
+    found += _register(store)
+    for name in store.names():
+        tally, recount = store.tally_and_recount(name)
+        found += [
+            Finding(_difference(name, question, tally[question], counted), name)
+            for question, counted in recount.items()
+            if tally[question] != counted
+        ]
+    return found
+
+
+def repair(store: Store, found: list[Finding]) -> list[str]:
+    """Count the tallies that are wrong anew; the names of their surveys."""
+    names = sorted({finding.survey for finding in found if finding.survey is not None})
+    for name in names:
+        store.count_anew(name)
+    return names
+
+
+def _register(store: Store) -> list[Finding]:
+    texts, head = store.register()
+    try:
+        register = read_register(f'{{"entries":[{",".join(texts)}],"head":"{head}"}}')
+    except BadRegister as error:
+        return [Finding(f"the register: {error}")]
+    listed = {
+        entry["survey"]: entry["digest"]
+        for entry in register.entries
+        if entry["event"] == "published"
+    }
+    return [
+        Finding(f"{name}: the register has another definition of it")
+        for name in store.names()
+        if name in listed and listed[name] != store.survey(name).digest
+    ]
+
+
+def _difference(name: str, question: str, tally: Tally, counted: Tally) -> str:
+    kept, right = f"{tally.n:,} reports", f"{counted.n:,}"
+    if tally.n == counted.n:
+        kept, right = "other counts", f"those of its {counted.n:,} reports"
+    return f"{name}, {question}: the tally has {kept}, and not {right}"

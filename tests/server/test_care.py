@@ -1,0 +1,228 @@
+"""Whoever looks after a server: is all whole, and can it be moved, kept and brought back?"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from deniably_server import care_cli
+from deniably_server.engine import engine_at
+from deniably_server.store import Store
+from server.material import Contents, a_report, contents, signed, survey_named
+
+SURVEY = survey_named()
+OTHER = survey_named("other", ask=1)
+
+
+@pytest.fixture
+def filled(address: str) -> str:
+    """The address of a database with two surveys and some reports."""
+    with closing(Store(address)) as store:
+        for survey in (SURVEY, OTHER):
+            store.publish(survey, signed(survey))
+        for _ in range(40):
+            store.add(SURVEY, a_report(SURVEY))
+        report = a_report(OTHER)
+        del report.values["often"]
+        store.add(OTHER, report)
+        store.close_survey("other")
+        store.set_setting("key", "value", replace=True)
+    return address
+
+
+def run(command: click.Command, *arguments: str | Path) -> Result:
+    return CliRunner().invoke(command, [str(each) for each in arguments])
+
+
+def change(address: str, sql: str) -> None:
+    with closing(engine_at(address).connect()) as database:
+        database.execute(sql)
+
+
+def of_surveys(address: str | Path) -> Contents:
+    """Every row, but of no table that only says how the tables came to be."""
+    return {
+        name: rows
+        for name, rows in contents(address).items()
+        if name != "steps" and not name.startswith(("_sqlite", "sqlite_"))
+    }
+
+
+# --- doctor -------------------------------------------------------------------------------------
+
+
+def test_what_is_whole_is_said_to_be(filled: str) -> None:
+    before = contents(filled)
+
+    done = run(care_cli.doctor, "--database", filled)
+
+    assert (done.exit_code, done.output) == (0, "whole: 2 surveys, 41 reports\n")
+    assert contents(filled) == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        (
+            "UPDATE tallies SET count = count + 1 WHERE survey = 'workplace'",
+            "other counts, and not",
+        ),
+        ("DELETE FROM tallies WHERE question = 'often'", "workplace, often: the tally has"),
+        ("UPDATE totals SET reports = 39", "the tally has 39 reports, and not 40"),
+        ("UPDATE answered SET reports = 7", "other, stolen: the tally has 7 reports, and not 1"),
+        ("DELETE FROM reports WHERE survey = 'other'", "other, stolen: the tally has 1 reports"),
+    ],
+)
+def test_a_tally_that_is_wrong_is_found_and_counted_anew(filled: str, sql: str, found: str) -> None:
+    change(filled, sql)
+
+    sick = run(care_cli.doctor, "--database", filled)
+    repaired = run(care_cli.doctor, "--database", filled, "--repair")
+    healthy = run(care_cli.doctor, "--database", filled)
+
+    assert sick.exit_code == 1
+    assert found in sick.output
+    assert "--repair" in sick.output
+    assert repaired.exit_code == healthy.exit_code == 0
+    assert "counted anew" in repaired.output
+    with closing(Store(filled)) as store:
+        for name in store.names():
+            assert store.tally(name) == store.recount(name)
+
+
+def test_repairing_makes_just_what_was_there_before(filled: str) -> None:
+    before = of_surveys(filled)
+    for table in ("tallies", "answered"):
+        change(filled, f"DELETE FROM {table}")
+
+    run(care_cli.doctor, "--database", filled, "--repair")
+
+    assert of_surveys(filled) == before
+
+
+def test_a_file_that_is_torn_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "deniably.db"
+    with closing(Store(str(path))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        for _ in range(500):
+            store.add(SURVEY, a_report(SURVEY))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2 :: 97] = b"x" * len(content[len(content) // 2 :: 97])
+    path.write_bytes(content)
+
+    done = run(care_cli.doctor, "--database", path)
+
+    assert done.exit_code == 1
+    assert "the file: " in done.output or "Error: " in done.output
+    assert "Traceback" not in done.output
+
+
+# --- moving -------------------------------------------------------------------------------------
+
+
+def test_a_backup_is_taken_while_reports_pour_in_and_is_whole(filled: str, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with closing(Store(filled)) as store, ThreadPoolExecutor(8) as threads:
+        pouring = threads.map(lambda _: store.add(SURVEY, a_report(SURVEY)), range(400))
+        done = run(care_cli.backup, "--database", filled, copy)
+        list(pouring)
+
+    assert done.exit_code == 0, done.output
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert list(tmp_path.glob("copy.db*")) == [copy], "one file"
+    assert run(care_cli.doctor, "--database", copy).exit_code == 0
+
+
+def test_what_is_restored_is_what_was_kept(filled: str, tmp_path: Path) -> None:
+    before = of_surveys(filled)
+    run(care_cli.backup, "--database", filled, tmp_path / "copy.db")
+
+    done = run(care_cli.restore, "--database", tmp_path / "new.db", tmp_path / "copy.db")
+
+    assert (done.exit_code, done.output) == (0, "41 reports are back\n")
+    assert of_surveys(tmp_path / "new.db") == before
+
+
+def test_a_server_moves_to_postgresql_and_back(tmp_path: Path, postgres: str) -> None:
+    source = tmp_path / "deniably.db"
+    with closing(Store(str(source))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        for _ in range(40):
+            store.add(SURVEY, a_report(SURVEY))
+    before = of_surveys(source)
+
+    there = run(care_cli.migrate, f"sqlite:///{source}", postgres)
+    back = run(care_cli.migrate, postgres, tmp_path / "back.db")
+
+    assert there.exit_code == back.exit_code == 0, there.output + back.output
+    assert "40 reports were copied" in there.output
+    assert of_surveys(postgres) == of_surveys(tmp_path / "back.db") == of_surveys(source) == before
+    with closing(Store(postgres)) as store:
+        store.add(SURVEY, a_report(SURVEY))
+        assert store.tally("workplace")["stolen"].n == 41
+
+
+@pytest.mark.parametrize("command", [care_cli.restore, care_cli.migrate])
+def test_nothing_is_put_over_what_is_there(
+    filled: str, tmp_path: Path, command: click.Command
+) -> None:
+    with closing(Store(str(tmp_path / "own.db"))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+    copy = shutil.copy(tmp_path / "own.db", tmp_path / "copy.db")
+    before = of_surveys(filled)
+    arguments = ["--database", filled, copy] if command is care_cli.restore else [copy, filled]
+
+    done = run(command, *arguments)
+
+    assert done.exit_code == 1
+    assert "move into an empty database" in done.output
+    assert of_surveys(filled) == before
+
+
+def test_a_backup_replaces_no_file(filled: str, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("mine")
+
+    done = run(care_cli.backup, "--database", filled, there)
+
+    assert done.exit_code == 1
+    assert "is there already" in done.output
+    assert there.read_text() == "mine"
+
+
+def test_a_copy_that_fails_leaves_nothing(
+    filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniably_server.moving._TABLES", {"surveys": ("name", "nothing")})
+
+    done = run(care_cli.backup, "--database", filled, tmp_path / "copy.db")
+
+    assert done.exit_code == 1
+    assert not list(tmp_path.glob("copy.db*"))
+
+
+def calls() -> list[Callable[[str], Result]]:
+    return [
+        lambda path: run(care_cli.doctor, "--database", f"{path}/none/x.db"),
+        lambda path: run(care_cli.migrate, f"{path}/none/x.db", f"{path}/new.db"),
+    ]
+
+
+@pytest.mark.parametrize("call", calls())
+def test_a_database_that_cannot_be_is_a_sentence(
+    tmp_path: Path, call: Callable[[str], Result]
+) -> None:
+    done = call(str(tmp_path))
+
+    assert done.exit_code == 1
+    assert (
+        "as the database: unable to open database file" in done.output or "No such" in done.output
+    )
