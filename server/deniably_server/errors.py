@@ -8,6 +8,7 @@ DeniablyError
     NotFound              no such survey or page
     Conflict              the id or the name is taken by something else
     Closed                the survey takes no more reports
+    TooLarge              a report is longer than any can be
     UnsupportedMediaType  the body is of a kind that is not read here
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
@@ -49,6 +50,10 @@ class Conflict(Refusal):
 
 class Closed(Refusal):
     """The survey takes no more reports, for good."""
+
+
+class TooLarge(Refusal):
+    """A report is longer than any can be."""
 
 
 class UnsupportedMediaType(Refusal):

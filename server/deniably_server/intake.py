@@ -1,9 +1,10 @@
-"""The short way in for plain reports, past Flask.
+"""The short way in for reports, past Flask: plain ones, and many in one request.
 
 Finding the route, building a request and pushing contexts costs several times what checking and
 storing a report does. So a report that is sent as devices send it (a POST with exactly the type
 application/json and a length) is taken here; whatever else comes, also a report that is sent in
-another way, goes on to Flask. Both ways share ``reports.take`` and ``problems.refuse``.
+another way, goes on to Flask. Both ways share ``reports.take`` and ``problems.refuse``. Lines of
+reports are read as they come, which Flask's limit for a body would not let them.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from deniably.report import LARGEST_BODY
+from deniably_server.answer import encode
+from deniably_server.batch import NDJSON, take_many
 from deniably_server.body import JSON
 from deniably_server.errors import Malformed
 from deniably_server.problems import refuse
@@ -38,11 +41,16 @@ class Intake:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
-        name = _survey_of_plain_report(environ)
-        if name is None:
+        name = _survey_of_reports(environ)
+        many = name is not None and environ.get("CONTENT_TYPE") == NDJSON
+        if name is None or not (many or _is_plain(environ)):
             return self._app(environ, start_response)
         try:
-            status, answer = take(self._store, name, _body(environ))
+            if many:
+                outcomes = take_many(self._store, self._store.survey(name), environ["wsgi.input"])
+                status, answer = 200, encode(outcomes.document)
+            else:
+                status, answer = take(self._store, name, _body(environ))
         except Exception as error:  # every refusal and fault is answered in the one shape
             return refuse(error, "POST", _ROUTE)(environ, start_response)
         headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]
@@ -50,22 +58,28 @@ class Intake:
         return [answer]
 
 
-def _survey_of_plain_report(environ: WSGIEnvironment) -> str | None:
-    """The survey's name if this is a report sent the plain way."""
+def _survey_of_reports(environ: WSGIEnvironment) -> str | None:
+    """The survey's name if this sends reports."""
     path: str = environ["PATH_INFO"]
     if (
         environ["REQUEST_METHOD"] != "POST"
-        or environ.get("CONTENT_TYPE") != JSON
         or not path.startswith(_START)
         or not path.endswith(_END)
-        or "HTTP_TRANSFER_ENCODING" in environ
-        or not (length := environ.get("CONTENT_LENGTH", "")).isdecimal()
-        or len(length) > _DIGITS  # before int, which takes long over a long text
-        or int(length) > LARGEST_BODY
     ):
         return None
     name = path[len(_START) : -len(_END)]
     return name if name and "/" not in name else None
+
+
+def _is_plain(environ: WSGIEnvironment) -> bool:
+    """Whether a report is sent the plain way."""
+    return (
+        environ.get("CONTENT_TYPE") == JSON
+        and "HTTP_TRANSFER_ENCODING" not in environ
+        and (length := environ.get("CONTENT_LENGTH", "")).isdecimal()
+        and len(length) <= _DIGITS  # before int, which takes long over a long text
+        and int(length) <= LARGEST_BODY
+    )
 
 
 def _body(environ: WSGIEnvironment) -> bytes:

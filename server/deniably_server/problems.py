@@ -128,6 +128,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.Hidden: "hidden",
     errors.Malformed: "malformed",
     errors.NotFound: "not-found",
+    errors.TooLarge: "too-large",
     errors.Unauthorised: "unauthorised",
     errors.Unsigned: "unsigned",
     errors.UnsupportedMediaType: "unsupported-media-type",
@@ -141,10 +142,21 @@ BY_EXCEPTION: dict[type[Exception], str] = {
 }
 
 
-def problem(kind: Kind, detail: str, **more: object) -> Response:
-    """The one shape of a refusal. ``more`` are further members, such as ``path``."""
-    members = {"type": kind.uri, "title": kind.title, "status": kind.status, "detail": detail}
-    return json_answer(members | more, kind.status, MEDIA_TYPE)
+def members(error: Exception) -> dict[str, object]:
+    """The one shape of a refusal: what is told of an exception."""
+    kind = kind_of(error)
+    found: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
+    match error:
+        case BadReport():
+            place = {} if error.path == "$" else {"path": error.path}
+            return found | {"detail": _sentence(error.why)} | place
+        case BadSurvey():
+            listed = [{"path": each.path, "why": each.why} for each in error.problems]
+            return found | {"detail": "The definition has problems; see errors.", "errors": listed}
+        case errors.Refusal():
+            return found | {"detail": _sentence(error.why)}
+        case _:
+            return found | {"detail": kind.when}
 
 
 def refuse(error: Exception, method: str, route: str) -> Response:
@@ -156,17 +168,7 @@ def refuse(error: Exception, method: str, route: str) -> Response:
     if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         # Never a message, an address or a body: any of them may hold data.
         log.error("%s %s %d %s", method, route, kind.status, where(error))
-    match error:
-        case BadReport():
-            place = {} if error.path == "$" else {"path": error.path}
-            response = problem(kind, _sentence(error.why), **place)
-        case BadSurvey():
-            found = [{"path": each.path, "why": each.why} for each in error.problems]
-            response = problem(kind, "The definition has problems; see errors.", errors=found)
-        case errors.Refusal():
-            response = problem(kind, _sentence(error.why))
-        case _:
-            response = problem(kind, kind.when)
+    response = json_answer(members(error), kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
         response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, http.MethodNotAllowed) and error.valid_methods:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from threading import Lock
 from typing import Literal, cast
@@ -13,14 +13,14 @@ from deniably.report import Report
 from deniably.signing import Signature, verify
 from deniably.survey import Survey, read_survey
 from deniably.tally import Tally, from_cells
+from deniably_server.bulk import Bulk, Outcome, row_text
 from deniably_server.engine import Connection, engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.register import enter_closed, enter_published, entries, last
-from deniably_server.writer import Entry, Outcome, Writer
+from deniably_server.writer import Entry, Writer
 
 State = Literal["open", "closed"]
 
-_encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[list[int] | None]).decode
 
 
@@ -104,16 +104,21 @@ class Store:
 
         Raises NotStored where the transaction failed; nothing of the report is kept then.
         """
-        values = [report.values.get(question.name) for question in survey.questions]
         return self._get_writer().add(
             Entry(
                 key=bytes.fromhex(report.id),
                 survey=survey.name,
-                report=_encode(values).decode(),
+                report=row_text(survey, report),
                 cells=[(name, cell) for name, value in report.values.items() for cell in value],
                 answered=list(report.values) if survey.asked < len(survey.questions) else [],
             )
         )
+
+    def begin_many(self, bulk: Bulk) -> Callable[[], list[Outcome]]:
+        """Begin to store reports that were checked, all in one commit. What it gives is to be
+        called: it returns the outcome of each once they are on disk, and raises NotStored where
+        the transaction failed; nothing of them is kept then."""
+        return self._get_writer().begin_many(bulk)
 
     def tally(self, name: str) -> dict[str, Tally]:
         """The tally of every question, kept current by each commit. Raises NotFound.

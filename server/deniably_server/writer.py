@@ -8,26 +8,17 @@ than needed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from enum import Enum
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
+from typing import Literal
 
+from deniably_server.bulk import Bulk, Outcome, commit_bulk, count
 from deniably_server.engine import Connection, Engine
 from deniably_server.errors import NotStored
 
 _LARGEST_BATCH = 256
-
-
-class Outcome(Enum):
-    """What became of a report."""
-
-    STORED = "stored"
-    REPLAYED = "replayed"
-    CONFLICT = "conflict"
-    CLOSED = "closed"
-    UNKNOWN = "unknown"
 
 
 class Entry:
@@ -69,7 +60,7 @@ class Writer:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._database: Connection | None = None
-        self._queue: SimpleQueue[Entry | None] = SimpleQueue()
+        self._queue: SimpleQueue[Entry | Bulk | Literal["end"]] = SimpleQueue()
         self._gate = Lock()
         self._closed = False
         self._thread = Thread(target=self._run, name="deniably-writer", daemon=True)
@@ -77,44 +68,72 @@ class Writer:
 
     def add(self, entry: Entry) -> Outcome:
         """Store a report and return once it is on disk. Raises NotStored where that failed."""
-        with self._gate:  # so that nothing is put behind the end of the queue
-            if self._closed:
-                raise NotStored("the server is shutting down")
-            self._queue.put(entry)
+        self._put(entry)
         entry.done.acquire()
         if entry.outcome is None:
             raise NotStored("the report could not be stored") from entry.failure
         return entry.outcome
+
+    def begin_many(self, bulk: Bulk) -> Callable[[], list[Outcome]]:
+        """Begin to store many; what it gives waits for the disk. Raises NotStored, as that does."""
+        self._put(bulk)
+
+        def wait() -> list[Outcome]:
+            with bulk.done:
+                if bulk.failure is not None:
+                    raise NotStored("the reports could not be stored") from bulk.failure
+                return bulk.outcomes
+
+        return wait
+
+    def _put(self, work: Entry | Bulk) -> None:
+        with self._gate:  # so that nothing is put behind the end of the queue
+            if self._closed:
+                raise NotStored("the server is shutting down")
+            self._queue.put(work)
 
     def close(self) -> None:
         """Store what was accepted, then end the thread."""
         with self._gate:
             if not self._closed:
                 self._closed = True
-                self._queue.put(None)
+                self._queue.put("end")
         self._thread.join()
 
     def _run(self) -> None:
-        going_on = True
-        while going_on:
-            batch, going_on = self._batch()
+        after: Bulk | Literal["end"] | None = None
+        while after != "end":
+            batch, after = self._batch()
             if batch:
                 self._settle(batch)
+            if isinstance(after, Bulk):
+                self._settle_bulk(after)
         self._forget()
 
-    def _batch(self) -> tuple[list[Entry], bool]:
-        """All that waits (at least one entry), and whether more may come."""
+    def _batch(self) -> tuple[list[Entry], Bulk | Literal["end"] | None]:
+        """The single reports that wait, and what comes after them; None where nothing does yet."""
         batch: list[Entry] = []
-        entry = self._queue.get()
-        while entry is not None:
-            batch.append(entry)
+        work = self._queue.get()
+        while isinstance(work, Entry):
+            batch.append(work)
             if len(batch) == _LARGEST_BATCH:
-                return batch, True
+                return batch, None
             try:
-                entry = self._queue.get_nowait()
+                work = self._queue.get_nowait()
             except Empty:
-                return batch, True
-        return batch, False
+                return batch, None
+        return batch, work
+
+    def _settle_bulk(self, bulk: Bulk) -> None:
+        try:
+            if self._database is None:
+                self._database = self._engine.connect()
+            bulk.outcomes = commit_bulk(self._database, bulk)
+        except Exception as failure:
+            with suppress(*self._engine.errors):
+                self._forget()
+            bulk.failure = failure
+        bulk.done.release()
 
     def _settle(self, batch: list[Entry]) -> None:
         """Commit, and only then wake whoever waits. A failure fails the whole batch: the
@@ -196,20 +215,4 @@ def _insert(database: Connection, fresh: list[Entry]) -> None:
         ("id", "survey", "report"),
         [(entry.key, entry.survey, entry.report) for entry in fresh],
     )
-    database.executemany(
-        "UPDATE totals SET reports = reports + ? WHERE survey = ?",
-        [(count, survey) for survey, count in totals.items()],
-    )
-    database.executemany(
-        "INSERT INTO tallies (survey, question, choice, count) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (survey, question, choice)"
-        " DO UPDATE SET count = tallies.count + excluded.count",
-        [(*key, count) for key, count in counts.items()],
-    )
-    if answered:
-        database.executemany(
-            "INSERT INTO answered (survey, question, reports) VALUES (?, ?, ?)"
-            " ON CONFLICT (survey, question)"
-            " DO UPDATE SET reports = answered.reports + excluded.reports",
-            [(*key, count) for key, count in answered.items()],
-        )
+    count(database, totals, counts, answered)

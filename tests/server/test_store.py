@@ -14,10 +14,10 @@ import pytest
 
 from deniably.report import Report
 from deniably.tally import tally
+from deniably_server.bulk import Outcome
 from deniably_server.engine import engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.store import Store
-from deniably_server.writer import Outcome
 from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from deniably_server import writer
+from deniably_server.bulk import Outcome
 from deniably_server.errors import NotStored
 from deniably_server.sqlite import Sqlite, SqliteConnection
 from deniably_server.store import Store
-from deniably_server.writer import Outcome
 from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()

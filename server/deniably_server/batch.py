@@ -1,0 +1,210 @@
+"""Many reports in one request: lines of JSON, read as they come, each with its own outcome.
+
+What a batch costs is mostly Python, so lines are taken apart by one regular expression: that of a
+report of this very survey in canonical form, as devices write it. Each distinct value is checked
+once, and then known by its text. Where a line does not fit, its chunk goes line by line, the way of
+single reports, with the same refusals. Of a request, however long it is, two chunks are in memory,
+and a byte for each line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Protocol, cast
+
+import msgspec
+
+from deniably.errors import BadReport
+from deniably.report import LARGEST_BODY, read_report
+from deniably.survey import Survey
+from deniably_server.answer import encode
+from deniably_server.bulk import Bulk, Outcome
+from deniably_server.errors import Refusal, TooLarge, WrongDigest
+from deniably_server.problems import members
+from deniably_server.store import Store
+
+NDJSON = "application/x-ndjson"
+
+_CHUNK = 1 << 23
+"""Bytes whose lines share a commit."""
+_MOST_REFUSED = 1000
+"""Lines that are refused before the rest is left unread: it is not what this survey takes."""
+_MOST_KNOWN = 1 << 16
+
+_STATUS = {
+    Outcome.STORED: "stored",
+    Outcome.REPLAYED: "stored before",
+    Outcome.CONFLICT: "conflict",
+    Outcome.CLOSED: "closed",
+    Outcome.UNKNOWN: "not found",
+}
+_WORDS = ("empty", "refused", *_STATUS.values())
+_EMPTY, _REFUSED = 0, 1
+_CODES = {outcome: code for code, outcome in enumerate(_STATUS, start=2)}
+
+Check = Callable[[list[int]], None]
+_decode = msgspec.json.Decoder(list[int]).decode
+
+
+class Body(Protocol):
+    """Where the bytes come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        ...
+
+
+@dataclass
+class Outcomes:
+    """What became of each line."""
+
+    codes: bytearray = field(default_factory=bytearray)
+    """For each line an index of _WORDS."""
+    refusals: list[dict[str, object]] = field(default_factory=list)
+    """For each line that was refused its number, and the members of a problem."""
+
+    @property
+    def document(self) -> dict[str, object]:
+        """As it is answered: numbers, and the lines from first to last that became the same."""
+        counts = {word: self.codes.count(code) for code, word in enumerate(_WORDS)}
+        runs: list[tuple[int, int, str]] = []
+        first = 1
+        for code, run in groupby(self.codes):
+            last = first + sum(1 for _ in run) - 1
+            runs.append((first, last, _WORDS[code]))
+            first = last + 1
+        found = {word: count for word, count in counts.items() if count}
+        return {"read": len(self.codes), **found, "lines": runs, "refusals": self.refusals}
+
+
+def take_many(store: Store, survey: Survey, body: Body) -> Outcomes:
+    """Store the reports in a body of lines; once this returns they are on disk.
+
+    Raises NotStored; what was committed by then stays, and counts once when it is sent again.
+    """
+    reader = _Reader(survey)
+    found = Outcomes()
+    stored: Callable[[], None] = lambda: None  # noqa: E731
+    for chunk in _chunks(body):
+        part = reader.read(chunk, len(found.codes))
+        found.codes += part.codes
+        found.refusals += part.refusals
+        stored()  # the chunk before; this one was read while that was written
+        stored = partial(_settle, found, part, store.begin_many(part.bulk))
+        if len(found.refusals) >= _MOST_REFUSED:
+            break
+    stored()
+    return found
+
+
+def _settle(found: Outcomes, part: _Part, wait: Callable[[], list[Outcome]]) -> None:
+    for index, outcome in zip(part.waiting, wait(), strict=True):
+        found.codes[index] = _CODES[outcome]
+
+
+@dataclass
+class _Part:
+    """What was in a chunk: its lines' codes so far, and the reports with the numbers of theirs."""
+
+    bulk: Bulk
+    waiting: Sequence[int]
+    codes: bytearray
+    refusals: list[dict[str, object]]
+
+
+class _Reader:
+    """Takes the lines of one survey apart."""
+
+    def __init__(self, survey: Survey) -> None:
+        self._survey = survey
+        order = [question.name for question in survey.questions]
+        names = sorted(order)
+        self._places = [1 + names.index(name) for name in order]
+        self._checks = [question.mechanism.check for question in survey.questions]
+        self._known: list[set[str]] = [set() for _ in names]
+        values = ",".join(rf'"{name}":(\[[-0-9,]*\])' for name in names)
+        start = r'\{"id":"([0-9a-f]{32})","survey":"'
+        pattern = rf'^{start}{survey.digest}","values":\{{{values}\}}\}}$'
+        # Where a report has only some of the questions, each goes the way of a single one.
+        self._plain = survey.asked == len(order)
+        self._find = re.compile(pattern, re.MULTILINE).findall
+
+    def read(self, lines: list[bytes | None], start: int) -> _Part:
+        """The part that these lines make; ``start`` lines came before."""
+        bulk = Bulk(self._survey)
+        end = start + len(lines)
+        if self._plain and None not in lines and self._all_plain(bulk, cast("list[bytes]", lines)):
+            return _Part(bulk, range(start, end), bytearray(len(lines)), [])
+        part = _Part(bulk, waiting := [], bytearray(len(lines)), [])
+        for index, line in enumerate(lines):
+            try:
+                if self._one(bulk, line):
+                    waiting.append(start + index)
+            except (BadReport, Refusal) as error:
+                part.codes[index] = _REFUSED
+                part.refusals.append({"line": start + index + 1, **members(error)})
+        return part
+
+    def _all_plain(self, bulk: Bulk, lines: list[bytes]) -> bool:
+        """Fill the bulk, if every line is a report as devices write it."""
+        # latin-1 gives every byte a character, so that no line becomes two.
+        found = self._find(b"\n".join(lines).decode("latin-1"))
+        if not found or len(found) != len(lines):
+            return False
+        columns = list(zip(*found, strict=True))
+        values = [list(columns[place]) for place in self._places]
+        if not all(map(self._are_valid, self._checks, self._known, values)):
+            return False
+        ids = bytes.fromhex("".join(columns[0]))
+        bulk.keys = [ids[at : at + 16] for at in range(0, len(ids), 16)]
+        bulk.values = values
+        return True
+
+    def _one(self, bulk: Bulk, line: bytes | None) -> bool:
+        """Whether there is a report in a line, which is in the bulk then."""
+        if line is None:
+            raise TooLarge(f"a report has at most {LARGEST_BODY} bytes")
+        if not line.strip():
+            return False
+        report = read_report(line)
+        if report.survey != self._survey.digest:
+            raise WrongDigest("the report answers another version of this survey, or another one")
+        report.check(self._survey)
+        bulk.add(report)
+        return True
+
+    @staticmethod
+    def _are_valid(check: Check, known: set[str], texts: list[str]) -> bool:
+        """Whether each text is the canonical one of a value that a device could have sent."""
+        fresh = set(texts) - known
+        for text in fresh:
+            try:
+                value = _decode(text)
+                check(value)
+            except (BadReport, msgspec.DecodeError):
+                return False
+            if encode(value).decode() != text:
+                return False
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known |= fresh
+        return True
+
+
+def _chunks(body: Body) -> Generator[list[bytes | None]]:
+    """The lines of a body, a chunk at a time; None for one that is too long to be a report."""
+    rest, too_long = b"", False
+    while chunk := body.read(_CHUNK):
+        lines: list[bytes | None] = list((rest + chunk).split(b"\n"))
+        rest = lines.pop() or b""
+        if too_long and lines:
+            lines[0], too_long = None, False
+        if too_long or len(rest) > LARGEST_BODY:
+            rest, too_long = b"", True
+        yield [None if line and len(line) > LARGEST_BODY else line for line in lines]
+    if rest or too_long:
+        yield [None if too_long else rest]

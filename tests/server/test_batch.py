@@ -1,0 +1,226 @@
+"""Many reports in one request: each line has its own outcome, and all rules of single reports."""
+
+from __future__ import annotations
+
+import io
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+import requests
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniably.report import LARGEST_BODY, Report
+from deniably_server import batch, bulk
+from deniably_server.batch import take_many
+from deniably_server.store import Store
+from server.material import Server, a_report, signed, survey_named
+
+SURVEY = survey_named()
+SOME = survey_named("some", ask=1)
+
+
+@pytest.fixture
+def store(address: str) -> Iterator[Store]:
+    with closing(Store(address)) as store:
+        for survey in (SURVEY, SOME):
+            store.publish(survey, signed(survey))
+        yield store
+
+
+def body(*lines: Report | bytes) -> bytes:
+    texts = [line if isinstance(line, bytes) else line.canonical for line in lines]
+    return b"\n".join(texts) + b"\n"
+
+
+def taken(store: Store, *lines: Report | bytes) -> dict[str, Any]:
+    return take_many(store, SURVEY, io.BytesIO(body(*lines))).document
+
+
+def test_every_line_is_stored_and_counted(store: Store) -> None:
+    reports = [a_report(SURVEY, stolen=[n % 2], often=[n % 3, 4]) for n in range(500)]
+
+    assert taken(store, *reports) == {
+        "read": 500, "stored": 500, "lines": [(1, 500, "stored")], "refusals": [],
+    }  # fmt: skip
+
+    tally = store.tally("workplace")
+    assert tally == store.recount("workplace")
+    assert tally["stolen"].counts.tolist() == [250, 250]
+    assert tally["often"].counts.tolist() == [167, 167, 166, 0, 500]
+
+
+def test_a_batch_that_is_sent_again_counts_once(store: Store) -> None:
+    reports = [a_report(SURVEY) for _ in range(50)]
+    store.add(SURVEY, reports[7])
+
+    first = taken(store, *reports[:40])
+    again = taken(store, *reports)
+
+    assert (first["stored"], first["stored before"]) == (39, 1)
+    assert again["lines"] == [(1, 40, "stored before"), (41, 50, "stored")]
+    assert store.tally("workplace")["stolen"].n == 50
+    assert store.tally("workplace") == store.recount("workplace")
+
+
+def test_each_line_has_its_own_outcome(store: Store) -> None:
+    good, twin = a_report(SURVEY), a_report(SURVEY)
+    other = Report(good.id, good.survey, good.values | {"stolen": [1]})
+    spaced = json.dumps(json.loads(a_report(SURVEY).canonical), indent=None).encode()
+    wrong = a_report(survey_named("another"))
+    bad = a_report(SURVEY, often=[3, 1])
+    repeated = a_report(SURVEY).canonical.replace(
+        b'"survey"', f'"survey":"{SURVEY.digest}","survey"'.encode(), 1
+    )
+
+    found = taken(
+        store, good, twin, b"", twin, other, spaced + b"\r", b"{", wrong, bad, b"\xff", repeated,
+        b" " * (LARGEST_BODY + 1), a_report(SURVEY),
+    )  # fmt: skip
+
+    assert found["lines"] == [
+        (1, 2, "stored"), (3, 3, "empty"), (4, 4, "stored before"), (5, 5, "conflict"),
+        (6, 6, "stored"), (7, 12, "refused"), (13, 13, "stored"),
+    ]  # fmt: skip
+    assert [(each["line"], each["type"]) for each in found["refusals"]] == [
+        (7, "/problems/malformed"), (8, "/problems/wrong-digest"), (9, "/problems/bad-report"),
+        (10, "/problems/malformed"), (11, "/problems/malformed"), (12, "/problems/too-large"),
+    ]  # fmt: skip
+    assert found["refusals"][2]["path"] == "$.values.often"
+    assert store.tally("workplace")["stolen"].n == 4
+    assert store.tally("workplace") == store.recount("workplace")
+
+
+@pytest.mark.parametrize("value", ["[0,1,2]", "[1,0]", "[00,1]", "[0,1,]", "[]", "[0,9]", "[-1,0]"])
+def test_a_value_that_no_device_makes_is_refused_in_a_batch_too(store: Store, value: str) -> None:
+    line = a_report(SURVEY, often=[0, 1]).canonical.replace(b"[0,1]", value.encode())
+
+    found = taken(store, a_report(SURVEY), line)
+
+    assert (found["stored"], found["refused"]) == (1, 1)
+
+
+def test_of_surveys_that_ask_some_questions_each_counts_where_it_answers(store: Store) -> None:
+    reports = [a_report(SOME) for _ in range(30)]
+    for index, report in enumerate(reports):
+        del report.values["often" if index % 3 == 0 else "stolen"]
+
+    found = take_many(store, SOME, io.BytesIO(body(*reports))).document
+
+    assert found["stored"] == 30
+    counted = {name: tally.n for name, tally in store.tally("some").items()}
+    assert counted == {"stolen": 10, "often": 20}
+    assert store.tally("some") == store.recount("some")
+
+
+def test_a_closed_survey_takes_nothing_new(store: Store) -> None:
+    old = a_report(SURVEY)
+    store.add(SURVEY, old)
+    store.close_survey("workplace")
+
+    found = taken(store, old, a_report(SURVEY))
+
+    assert found["lines"] == [(1, 1, "stored before"), (2, 2, "closed")]
+
+
+def test_what_is_not_for_this_survey_at_all_is_not_read_to_the_end(store: Store) -> None:
+    wrong = a_report(SOME).canonical + b"\n"
+    chunk = batch._CHUNK
+    lines = 3 * chunk // len(wrong)
+
+    found = take_many(store, SURVEY, io.BytesIO(wrong * lines)).document
+
+    assert 1000 <= found["read"] < lines / 2
+
+
+@given(size=st.integers(1, 700), plain=st.booleans())
+def test_where_the_lines_are_cut_makes_no_difference(size: int, plain: bool) -> None:
+    """However the bytes arrive, the lines are the same."""
+    whole = [b"a" * 100, b"", b"b" * 300, b"c"] + ([] if plain else [b"d" * LARGEST_BODY])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_CHUNK", size)
+        patch.setattr(batch, "LARGEST_BODY", 256)
+        found = [line for chunk in batch._chunks(io.BytesIO(b"\n".join(whole))) for line in chunk]
+
+    assert found == [None if len(line) > 256 else line for line in whole]
+
+
+def test_a_failure_in_the_middle_keeps_what_was_committed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = [a_report(SURVEY) for _ in range(40)]
+    monkeypatch.setattr(batch, "_CHUNK", 1000)
+    real, calls = bulk._counts, iter(range(99))
+
+    def fail_at_the_third(each: bulk.Bulk) -> Any:
+        if next(calls) == 2:
+            raise OSError("no space left on device")
+        return real(each)
+
+    monkeypatch.setattr(bulk, "_counts", fail_at_the_third)
+    with pytest.raises(Exception, match="could not be stored"):
+        taken(store, *reports)
+    monkeypatch.undo()
+
+    kept = store.tally("workplace")["stolen"].n
+    assert 0 < kept < 40
+    assert store.tally("workplace") == store.recount("workplace")
+    again = taken(store, *reports)
+    assert (again["stored before"], again["stored"]) == (kept, 40 - kept)
+
+
+# --- on the wire --------------------------------------------------------------------------------
+
+
+def test_lines_are_sent_as_they_come(serve: Callable[..., Server]) -> None:
+    server = serve()
+    server.publish(SURVEY)
+    reports = [a_report(SURVEY) for _ in range(100)]
+    address = f"{server.url}/api/surveys/workplace/reports"
+
+    def trickle() -> Iterator[bytes]:
+        yield from (report.canonical + b"\n" for report in reports)
+
+    headers = {"Content-Type": "application/x-ndjson"}
+    chunked = requests.post(address, trickle(), headers=headers, timeout=30)
+    again = requests.post(address, body(*reports), headers=headers, timeout=30)
+    none = requests.post(
+        address.replace("workplace", "none"), body(*reports), headers=headers, timeout=30
+    )
+
+    assert chunked.status_code == again.status_code == 200
+    assert chunked.json()["lines"] == [[1, 100, "stored"]]
+    assert again.json()["lines"] == [[1, 100, "stored before"]]
+    assert none.status_code == 404
+    assert none.json()["type"] == "/problems/not-found"
+
+
+def test_a_batch_of_a_hundred_thousand_lines_takes_little_memory(
+    serve: Callable[..., Server],
+) -> None:
+    server = serve()
+    server.publish(SURVEY)
+    (worker,) = server.workers
+    one = a_report(SURVEY).canonical
+    many = b"".join(
+        one.replace(one[7:39], secrets.token_hex(16).encode()) + b"\n" for _ in range(100_000)
+    )
+    address = f"{server.url}/api/surveys/workplace/reports"
+    before = peak(worker)
+
+    headers = {"Content-Type": "application/x-ndjson"}
+    found = requests.post(address, many, headers=headers, timeout=120).json()
+
+    assert found["stored"] == 100_000
+    assert peak(worker) - before < 200 << 20
+
+
+def peak(process: int) -> int:
+    """The most memory that a process ever had, in bytes."""
+    with open(f"/proc/{process}/status", encoding="ascii") as status:
+        (line,) = (line for line in status if line.startswith("VmHWM"))
+    return int(line.split()[1]) << 10
