@@ -64,7 +64,7 @@ class Outcomes:
 
     codes: bytearray = field(default_factory=bytearray)
     """For each line an index of _WORDS."""
-    refusals: list[dict[str, object]] = field(default_factory=list)
+    refusals: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
     """For each line that was refused its number, and the members of a problem."""
 
     @property

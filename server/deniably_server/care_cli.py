@@ -37,7 +37,11 @@ def doctor(database: str, repair: bool) -> None:
             raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
         surveys = store.names()
         reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
-    click.echo(f"whole: {len(surveys)} surveys, {reports:,} reports")
+    click.echo(f"whole: {_number(len(surveys), 'survey')}, {_number(reports, 'report')}")
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 _HINT = ". Tallies that are wrong are counted anew with --repair"
@@ -60,7 +64,7 @@ def backup(database: str, file: Path) -> None:
         for suffix in ("", "-wal", "-shm"):
             file.with_name(file.name + suffix).unlink(missing_ok=True)
         raise
-    click.echo(f"{moved:,} reports are in {file}")
+    click.echo(f"{_number(moved, 'report')} copied into {file}")
 
 
 @click.command()
@@ -69,7 +73,7 @@ def backup(database: str, file: Path) -> None:
 def restore(database: str, file: Path) -> None:
     """Copy everything from the backup FILE into a database that is empty yet."""
     moved = _move(str(file), database)
-    click.echo(f"{moved:,} reports are back")
+    click.echo(f"{_number(moved, 'report')} copied back")
 
 
 @click.command()
@@ -81,7 +85,7 @@ def migrate(source: str, target: str) -> None:
     Each is a file or postgresql://... Stop the server before, so that no report is left behind.
     """
     moved = _move(source, target)
-    click.echo(f"{moved:,} reports were copied; serve with --database and the new address")
+    click.echo(f"{_number(moved, 'report')} copied; serve with --database and the new address")
 
 
 def _move(source: str, target: str) -> int:

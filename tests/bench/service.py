@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import secrets
 import sqlite3
 import subprocess
@@ -26,9 +27,12 @@ from deniably.report import Report
 from deniably.signing import new_key
 from deniably.survey import Survey
 from deniably.tally import Tally, tally_packed
+from deniably_server.batch import take_many
+from deniably_server.bulk import row_text
 from deniably_server.store import Store
 
 GOAL_INGEST = 0.6
+GOAL_BATCH = 0.5
 GOAL_DASHBOARD = 1.2
 CONNECTIONS = 64
 SIZES = (2, 5, 16)
@@ -38,6 +42,7 @@ def measure(sheet: Sheet) -> None:
     with tempfile.TemporaryDirectory() as folder:
         dashboard(sheet, Path(folder))
         ingest(sheet, Path(folder))
+        batches(sheet, Path(folder))
 
 
 def survey_named(name: str) -> Survey:
@@ -177,6 +182,48 @@ def ingest(sheet: Sheet, folder: Path) -> None:
     ratio = median(a / b for a, b in zip(rates[our_port], rates[bare_port], strict=True))
     sheet.figure("ratio", f"{ratio:.2f}", f">= {GOAL_INGEST}", ratio >= GOAL_INGEST)
     sheet.note(f"{answered:,} reports were acknowledged, and the tally holds {kept:,}.")
+
+
+def batches(sheet: Sheet, folder: Path) -> None:
+    """Lines of reports against the bare insert of the same rows into the same tables."""
+    n, rounds = (2000, 1) if sheet.quick else (200_000, 5)
+    sheet.section(f"{n:,} reports as lines, 3 questions, all on disk")
+    survey = survey_named("batches")
+    names = [question.name for question in survey.questions]
+    reports = [
+        Report(secrets.token_hex(16), survey.digest, dict(zip(names, values, strict=True)))
+        for values in perturbed(survey, n)[0]
+    ]
+    body = b"".join(report.canonical + b"\n" for report in reports)
+    rows = [(bytes.fromhex(each.id), survey.name, row_text(survey, each)) for each in reports]
+    found: list[tuple[float, float]] = []
+    for number in range(rounds):
+        sheet.progress(f"round {number + 1} of {rounds}")
+        ours = _empty(folder / f"ours-{number}.db", survey)
+        start = time.perf_counter()
+        assert take_many(ours, survey, io.BytesIO(body)).document["stored"] == n
+        middle = time.perf_counter()
+        ours.close()
+        raw = _empty(folder / f"raw-{number}.db", survey)
+        with closing(raw.engine.connect()) as connection:
+            began = time.perf_counter()
+            connection.begin_writing()
+            connection.executemany("INSERT INTO reports VALUES (?, ?, ?)", rows)
+            connection.commit()
+            found.append((middle - start, time.perf_counter() - began))
+        raw.close()
+    sheet.figure(
+        "Deniably, checked, tallied and stored", rate(median(n / each for each, _ in found))
+    )
+    sheet.figure("executemany of the same rows", rate(median(n / each for _, each in found)))
+    ratio = median(each / our for our, each in found)
+    sheet.figure("ratio", f"{ratio:.2f}", f">= {GOAL_BATCH}", ratio >= GOAL_BATCH)
+
+
+def _empty(path: Path, survey: Survey) -> Store:
+    store = Store(str(path))
+    store.publish(survey, new_key().sign(survey.digest))
+    return store
 
 
 def requests(survey: Survey, n: int) -> Iterator[bytes]:

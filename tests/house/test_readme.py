@@ -56,6 +56,7 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     port = free_port()
     environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
     environment["DENIABLY_HOME"] = str(tmp_path / "device")
+    environment["XDG_CONFIG_HOME"] = str(tmp_path / "author")
 
     def run(line: str, keys: str | None = None) -> str:
         command = shlex.split(line.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
@@ -73,8 +74,8 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     (tmp_path / "workplace.yaml").write_text(survey, encoding="utf-8")
     (tmp_path / "habits.yaml").write_text(every, encoding="utf-8")
     (tmp_path / "panel.yaml").write_text(panel, encoding="utf-8")
-    check, serve, export, publish, answer, close, results, check_every, plan, *more = COMMANDS[2:]
-    check_panel, ledger, forget = more
+    check, serve, export, publish, answer, close, results, *more = COMMANDS[2:]
+    doctor, backup, check_every, plan, check_panel, ledger, forget = more
 
     assert "stolen" in run(check)
     assert "picked by chance on the device" in run(check_every)
@@ -96,6 +97,8 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
         assert "sent" in run("python answer.py")
         for _ in range(49):  # the rest of the minimum of 50, without a process each
             Device(f"http://127.0.0.1:{port}/s/workplace").answer({"stolen": "no", "often": "once"})
+        assert "whole: 1 survey, 50 reports" in run(doctor)
+        assert "50 reports copied into" in run(backup)
         assert "stolen" in run(ledger)
         assert "Forgotten" in run(forget)
         assert "closed" in run(close)

@@ -147,7 +147,7 @@ def test_what_is_restored_is_what_was_kept(filled: str, tmp_path: Path) -> None:
 
     done = run(care_cli.restore, "--database", tmp_path / "new.db", tmp_path / "copy.db")
 
-    assert (done.exit_code, done.output) == (0, "41 reports are back\n")
+    assert (done.exit_code, done.output) == (0, "41 reports copied back\n")
     assert of_surveys(tmp_path / "new.db") == before
 
 
@@ -163,7 +163,7 @@ def test_a_server_moves_to_postgresql_and_back(tmp_path: Path, postgres: str) ->
     back = run(care_cli.migrate, postgres, tmp_path / "back.db")
 
     assert there.exit_code == back.exit_code == 0, there.output + back.output
-    assert "40 reports were copied" in there.output
+    assert "40 reports copied" in there.output
     assert of_surveys(postgres) == of_surveys(tmp_path / "back.db") == of_surveys(source) == before
     with closing(Store(postgres)) as store:
         store.add(SURVEY, a_report(SURVEY))
