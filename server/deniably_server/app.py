@@ -11,6 +11,7 @@ from deniably_server.body import READ_AT_MOST
 from deniably_server.compression import compress
 from deniably_server.current import attach
 from deniably_server.headers import Headers
+from deniably_server.health import health
 from deniably_server.intake import Intake
 from deniably_server.pages import pages
 from deniably_server.problems import handle_problems
@@ -34,6 +35,7 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     app.register_blueprint(results.blueprint)
     app.register_blueprint(together.blueprint)
     app.register_blueprint(differences.blueprint)
+    app.register_blueprint(health)
     app.register_blueprint(pages)
     app.register_blueprint(web.web)
     handle_problems(app)

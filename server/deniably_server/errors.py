@@ -12,6 +12,7 @@ DeniablyError
     UnsupportedMediaType  the body is of a kind that is not read here
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
+  Unavailable             the database does not answer; the same may be asked again later
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
 
@@ -70,3 +71,7 @@ class Unsigned(Refusal):
 
 class NotStored(DeniablyError):
     """The transaction failed and nothing was stored; the same bytes may be sent again."""
+
+
+class Unavailable(DeniablyError):
+    """The database does not answer; the same may be asked again later."""

@@ -116,6 +116,12 @@ KINDS = {
             "The fault is the server's. Nothing was stored; the same request may be sent again"
             " later.",
         ),
+        Kind(
+            "unavailable",
+            "Not ready",
+            503,
+            "The server's database does not answer. The same request may be sent again later.",
+        ),
     )
 }
 
@@ -130,6 +136,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.NotFound: "not-found",
     errors.TooLarge: "too-large",
     errors.Unauthorised: "unauthorised",
+    errors.Unavailable: "unavailable",
     errors.Unsigned: "unsigned",
     errors.UnsupportedMediaType: "unsupported-media-type",
     errors.WrongDigest: "wrong-digest",

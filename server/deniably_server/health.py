@@ -1,0 +1,27 @@
+"""What a supervisor asks: is the process alive, and can it do its work."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from deniably_server.current import current_store
+from deniably_server.errors import Unavailable
+
+health = Blueprint("health", __name__)
+
+
+@health.get("/healthz")
+def alive() -> Response:
+    """200 as long as the process answers; restart it where this fails."""
+    return Response("alive\n", mimetype="text/plain")
+
+
+@health.get("/readyz")
+def ready() -> Response:
+    """200 where the database answers, too; else 503: send respondents elsewhere meanwhile."""
+    store = current_store()
+    try:
+        store.names()
+    except store.engine.errors as error:
+        raise Unavailable("the database does not answer") from error
+    return Response("ready\n", mimetype="text/plain")
