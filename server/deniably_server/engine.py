@@ -47,6 +47,12 @@ class Connection(Protocol):
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
         """Insert rows, as fast as the database takes them."""
 
+    def forget_order(self, survey: str, /) -> None:
+        """Within the transaction, leave nothing of the order in which a survey's reports came."""
+
+    def tidy(self) -> None:
+        """After it, leave nothing of what was deleted."""
+
     def problems(self) -> list[str]:
         """What the database finds wrong with itself, in sentences."""
         ...

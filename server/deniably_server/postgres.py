@@ -83,6 +83,18 @@ class PostgresConnection:
             for row in rows:
                 copy.write_row(row)
 
+    def forget_order(self, survey: str, /) -> None:
+        """Write the survey's rows anew, in the order of their random ids: a table keeps them as
+        they came, each with the number of the transaction that brought it."""
+        self.execute("CREATE TEMPORARY TABLE kept (LIKE reports) ON COMMIT DROP")
+        self.execute("INSERT INTO kept SELECT * FROM reports WHERE survey = ?", [survey])
+        self.execute("DELETE FROM reports WHERE survey = ?", [survey])
+        self.execute("INSERT INTO reports SELECT * FROM kept ORDER BY id")
+
+    def tidy(self) -> None:
+        """Free the places of rows that were deleted."""
+        self.execute("VACUUM reports")
+
     def problems(self) -> list[str]:
         """Of the constraints that are not enforced. (Its files are the business of PostgreSQL.)"""
         rows = self.execute("SELECT conname FROM pg_constraint WHERE NOT convalidated")

@@ -59,6 +59,12 @@ class SqliteConnection(sqlite3.Connection):
         marks = ", ".join("?" * len(columns))
         self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
 
+    def forget_order(self, survey: str, /) -> None:
+        """Nothing to do: rows lie in the order of their random ids from the start."""
+
+    def tidy(self) -> None:
+        """Nothing to do: what is deleted is overwritten."""
+
     def problems(self) -> list[str]:
         """Of the file's pages and indices, and of rows that refer to nothing."""
         found = [f"the file: {row[0]}" for row in self.execute("PRAGMA integrity_check")]

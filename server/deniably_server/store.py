@@ -86,11 +86,13 @@ class Store:
 
     def close_survey(self, name: str) -> None:
         """Take no more reports, for good. Raises NotFound."""
-        with self._transaction() as database:
-            closed = database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
-            if closed.rowcount == 0:
-                raise _no_such_survey()
-            enter_closed(database, name)
+        if self.state(name) == "open":
+            with self._transaction() as database:
+                database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
+                enter_closed(database, name)
+                database.forget_order(name)
+            with closing(self.engine.connect()) as database:
+                database.tidy()
 
     def register(self, after: int = 0) -> tuple[list[str], str]:
         """The entries from number ``after + 1`` on, as canonical JSON, and the head of all."""

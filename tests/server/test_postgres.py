@@ -15,7 +15,7 @@ from deniably.report import Report
 from deniably_server import cli
 from deniably_server.engine import engine_at, shown
 from deniably_server.store import Store
-from server.material import Server, a_report, survey_named
+from server.material import Server, a_report, signed, survey_named
 from server.test_serving import Crowd
 
 SURVEY = survey_named()
@@ -114,6 +114,32 @@ def test_a_commit_is_on_disk_whatever_the_database_is_set_to(postgres: str) -> N
                 assert ours.execute("SHOW synchronous_commit").fetchone() == ("on",)
         finally:
             connection.execute("ALTER ROLE CURRENT_USER RESET synchronous_commit")
+
+
+def test_once_a_survey_is_closed_nothing_tells_in_which_order_its_reports_came(
+    postgres: str,
+) -> None:
+    rows = "SELECT id, xmin::text FROM reports WHERE survey = 'workplace' ORDER BY ctid"
+    other = survey_named("other")
+    with closing(Store(postgres)) as store, closing(engine_at(postgres).connect()) as database:
+        for survey in (SURVEY, other):
+            store.publish(survey, signed(survey))
+        reports = [a_report(SURVEY) for _ in range(40)]
+        for report in reports:
+            store.add(SURVEY, report)
+            store.add(other, a_report(other))
+        came = [bytes.fromhex(report.id) for report in reports]
+        found = database.execute(rows).fetchall()
+        assert [key for key, _ in found] == came, "until then it does, as the README says"
+        assert len({transaction for _, transaction in found}) == 40
+
+        store.close_survey("workplace")
+
+        found = database.execute(rows).fetchall()
+        assert [key for key, _ in found] == sorted(came)
+        assert len({transaction for _, transaction in found}) == 1
+        assert store.tally("workplace") == store.recount("workplace")
+        assert store.tally("other")["stolen"].n == 40
 
 
 def test_an_address_is_shown_without_its_password() -> None:
