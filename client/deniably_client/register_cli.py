@@ -58,7 +58,9 @@ def _text(source: str) -> bytes:
             raise click.UsageError(f"{source}: {error.strerror}") from None
     url = f"{_PAGE.sub('', source)}/register"
     try:
-        with session().get(url, timeout=_TIMEOUT, allow_redirects=False, stream=True) as response:
+        with session(retries=1).get(
+            url, timeout=_TIMEOUT, allow_redirects=False, stream=True
+        ) as response:
             if response.status_code == 200:
                 return body(response, REGISTER)
     except requests.RequestException as error:
