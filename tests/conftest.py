@@ -19,6 +19,9 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from between import Between, between
+from server.material import Server
+
 # The same examples in every run: what passes here passes there. New ones are looked for with
 # HYPOTHESIS_PROFILE=default make test.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
@@ -162,3 +165,10 @@ def _served(edits: Edits) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture
+def way(server: Server) -> Iterator[Between]:
+    """The way to the module's server, with somebody between who can change what it says."""
+    with between(server.url) as way:
+        yield way

@@ -11,6 +11,7 @@ from deniably_server.cli import open_store, settings_options
 
 if TYPE_CHECKING:
     from deniably_server.engine import Engine
+    from deniably_server.store import Store
 
 
 @click.command()
@@ -25,7 +26,7 @@ def doctor(database: str, repair: bool) -> None:
 
     from deniably_server import doctor as doctors
 
-    with closing(open_store(database)) as store:
+    with closing(_store_of(database)) as store:
         found = doctors.examine(store)
         for finding in found:
             click.echo(finding.what)
@@ -93,13 +94,22 @@ def _move(source: str, target: str) -> int:
     from deniably_server.moving import move
 
     try:
-        return move(_engine(source), _engine(target))
+        return move(_engine(_store_of(source)), _engine(open_store(target)))
     except Conflict as error:
         raise click.ClickException(error.why) from None
 
 
-def _engine(address: str) -> Engine:
+def _engine(store: Store) -> Engine:
     """Where something is, or will be; opened once, to say in a sentence what is wrong with it."""
-    store = open_store(address)
     store.close()
     return store.engine
+
+
+def _store_of(address: str) -> Store:
+    """The store that is there already: of a name that was misspelt nothing is made."""
+    from deniably_server.engine import file_at
+
+    file = file_at(address)
+    if file is not None and not file.exists():
+        raise click.ClickException(f"there is no database {file}")
+    return open_store(address)

@@ -9,6 +9,9 @@ from deniably.register import read_register
 from deniably.tally import Tally
 from deniably_server.store import Store
 
+_DAMAGE = (LookupError, TypeError, ValueError)
+"""What reading raises where what is stored is nothing that the server wrote."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -24,15 +27,13 @@ def examine(store: Store) -> list[Finding]:
 
     What a server stores meanwhile disturbs nothing: each survey is read as of one moment.
     """
-    found = [Finding(problem) for problem in store.problems()]
-    found += _register(store)
-    for name in store.names():
-        tally, recount = store.tally_and_recount(name)
-        found += [
-            Finding(_difference(name, question, tally[question], counted), name)
-            for question, counted in recount.items()
-            if tally[question] != counted
-        ]
+    try:
+        found = [Finding(problem) for problem in store.problems()]
+        found += _register(store)
+        for name in store.names():
+            found += _tallies(store, name)
+    except store.engine.errors as error:
+        return [Finding(f"the database cannot be read: {str(error).strip()}")]
     return found
 
 
@@ -42,6 +43,24 @@ def repair(store: Store, found: list[Finding]) -> list[str]:
     for name in names:
         store.count_anew(name)
     return names
+
+
+def _tallies(store: Store, name: str) -> list[Finding]:
+    try:
+        store.recount(name)
+    except _DAMAGE:
+        return [Finding(f"{name}: its definition or a report cannot be read; restore a backup")]
+    except store.engine.errors:  # what is no JSON, the database itself does not read
+        return [Finding(f"{name}: a report cannot be read; restore a backup")]
+    try:
+        tally, recount = store.tally_and_recount(name)
+    except _DAMAGE:
+        return [Finding(f"{name}: the tallies count what its questions do not have", name)]
+    return [
+        Finding(_difference(name, question, tally[question], counted), name)
+        for question, counted in recount.items()
+        if tally[question] != counted
+    ]
 
 
 def _register(store: Store) -> list[Finding]:
@@ -57,8 +76,8 @@ def _register(store: Store) -> list[Finding]:
     }
     return [
         Finding(f"{name}: the register has another definition of it")
-        for name in store.names()
-        if name in listed and listed[name] != store.survey(name).digest
+        for name, digest in store.digests().items()
+        if name in listed and listed[name] != digest
     ]
 
 

@@ -8,6 +8,7 @@ they say differently (how a transaction begins, the tables, the recount) is in `
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -55,6 +56,13 @@ class Connection(Protocol):
 
     def problems(self) -> list[str]:
         """What the database finds wrong with itself, in sentences."""
+        ...
+
+    def only_read(self) -> None:
+        """From now on, refuse to change anything."""
+
+    def each(self, sql: str, /) -> Iterator[Row]:
+        """Within a transaction, the rows one by one: however many, few are in memory."""
         ...
 
     def begin_reading(self) -> None:
@@ -112,7 +120,12 @@ def engine_at(address: str) -> Engine:
         return Postgres(address)
     from deniably_server.sqlite import Sqlite
 
-    return Sqlite(address.removeprefix("sqlite:///"))
+    return Sqlite(str(file_at(address)))
+
+
+def file_at(address: str) -> Path | None:
+    """The file of an SQLite database, which may be still to be made."""
+    return None if _is_uri(address) else Path(address.removeprefix("sqlite:///"))
 
 
 def shown(address: str) -> str:

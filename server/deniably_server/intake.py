@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from deniably.report import LARGEST_BODY
 from deniably_server.answer import encode
-from deniably_server.batch import NDJSON, take_many
 from deniably_server.body import JSON
 from deniably_server.errors import Malformed
+from deniably_server.lines import NDJSON, take_lines
 from deniably_server.problems import refuse
 from deniably_server.reports import take
 from deniably_server.store import Store
@@ -42,12 +42,12 @@ class Intake:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
         name = _survey_of_reports(environ)
-        many = name is not None and environ.get("CONTENT_TYPE") == NDJSON
+        many = name is not None and _kind(environ) == NDJSON
         if name is None or not (many or _is_plain(environ)):
             return self._app(environ, start_response)
         try:
             if many:
-                outcomes = take_many(self._store, self._store.survey(name), environ["wsgi.input"])
+                outcomes = take_lines(self._store, self._store.survey(name), environ["wsgi.input"])
                 status, answer = 200, encode(outcomes.document)
             else:
                 status, answer = take(self._store, name, _body(environ))
@@ -69,6 +69,11 @@ def _survey_of_reports(environ: WSGIEnvironment) -> str | None:
         return None
     name = path[len(_START) : -len(_END)]
     return name if name and "/" not in name else None
+
+
+def _kind(environ: WSGIEnvironment) -> str:
+    """The body's media type, without its parameters."""
+    return str(environ.get("CONTENT_TYPE", "")).partition(";")[0].strip().lower()
 
 
 def _is_plain(environ: WSGIEnvironment) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from deniably_server.engine import Connection, Engine
+from deniably_server.engine import Engine
 from deniably_server.errors import Conflict
 
 _TABLES = {
@@ -22,25 +22,24 @@ _TABLES = {
 def move(source: Engine, target: Engine) -> int:
     """Copy all that is in ``source`` into ``target``, whole or not at all; the number of reports.
 
-    The source stays as it is. Raises Conflict where the target has surveys already.
+    Both are brought to the newest schema; else the source stays as it is. Raises Conflict where
+    the target has surveys already.
     """
     source.migrate()
     target.migrate()
     with closing(source.connect()) as giver, closing(target.connect()) as taker:
         giver.begin_reading()
         taker.begin_writing()
-        if _count(taker, "surveys"):
+        if taker.execute("SELECT 1 FROM surveys").fetchone():
             raise Conflict("there are surveys in the target already; move into an empty database")
         taker.execute("DELETE FROM settings")
         for table, columns in _TABLES.items():
-            # By its first column: the order of random ids, and that of the register.
-            rows = giver.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}")  # noqa: S608
-            taker.fill(table, columns, rows)
-        moved = _count(taker, "reports")
+            taker.fill(table, columns, giver.each(_all(table, columns)))
+        (moved,) = taker.execute("SELECT count(*) FROM reports").fetchone()
         taker.commit()
-    return moved
+    return int(moved)
 
 
-def _count(database: Connection, table: str) -> int:
-    (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
-    return int(count)
+def _all(table: str, columns: tuple[str, ...]) -> str:
+    """By the first column: in the order of random ids, and in that of the register."""
+    return f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}"  # noqa: S608  # _TABLES

@@ -7,7 +7,7 @@ one process waits for the disk, the reports of the others gather.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,7 @@ import psycopg
 from deniably_server.engine import Result, Row
 from deniably_server.postgres_schema import migrate
 
+_CONNECT_SECONDS = 10
 _WRITERS = 0x64656E69
 """The number of the lock that writers take."""
 
@@ -46,6 +47,7 @@ class Postgres:
                 self.address,
                 autocommit=True,
                 application_name="deniably",
+                connect_timeout=_CONNECT_SECONDS,
                 options="-c synchronous_commit=on -c lock_timeout=10s",
             )
         )
@@ -99,6 +101,15 @@ class PostgresConnection:
         """Of the constraints that are not enforced. (Its files are the business of PostgreSQL.)"""
         rows = self.execute("SELECT conname FROM pg_constraint WHERE NOT convalidated")
         return [f"the constraint {name} is not enforced" for (name,) in rows]
+
+    def only_read(self) -> None:
+        """From now on, refuse to change anything."""
+        self.execute("SET default_transaction_read_only = on")
+
+    def each(self, sql: str, /) -> Iterator[Row]:
+        """The rows one by one, from a cursor on the server."""
+        with self._connection.cursor("each") as rows:
+            yield from rows.execute(_own(sql))
 
     def begin_reading(self) -> None:
         """All statements see one state of the database."""

@@ -104,4 +104,4 @@ def migrate(database: Connection) -> None:
     (done,) = database.execute("SELECT count(*) FROM steps").fetchone()
     for number, step in enumerate(STEPS[done:], start=done + 1):
         database.execute(step)
-        database.execute(f"INSERT INTO steps VALUES ({number})")  # noqa: S608
+        database.execute("INSERT INTO steps VALUES (?)", [number])

@@ -7,7 +7,7 @@ from flask import Blueprint, Response
 from deniably.report import read_report
 from deniably_server.answer import encode
 from deniably_server.body import JSON, read_body
-from deniably_server.bulk import Outcome
+from deniably_server.commit import Outcome
 from deniably_server.current import current_store
 from deniably_server.errors import Closed, Conflict, NotFound, WrongDigest
 from deniably_server.store import Store

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from time import monotonic, sleep
 
 from deniably_server.engine import Row
 from deniably_server.schema import migrate
 
 _BUSY_SECONDS = 10
+_AGAIN_SECONDS = 0.01
 _PRAGMAS = (
-    "PRAGMA journal_mode = WAL",  # who reads never waits for who writes
     "PRAGMA synchronous = FULL",  # a commit is on disk before anybody is told of it
     "PRAGMA secure_delete = ON",  # what is deleted is overwritten
     "PRAGMA temp_store = MEMORY",  # nothing is written beside the file and its log
@@ -74,6 +75,14 @@ class SqliteConnection(sqlite3.Connection):
         ]
         return [problem for problem in found if problem != "the file: ok"]
 
+    def only_read(self) -> None:
+        """From now on, refuse to change anything."""
+        self.execute("PRAGMA query_only = ON")
+
+    def each(self, sql: str, /) -> Iterator[Row]:
+        """The rows one by one."""
+        return self.execute(sql)
+
     def begin_reading(self) -> None:
         """All statements see one state of the file."""
         self.execute("BEGIN")
@@ -94,12 +103,27 @@ def connect(path: str) -> SqliteConnection:
         factory=SqliteConnection,
     )
     try:
+        _keep_a_log(connection)
         for pragma in _PRAGMAS:
             connection.execute(pragma)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _keep_a_log(connection: sqlite3.Connection) -> None:
+    """Who reads never waits for who writes. Of several that are first to open a new file, SQLite
+    lets one change it and tells the others at once that it is locked, however patient they are."""
+    until = monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() > until:
+                raise
+            sleep(_AGAIN_SECONDS)
 
 
 def _make_private(path: str) -> None:

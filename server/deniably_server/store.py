@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from threading import Lock
 from typing import Literal, cast
@@ -13,11 +13,11 @@ from deniably.report import Report
 from deniably.signing import Signature, verify
 from deniably.survey import Survey, read_survey
 from deniably.tally import Tally, from_cells
-from deniably_server.bulk import Bulk, Outcome, row_text
+from deniably_server.commit import Bulk, Entry, Outcome, entry_of
 from deniably_server.engine import Connection, engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.register import enter_closed, enter_published, entries, last
-from deniably_server.writer import Entry, Writer
+from deniably_server.writer import Writer
 
 State = Literal["open", "closed"]
 
@@ -84,6 +84,11 @@ class Store:
         with self._reading() as database:
             return sorted(name for (name,) in database.execute("SELECT name FROM surveys"))
 
+    def digests(self) -> dict[str, str]:
+        """The digest of every survey's definition, by name."""
+        with self._reading() as database:
+            return dict(database.execute("SELECT name, digest FROM surveys"))
+
     def close_survey(self, name: str) -> None:
         """Take no more reports, for good. Raises NotFound."""
         if self.state(name) == "open":
@@ -106,21 +111,15 @@ class Store:
 
         Raises NotStored where the transaction failed; nothing of the report is kept then.
         """
-        return self._get_writer().add(
-            Entry(
-                key=bytes.fromhex(report.id),
-                survey=survey.name,
-                report=row_text(survey, report),
-                cells=[(name, cell) for name, value in report.values.items() for cell in value],
-                answered=list(report.values) if survey.asked < len(survey.questions) else [],
-            )
-        )
+        entry = entry_of(survey, report)
+        self.begin(entry)
+        (outcome,) = entry.wait()
+        return outcome
 
-    def begin_many(self, bulk: Bulk) -> Callable[[], list[Outcome]]:
-        """Begin to store reports that were checked, all in one commit. What it gives is to be
-        called: it returns the outcome of each once they are on disk, and raises NotStored where
-        the transaction failed; nothing of them is kept then."""
-        return self._get_writer().begin_many(bulk)
+    def begin(self, work: Entry | Bulk) -> None:
+        """Begin to store reports that were checked; ``work.wait()`` waits for the disk, and raises
+        NotStored where the transaction failed; nothing of them is kept then."""
+        self._get_writer().begin(work)
 
     def tally(self, name: str) -> dict[str, Tally]:
         """The tally of every question, kept current by each commit. Raises NotFound.
@@ -151,8 +150,9 @@ class Store:
             counted = self._counted(database, name)
             query = "SELECT count(*) FROM reports WHERE survey = ?"
             (total,) = database.execute(query, [name]).fetchone()
-            for table in ("tallies", "answered", "totals"):
-                database.execute(f"DELETE FROM {table} WHERE survey = ?", [name])  # noqa: S608
+            database.execute("DELETE FROM tallies WHERE survey = ?", [name])
+            database.execute("DELETE FROM answered WHERE survey = ?", [name])
+            database.execute("DELETE FROM totals WHERE survey = ?", [name])
             database.fill("totals", ("survey", "reports"), [(name, total)])
             database.fill(
                 "answered",
@@ -202,11 +202,11 @@ class Store:
 
     def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
         """Put ``value`` under ``key``. False where another is there and may not be replaced."""
-        other = "UPDATE SET value = excluded.value" if replace else "NOTHING"
         with self._transaction() as database:
+            if replace:
+                database.execute("DELETE FROM settings WHERE key = ?", [key])
             done = database.execute(
-                f"INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO {other}",  # noqa: S608
-                [key, value],
+                "INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", [key, value]
             )
             return done.rowcount == 1
 
@@ -235,6 +235,7 @@ class Store:
         with self._lock:
             if self._reader is None:
                 self._reader = self.engine.connect()
+                self._reader.only_read()
             try:
                 yield self._reader
             except self.engine.errors:

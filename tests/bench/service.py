@@ -27,8 +27,8 @@ from deniably.report import Report
 from deniably.signing import new_key
 from deniably.survey import Survey
 from deniably.tally import Tally, tally_packed
-from deniably_server.batch import take_many
-from deniably_server.bulk import row_text
+from deniably_server.commit import entry_of
+from deniably_server.lines import take_lines
 from deniably_server.store import Store
 
 GOAL_INGEST = 0.6
@@ -195,13 +195,13 @@ def batches(sheet: Sheet, folder: Path) -> None:
         for values in perturbed(survey, n)[0]
     ]
     body = b"".join(report.canonical + b"\n" for report in reports)
-    rows = [(bytes.fromhex(each.id), survey.name, row_text(survey, each)) for each in reports]
+    rows = [entry_of(survey, report).row for report in reports]
     found: list[tuple[float, float]] = []
     for number in range(rounds):
         sheet.progress(f"round {number + 1} of {rounds}")
         ours = _empty(folder / f"ours-{number}.db", survey)
         start = time.perf_counter()
-        assert take_many(ours, survey, io.BytesIO(body)).document["stored"] == n
+        assert take_lines(ours, survey, io.BytesIO(body)).document["stored"] == n
         middle = time.perf_counter()
         ours.close()
         raw = _empty(folder / f"raw-{number}.db", survey)

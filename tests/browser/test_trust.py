@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from between import Between, Entries, between
+from between import Between, Entries
 from browser.conftest import PHONE, SURVEY, Watched
 from browser.test_memory import answer, memory
 from deniably.authoring import publish_text
@@ -32,12 +32,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.publish(survey)
     yield server
     server.kill()
-
-
-@pytest.fixture
-def way(server: Server) -> Iterator[Between]:
-    with between(server.url) as way:
-        yield way
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from between import Between, Entries, between, rechained
+from between import Between, Entries, rechained
 from deniably.authoring import publish_text
 from deniably.canonical import canonical
 from deniably.errors import AuthorChanged, Refused
@@ -43,12 +43,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.publish(survey)
     yield server
     server.kill()
-
-
-@pytest.fixture
-def way(server: Server) -> Iterator[Between]:
-    with between(server.url) as way:
-        yield way
 
 
 @pytest.fixture

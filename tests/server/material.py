@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,19 @@ def contents(address: str | Path) -> Contents:
             name: sorted(connection.execute(f"SELECT * FROM {name}"), key=repr)
             for (name,) in connection.execute(tables).fetchall()
         }
+
+
+def assert_kept(address: str | Path, acknowledged: Iterable[Report], name: str) -> None:
+    """Every acknowledged report is there once, and the tallies are those of the reports."""
+    with closing(engine_at(str(address)).connect()) as connection:
+        rows = connection.execute("SELECT id FROM reports WHERE survey = ?", [name])
+        kept = [key.hex() for (key,) in rows]
+    assert {report.id for report in acknowledged} <= set(kept)
+    assert len(set(kept)) == len(kept)
+    with closing(Store(str(address))) as store:
+        tally = store.tally(name)
+        assert tally == store.recount(name)
+        assert {each.n for each in tally.values()} == {len(kept)}
 
 
 def assert_problem(response: Any, status: int, name: str) -> dict[str, Any]:

@@ -47,6 +47,12 @@ def change(address: str, sql: str) -> None:
         database.execute(sql)
 
 
+def damage(address: str, guard: str, table: str, change_to: str) -> None:
+    """Change what the guard would not let anybody change."""
+    change(address, f"DROP TRIGGER {guard}" + (f" ON {table}" if ":" in address else ""))
+    change(address, f"UPDATE {table} SET {change_to}")
+
+
 def of_surveys(address: str | Path) -> Contents:
     """Every row, but of no table that only says how the tables came to be."""
     return {
@@ -123,6 +129,49 @@ def test_a_file_that_is_torn_is_told(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "the file: " in done.output or "Error: " in done.output
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("INSERT INTO tallies VALUES ('workplace', 'nobody', 0, 1)", "what its questions do not"),
+        ("UPDATE tallies SET choice = 77 WHERE choice = 0", "what its questions do not"),
+    ],
+)
+def test_tallies_of_nothing_are_found_and_counted_anew(filled: str, sql: str, found: str) -> None:
+    before = of_surveys(filled)
+    change(filled, sql)
+
+    sick = run(care_cli.doctor, "--database", filled)
+    repaired = run(care_cli.doctor, "--database", filled, "--repair")
+
+    assert (sick.exit_code, repaired.exit_code) == (1, 0), sick.output + repaired.output
+    assert found in sick.output
+    assert of_surveys(filled) == before
+
+
+@pytest.mark.parametrize("text", ["nonsense", "[[77],[0,1]]", "[[0],[1],[2],[3]]", '"'])
+def test_a_report_that_nobody_can_read_is_told_and_kept(filled: str, text: str) -> None:
+    damage(filled, "a_report_never_changes", "reports", f"report = '{text}' WHERE survey = 'other'")
+    before = of_surveys(filled)
+
+    done = run(care_cli.doctor, "--database", filled)
+    repair = run(care_cli.doctor, "--database", filled, "--repair")
+
+    assert (done.exit_code, repair.exit_code) == (1, 1)
+    assert "other" in done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert of_surveys(filled) == before
+
+
+def test_a_definition_that_nobody_can_read_is_told(filled: str) -> None:
+    guard = "a_definition_never_changes"
+    damage(filled, guard, "surveys", "definition = '{}' WHERE name = 'other'")
+
+    done = run(care_cli.doctor, "--database", filled)
+
+    assert done.exit_code == 1
+    assert "other: its definition or a report cannot be read" in done.output
 
 
 # --- moving -------------------------------------------------------------------------------------
@@ -209,11 +258,37 @@ def test_a_copy_that_fails_leaves_nothing(
     assert not list(tmp_path.glob("copy.db*"))
 
 
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (care_cli.doctor, ("--database", "{}")),
+        (care_cli.backup, ("--database", "{}", "copy.db")),
+        (care_cli.migrate, ("{}", "copy.db")),
+        (care_cli.migrate, ("sqlite:///{}", "copy.db")),
+    ],
+)
+def test_of_a_misspelt_database_nothing_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: click.Command, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    done = run(command, *(each.format("deniabyl.db") for each in arguments))
+
+    assert done.exit_code == 1
+    assert "there is no database deniabyl.db" in done.output
+    assert not list(tmp_path.iterdir())
+
+
 def calls() -> list[Callable[[str], Result]]:
     return [
-        lambda path: run(care_cli.doctor, "--database", f"{path}/none/x.db"),
-        lambda path: run(care_cli.migrate, f"{path}/none/x.db", f"{path}/new.db"),
+        lambda path: run(care_cli.restore, "--database", f"{path}/none/x.db", _made(path)),
+        lambda path: run(care_cli.migrate, _made(path), f"{path}/none/x.db"),
     ]
+
+
+def _made(path: str) -> str:
+    Store(f"{path}/made.db").close()
+    return f"{path}/made.db"
 
 
 @pytest.mark.parametrize("call", calls())

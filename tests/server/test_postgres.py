@@ -15,7 +15,7 @@ from deniably.report import Report
 from deniably_server import cli
 from deniably_server.engine import engine_at, shown
 from deniably_server.store import Store
-from server.material import Server, a_report, signed, survey_named
+from server.material import Server, a_report, assert_kept, signed, survey_named
 from server.test_serving import Crowd
 
 SURVEY = survey_named()
@@ -35,16 +35,6 @@ def start(postgres: str, tmp_path: Path) -> Iterator[Start]:
     yield start
     for server in servers:
         server.kill()
-
-
-def _assert_kept(address: str, acknowledged: list[Report]) -> None:
-    with closing(engine_at(address).connect()) as connection:
-        kept = {key.hex() for (key,) in connection.execute("SELECT id FROM reports")}
-    assert {report.id for report in acknowledged} <= kept
-    with closing(Store(address)) as store:
-        tally = store.tally(SURVEY.name)
-        assert tally == store.recount(SURVEY.name)
-        assert tally["stolen"].n == len(kept)
 
 
 def test_what_one_server_publishes_all_ask(start: Start) -> None:
@@ -79,7 +69,7 @@ def test_a_killed_server_has_every_report_that_it_acknowledged(start: Start, pos
     staying.leave()
     assert staying.statuses == {201}
 
-    _assert_kept(postgres, acknowledged + staying.acknowledged)
+    assert_kept(postgres, acknowledged + staying.acknowledged, SURVEY.name)
 
 
 def test_a_database_that_went_away_and_came_back_is_found_again(
@@ -103,7 +93,7 @@ def test_a_database_that_went_away_and_came_back_is_found_again(
     assert answers[-1] in (200, 201)
     assert set(answers) <= {200, 201, 500}
     assert looks[-1] == 403
-    _assert_kept(postgres, [report])
+    assert_kept(postgres, [report], SURVEY.name)
 
 
 def test_a_commit_is_on_disk_whatever_the_database_is_set_to(postgres: str) -> None:

@@ -24,7 +24,7 @@ from deniably.survey import Survey
 from deniably_server.headers import SECURITY_HEADERS
 from deniably_server.serving import AddressTaken, claim
 from deniably_server.store import Store
-from server.material import DENIABLY, Server, a_report, survey_named
+from server.material import DENIABLY, Server, a_report, assert_kept, survey_named
 
 SURVEY = survey_named()
 Serve = Callable[..., Server]
@@ -75,17 +75,6 @@ class Crowd:
             thread.join(30)
 
 
-def _assert_kept(database: Path, acknowledged: list[Report]) -> None:
-    """Every acknowledged report is there, and the tallies are those of the reports."""
-    with closing(sqlite3.connect(database)) as connection:
-        kept = {key.hex() for (key,) in connection.execute("SELECT id FROM reports")}
-    assert {report.id for report in acknowledged} <= kept
-    with closing(Store(str(database))) as store:
-        tally = store.tally(SURVEY.name)
-        assert tally == store.recount(SURVEY.name)
-        assert tally["stolen"].n == len(kept)
-
-
 @pytest.mark.slow
 def test_a_killed_server_has_every_report_that_it_acknowledged(
     serve: Serve, database: Path
@@ -100,7 +89,7 @@ def test_a_killed_server_has_every_report_that_it_acknowledged(
         crowd.leave()
         acknowledged += crowd.acknowledged
         assert crowd.statuses == {201}
-        _assert_kept(database, acknowledged)
+        assert_kept(database, acknowledged, SURVEY.name)
 
     server = serve()
     for report in acknowledged[:: len(acknowledged) // 20]:  # and says so to who asks again
@@ -119,7 +108,7 @@ def test_a_stopped_server_finishes_what_it_accepted(serve: Serve, database: Path
     crowd.leave()
     assert crowd.statuses == {201}
     assert not list(database.parent.glob("*-wal"))  # all is in the one file
-    _assert_kept(database, crowd.acknowledged)
+    assert_kept(database, crowd.acknowledged, SURVEY.name)
 
 
 @pytest.mark.slow
@@ -132,7 +121,7 @@ def test_processes_share_the_file(serve: Serve, database: Path) -> None:
     crowd.leave()
 
     assert crowd.statuses == {201}
-    _assert_kept(database, crowd.acknowledged)
+    assert_kept(database, crowd.acknowledged, SURVEY.name)
 
 
 @pytest.mark.slow

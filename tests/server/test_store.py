@@ -14,7 +14,7 @@ import pytest
 
 from deniably.report import Report
 from deniably.tally import tally
-from deniably_server.bulk import Outcome
+from deniably_server.commit import Outcome
 from deniably_server.engine import engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.store import Store

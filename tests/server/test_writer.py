@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from deniably_server import writer
-from deniably_server.bulk import Outcome
+from deniably_server import commit, writer
+from deniably_server.commit import Entry, Outcome, entry_of
 from deniably_server.errors import NotStored
 from deniably_server.sqlite import Sqlite, SqliteConnection
 from deniably_server.store import Store
@@ -33,13 +33,13 @@ def published(store: Store) -> Iterator[Store]:
 def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The size of every batch that is committed from now on."""
     sizes: list[int] = []
-    real = writer._commit
+    real = writer.commit_entries
 
-    def commit(database: sqlite3.Connection, batch: list[Any]) -> list[Outcome]:
-        sizes.append(len(batch))
-        return real(database, batch)
+    def counting(database: SqliteConnection, entries: list[Entry]) -> list[Outcome]:
+        sizes.append(len(entries))
+        return real(database, entries)
 
-    monkeypatch.setattr(writer, "_commit", commit)
+    monkeypatch.setattr(writer, "commit_entries", counting)
     return sizes
 
 
@@ -86,13 +86,13 @@ def test_a_failed_transaction_stores_nothing_and_tells_everybody(
 
 
 def _fail_after_the_insert(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = writer._insert
+    real = commit._add
 
-    def insert(database: sqlite3.Connection, fresh: list[Any]) -> None:
-        real(database, fresh)
+    def add(*arguments: Any) -> None:
+        real(*arguments)
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(writer, "_insert", insert)
+    monkeypatch.setattr(commit, "_add", add)
 
 
 def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(
@@ -119,9 +119,9 @@ def test_closing_stores_what_was_accepted(published: Store, database: Path) -> N
 
     late = writer.Writer(Late(str(database)))
     with ThreadPoolExecutor(32) as threads:
-        outcomes = [threads.submit(late.add, _entry())]
+        outcomes = [threads.submit(_stored, late)]
         assert reached.wait(10)  # the writer is at work on the first
-        outcomes += [threads.submit(late.add, _entry()) for _ in range(29)]
+        outcomes += [threads.submit(_stored, late) for _ in range(29)]
         while late._queue.qsize() < 29:
             time.sleep(0.001)
         closing_down = threads.submit(late.close)
@@ -131,9 +131,10 @@ def test_closing_stores_what_was_accepted(published: Store, database: Path) -> N
 
     assert published.tally("workplace")["stolen"].n == 30
     with pytest.raises(NotStored):
-        late.add(_entry())
+        _stored(late)
 
 
-def _entry() -> writer.Entry:
-    report = a_report(SURVEY)
-    return writer.Entry(bytes.fromhex(report.id), "workplace", "[[0],[0,1]]", [("stolen", 0)])
+def _stored(late: writer.Writer) -> Outcome:
+    entry = entry_of(SURVEY, a_report(SURVEY))
+    late.begin(entry)
+    return entry.wait()[0]

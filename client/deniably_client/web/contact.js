@@ -87,6 +87,7 @@ export async function hasChanged(address, version) {
       credentials: "omit",
       referrerPolicy: "no-referrer",
       cache: "no-store",
+      signal: AbortSignal.timeout(PATIENCE),
     });
     return response.ok && (await sha256(await body(response, DEFINITION))) !== version;
   } catch (error) {

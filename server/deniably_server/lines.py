@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
+from threading import Lock
 from typing import Protocol, cast
 
 import msgspec
@@ -22,17 +22,20 @@ from deniably.errors import BadReport
 from deniably.report import LARGEST_BODY, read_report
 from deniably.survey import Survey
 from deniably_server.answer import encode
-from deniably_server.bulk import Bulk, Outcome
+from deniably_server.commit import Bulk, Outcome
 from deniably_server.errors import Refusal, TooLarge, WrongDigest
 from deniably_server.problems import members
 from deniably_server.store import Store
 
 NDJSON = "application/x-ndjson"
 
-_CHUNK = 1 << 23
+_CHUNK = 1 << 22
 """Bytes whose lines share a commit."""
+_MOST_LINES = 10_000_000
 _MOST_REFUSED = 1000
 """Lines that are refused before the rest is left unread: it is not what this survey takes."""
+_TURN = Lock()
+"""One request of a process at a time takes its lines apart, which is what needs the memory."""
 _MOST_KNOWN = 1 << 16
 
 _STATUS = {
@@ -68,6 +71,11 @@ class Outcomes:
     """For each line that was refused its number, and the members of a problem."""
 
     @property
+    def ended(self) -> bool:
+        """Whether the rest is left unread."""
+        return len(self.refusals) >= _MOST_REFUSED or len(self.codes) >= _MOST_LINES
+
+    @property
     def document(self) -> dict[str, object]:
         """As it is answered: numbers, and the lines from first to last that became the same."""
         counts = {word: self.codes.count(code) for code, word in enumerate(_WORDS)}
@@ -78,42 +86,49 @@ class Outcomes:
             runs.append((first, last, _WORDS[code]))
             first = last + 1
         found = {word: count for word, count in counts.items() if count}
-        return {"read": len(self.codes), **found, "lines": runs, "refusals": self.refusals}
+        return {
+            "read": len(self.codes),
+            "ended": self.ended,
+            **found,
+            "lines": runs,
+            "refusals": self.refusals,
+        }
 
 
-def take_many(store: Store, survey: Survey, body: Body) -> Outcomes:
+def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
     """Store the reports in a body of lines; once this returns they are on disk.
 
     Raises NotStored; what was committed by then stays, and counts once when it is sent again.
     """
     reader = _Reader(survey)
     found = Outcomes()
-    stored: Callable[[], None] = lambda: None  # noqa: E731
-    for chunk in _chunks(body):
-        part = reader.read(chunk, len(found.codes))
-        found.codes += part.codes
-        found.refusals += part.refusals
-        stored()  # the chunk before; this one was read while that was written
-        stored = partial(_settle, found, part, store.begin_many(part.bulk))
-        if len(found.refusals) >= _MOST_REFUSED:
+    begun: list[_Part] = []
+    for lines in _chunks(body):
+        with _TURN:
+            part = reader.read(lines, found)
+        while begun:
+            _settle(found, begun.pop())  # written while this one was read
+        if part.waiting:
+            store.begin(part.bulk)
+            begun.append(part)
+        if found.ended:
             break
-    stored()
+    for part in begun:
+        _settle(found, part)
     return found
-
-
-def _settle(found: Outcomes, part: _Part, wait: Callable[[], list[Outcome]]) -> None:
-    for index, outcome in zip(part.waiting, wait(), strict=True):
-        found.codes[index] = _CODES[outcome]
 
 
 @dataclass
 class _Part:
-    """What was in a chunk: its lines' codes so far, and the reports with the numbers of theirs."""
+    """The reports in a chunk, and the indices of their lines."""
 
     bulk: Bulk
     waiting: Sequence[int]
-    codes: bytearray
-    refusals: list[dict[str, object]]
+
+
+def _settle(found: Outcomes, part: _Part) -> None:
+    for index, outcome in zip(part.waiting, part.bulk.wait(), strict=True):
+        found.codes[index] = _CODES[outcome]
 
 
 class _Reader:
@@ -133,21 +148,27 @@ class _Reader:
         self._plain = survey.asked == len(order)
         self._find = re.compile(pattern, re.MULTILINE).findall
 
-    def read(self, lines: list[bytes | None], start: int) -> _Part:
-        """The part that these lines make; ``start`` lines came before."""
+    def read(self, lines: list[bytes | None], found: Outcomes) -> _Part:
+        """The reports in these lines. What is none is told in ``found``; of the others the codes
+        are to be settled. Stops where ``found`` has ended."""
         bulk = Bulk(self._survey)
-        end = start + len(lines)
+        start = len(found.codes)
         if self._plain and None not in lines and self._all_plain(bulk, cast("list[bytes]", lines)):
-            return _Part(bulk, range(start, end), bytearray(len(lines)), [])
-        part = _Part(bulk, waiting := [], bytearray(len(lines)), [])
-        for index, line in enumerate(lines):
+            found.codes += bytes(len(lines))
+            return _Part(bulk, range(start, start + len(lines)))
+        waiting: list[int] = []
+        for index, line in enumerate(lines, start):
+            code = _EMPTY
             try:
                 if self._one(bulk, line):
-                    waiting.append(start + index)
+                    waiting.append(index)
             except (BadReport, Refusal) as error:
-                part.codes[index] = _REFUSED
-                part.refusals.append({"line": start + index + 1, **members(error)})
-        return part
+                code = _REFUSED
+                found.refusals.append({"line": index + 1, **members(error)})
+            found.codes.append(code)
+            if found.ended:
+                break
+        return _Part(bulk, waiting)
 
     def _all_plain(self, bulk: Bulk, lines: list[bytes]) -> bool:
         """Fill the bulk, if every line is a report as devices write it."""

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.report import LARGEST_BODY, Report
-from deniably_server import batch, bulk
-from deniably_server.batch import take_many
+from deniably_server import commit, lines
+from deniably_server.lines import take_lines
 from deniably_server.store import Store
 from server.material import Server, a_report, signed, survey_named
 
@@ -32,20 +32,20 @@ def store(address: str) -> Iterator[Store]:
         yield store
 
 
-def body(*lines: Report | bytes) -> bytes:
-    texts = [line if isinstance(line, bytes) else line.canonical for line in lines]
+def body(*reports: Report | bytes) -> bytes:
+    texts = [each if isinstance(each, bytes) else each.canonical for each in reports]
     return b"\n".join(texts) + b"\n"
 
 
-def taken(store: Store, *lines: Report | bytes) -> dict[str, Any]:
-    return take_many(store, SURVEY, io.BytesIO(body(*lines))).document
+def taken(store: Store, *reports: Report | bytes) -> dict[str, Any]:
+    return take_lines(store, SURVEY, io.BytesIO(body(*reports))).document
 
 
 def test_every_line_is_stored_and_counted(store: Store) -> None:
     reports = [a_report(SURVEY, stolen=[n % 2], often=[n % 3, 4]) for n in range(500)]
 
     assert taken(store, *reports) == {
-        "read": 500, "stored": 500, "lines": [(1, 500, "stored")], "refusals": [],
+        "read": 500, "ended": False, "stored": 500, "lines": [(1, 500, "stored")], "refusals": [],
     }  # fmt: skip
 
     tally = store.tally("workplace")
@@ -109,7 +109,7 @@ def test_of_surveys_that_ask_some_questions_each_counts_where_it_answers(store: 
     for index, report in enumerate(reports):
         del report.values["often" if index % 3 == 0 else "stolen"]
 
-    found = take_many(store, SOME, io.BytesIO(body(*reports))).document
+    found = take_lines(store, SOME, io.BytesIO(body(*reports))).document
 
     assert found["stored"] == 30
     counted = {name: tally.n for name, tally in store.tally("some").items()}
@@ -129,12 +129,29 @@ def test_a_closed_survey_takes_nothing_new(store: Store) -> None:
 
 def test_what_is_not_for_this_survey_at_all_is_not_read_to_the_end(store: Store) -> None:
     wrong = a_report(SOME).canonical + b"\n"
-    chunk = batch._CHUNK
-    lines = 3 * chunk // len(wrong)
+    sent = io.BytesIO(wrong * (3 * lines._CHUNK // len(wrong)))
 
-    found = take_many(store, SURVEY, io.BytesIO(wrong * lines)).document
+    found = take_lines(store, SURVEY, sent).document
 
-    assert 1000 <= found["read"] < lines / 2
+    assert (found["read"], found["refused"], found["ended"]) == (1000, 1000, True)
+    assert sent.read(1), "the rest is left unread"
+
+
+def test_a_flood_of_short_lines_ends_soon(store: Store) -> None:
+    """What each refusal costs in memory must not be what the sender likes."""
+    flood = io.BytesIO(b"x\n" * (lines._CHUNK // 2))
+
+    found = take_lines(store, SURVEY, flood).document
+
+    assert found["read"] == len(found["refusals"]) == 1000
+
+
+def test_lines_without_end_have_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "_MOST_LINES", 5000)
+
+    found = take_lines(store, SURVEY, io.BytesIO(b"\n" * 6000)).document
+
+    assert (found["read"], found["ended"]) == (5000, True)
 
 
 @given(size=st.integers(1, 700), plain=st.booleans())
@@ -142,9 +159,9 @@ def test_where_the_lines_are_cut_makes_no_difference(size: int, plain: bool) -> 
     """However the bytes arrive, the lines are the same."""
     whole = [b"a" * 100, b"", b"b" * 300, b"c"] + ([] if plain else [b"d" * LARGEST_BODY])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "_CHUNK", size)
-        patch.setattr(batch, "LARGEST_BODY", 256)
-        found = [line for chunk in batch._chunks(io.BytesIO(b"\n".join(whole))) for line in chunk]
+        patch.setattr(lines, "_CHUNK", size)
+        patch.setattr(lines, "LARGEST_BODY", 256)
+        found = [line for chunk in lines._chunks(io.BytesIO(b"\n".join(whole))) for line in chunk]
 
     assert found == [None if len(line) > 256 else line for line in whole]
 
@@ -153,15 +170,15 @@ def test_a_failure_in_the_middle_keeps_what_was_committed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reports = [a_report(SURVEY) for _ in range(40)]
-    monkeypatch.setattr(batch, "_CHUNK", 1000)
-    real, calls = bulk._counts, iter(range(99))
+    monkeypatch.setattr(lines, "_CHUNK", 1000)
+    real, calls = commit._add, iter(range(99))
 
-    def fail_at_the_third(each: bulk.Bulk) -> Any:
+    def fail_at_the_third(*arguments: Any) -> None:
         if next(calls) == 2:
             raise OSError("no space left on device")
-        return real(each)
+        real(*arguments)
 
-    monkeypatch.setattr(bulk, "_counts", fail_at_the_third)
+    monkeypatch.setattr(commit, "_add", fail_at_the_third)
     with pytest.raises(Exception, match="could not be stored"):
         taken(store, *reports)
     monkeypatch.undo()
@@ -185,7 +202,7 @@ def test_lines_are_sent_as_they_come(serve: Callable[..., Server]) -> None:
     def trickle() -> Iterator[bytes]:
         yield from (report.canonical + b"\n" for report in reports)
 
-    headers = {"Content-Type": "application/x-ndjson"}
+    headers = {"Content-Type": "application/x-ndjson; charset=utf-8"}
     chunked = requests.post(address, trickle(), headers=headers, timeout=30)
     again = requests.post(address, body(*reports), headers=headers, timeout=30)
     none = requests.post(
