@@ -6,7 +6,16 @@ from collections.abc import Mapping
 
 from flask import Flask
 
-from deniably_server import differences, register_page, reports, results, surveys, together, web
+from deniably_server import (
+    access,
+    differences,
+    register_page,
+    reports,
+    results,
+    surveys,
+    together,
+    web,
+)
 from deniably_server.body import READ_AT_MOST
 from deniably_server.compression import compress
 from deniably_server.current import attach
@@ -35,6 +44,7 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     app.register_blueprint(results.blueprint)
     app.register_blueprint(together.blueprint)
     app.register_blueprint(differences.blueprint)
+    app.register_blueprint(access.blueprint)
     app.register_blueprint(health)
     app.register_blueprint(pages)
     app.register_blueprint(web.web)

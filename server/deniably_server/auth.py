@@ -1,44 +1,62 @@
-"""The author's token: who may publish and close. 256 random bits; only their hash is kept."""
+"""Who asks: the bearer token of a request, and what it may do."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import secrets
+from typing import NoReturn
 
 from flask import request
 
 from deniably_server.current import current_store
-from deniably_server.errors import Unauthorised
+from deniably_server.errors import Forbidden, Unauthorised
 from deniably_server.store import Store
+from deniably_server.tokens import DAYS, Role, Token, id_in, make
 
-_KEY = "author_token_sha256"
-
-
-def first_token(store: Store) -> str | None:
-    """A token on the very first start; None where there is one already."""
-    token = secrets.token_urlsafe(32)
-    return token if store.set_setting(_KEY, _hash(token), replace=False) else None
+_A = {"author": "an author's", "analyst": "an analyst's", "operator": "an operator's"}
 
 
-def new_token(store: Store) -> str:
-    """A new token; the old one is worth nothing from now on."""
-    token = secrets.token_urlsafe(32)
-    store.set_setting(_KEY, _hash(token), replace=True)
+def new_token(
+    store: Store, role: Role, survey: str | None = None, days: int = DAYS, note: str = ""
+) -> str:
+    """Make a token; its text, which is kept nowhere. Raises ValueError as ``tokens.make``."""
+    token, text = make(role, survey, days, note)
+    store.add_token(token)
+    return text
+
+
+def require(role: Role, survey: str | None = None) -> Token:
+    """The request's token, which is of this role and, where a survey is named, may act on it.
+
+    Raises Unauthorised where there is none that is valid, and Forbidden where it may not do this.
+    """
+    token = _presented(role)
+    if token.role != role:
+        raise Forbidden(f"this needs {_A[role]} token, and this one is {_A[token.role]}")
+    if survey is not None:
+        require_scope(token, survey)
     return token
 
 
-def require_author() -> None:
-    """Raise Unauthorised unless the request carries the author's token."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-    # Read each time: `deniably token` in another process takes effect at once.
-    known = current_store().setting(_KEY)
-    if scheme.lower() != "bearer" or not known or not hmac.compare_digest(_hash(token), known):
-        raise Unauthorised(
-            "this needs the author's token, as the header Authorization: Bearer <token>"
-        )
+def require_scope(token: Token, survey: str) -> None:
+    """Raise Forbidden unless the token may act on this survey."""
+    if token.survey not in (None, survey):
+        raise Forbidden(f"this token is for the survey {token.survey} alone")
 
 
-def _hash(token: str) -> str:
-    # The token is random and long, so a plain hash cannot be searched; no slow one is needed.
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+def _presented(role: Role) -> Token:
+    """The token of the request, as it is now: one that is revoked elsewhere is refused at once."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        _refuse(role)
+    found = current_store().token(id_in(text))
+    if found is None or not found.is_of(text):
+        _refuse(role)
+    # Only who holds the secret learns what became of the token.
+    if found.revoked:
+        raise Unauthorised("this token was revoked; ask the operator for another")
+    if found.expired:
+        raise Unauthorised(f"this token was valid until {found.until}; ask for another")
+    return found
+
+
+def _refuse(role: Role) -> NoReturn:
+    raise Unauthorised(f"this needs {_A[role]} token, as the header Authorization: Bearer <token>")

@@ -204,7 +204,7 @@ def close(name: str, server: str, token: str) -> None:
 @settings_options()
 def serve(**options: str | int) -> None:
     """Run a server. Its first start prints the author's token, once."""
-    from deniably_server.auth import first_token
+    from deniably_server.auth import new_token
     from deniably_server.serving import AddressTaken, claim
     from deniably_server.serving import serve as run
 
@@ -214,7 +214,7 @@ def serve(**options: str | int) -> None:
         raise click.ClickException(str(error)) from None
     with held:
         store = open_store(str(options["database"]))
-        token = first_token(store)
+        token = None if store.tokens() else new_token(store, "author")
         store.close()
         host, port = held.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
@@ -222,18 +222,6 @@ def serve(**options: str | int) -> None:
         if token:
             click.echo(f"The author's token, shown only now: {token}")
         run({name.upper(): value for name, value in options.items()}, (host, port))
-
-
-@click.command()
-@settings_options("database")
-def token(database: str) -> None:
-    """Make a new author's token; the old one is worth nothing from then on."""
-    from deniably_server.auth import new_token
-
-    store = open_store(database)
-    made = new_token(store)
-    store.close()
-    click.echo(f"The author's token, shown only now: {made}")
 
 
 def open_store(address: str) -> Store:

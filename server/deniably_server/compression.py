@@ -1,8 +1,8 @@
 """Smaller responses: gzip for texts, where the client takes it.
 
 Compressing a secret together with an attacker's text would tell the secret by its length (BREACH).
-No response here holds both: there is no cookie, session or form token, the author's token is never
-sent, and nobody's true answer is here at all.
+No response that is compressed holds both: there is no cookie, session or form token, the answer to
+who makes a token says no-transform, and nobody's true answer is here at all.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def compress(response: Response) -> Response:
     if response.status_code == 304:
         return _varied(response)
     if not (response.mimetype or "").startswith(_KINDS) or response.is_streamed:
+        return response
+    if response.cache_control.no_transform:
         return response
     _varied(response)
     body = response.get_data()

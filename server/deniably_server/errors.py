@@ -3,7 +3,8 @@
 DeniablyError
   Refusal                 a request is refused; ``why`` is a sentence
     Malformed             the body cannot be read at all
-    Unauthorised          the author's token is missing or wrong
+    Unauthorised          the token is missing, wrong, expired or revoked
+    Forbidden             the token does not allow this
     Hidden                the results are not shown yet
     NotFound              no such survey or page
     Conflict              the id or the name is taken by something else
@@ -34,7 +35,11 @@ class Malformed(Refusal):
 
 
 class Unauthorised(Refusal):
-    """The author's token is missing or wrong."""
+    """The token is missing, wrong, expired or revoked."""
+
+
+class Forbidden(Refusal):
+    """The token is of another role, or for another survey."""
 
 
 class Hidden(Refusal):

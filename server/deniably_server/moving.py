@@ -14,6 +14,7 @@ _TABLES = {
     "tallies": ("survey", "question", "choice", "count"),
     "answered": ("survey", "question", "reports"),
     "settings": ("key", "value"),
+    "tokens": ("id", "hash", "role", "survey", "until", "note", "revoked"),
     "register": ("number", "event", "survey", "entry", "hash"),
 }
 """Every table with its columns; what a row refers to comes before it."""
@@ -33,6 +34,7 @@ def move(source: Engine, target: Engine) -> int:
         if taker.execute("SELECT 1 FROM surveys").fetchone():
             raise Conflict("there are surveys in the target already; move into an empty database")
         taker.execute("DELETE FROM settings")
+        taker.execute("DELETE FROM tokens")
         for table, columns in _TABLES.items():
             taker.fill(table, columns, giver.each(_all(table, columns)))
         (moved,) = taker.execute("SELECT count(*) FROM reports").fetchone()

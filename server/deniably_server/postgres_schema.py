@@ -95,6 +95,23 @@ STEPS = (
     BEFORE UPDATE OR DELETE OR TRUNCATE ON register
     EXECUTE FUNCTION never('an entry of the register never changes');
     """,
+    """
+    CREATE TABLE tokens (
+        id TEXT PRIMARY KEY,
+        hash TEXT NOT NULL CHECK (length(hash) = 64),
+        role TEXT NOT NULL CHECK (role IN ('author', 'analyst', 'operator')),
+        survey TEXT,
+        until TEXT NOT NULL CHECK (length(until) = 10),
+        note TEXT NOT NULL,
+        revoked BIGINT NOT NULL CHECK (revoked IN (0, 1))
+    );
+
+    INSERT INTO tokens
+    SELECT 'first', value, 'author', NULL, '9999-12-31', 'from before tokens had roles', 0
+    FROM settings WHERE key = 'author_token_sha256';
+
+    DELETE FROM settings WHERE key = 'author_token_sha256';
+    """,
 )
 
 

@@ -51,9 +51,15 @@ KINDS = {
         ),
         Kind(
             "unauthorised",
-            "The author's token is needed",
+            "A token is needed",
             401,
-            "The bearer token is missing or wrong.",
+            "The bearer token is missing, wrong, expired or revoked.",
+        ),
+        Kind(
+            "forbidden",
+            "The token does not allow this",
+            403,
+            "The bearer token is of another role, or for another survey.",
         ),
         Kind("hidden", "The results are hidden", 403, "The results are not shown yet."),
         Kind("not-found", "Not found", 404, "There is no such survey or page."),
@@ -131,6 +137,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     MalformedReport: "malformed",
     errors.Closed: "closed",
     errors.Conflict: "conflict",
+    errors.Forbidden: "forbidden",
     errors.Hidden: "hidden",
     errors.Malformed: "malformed",
     errors.NotFound: "not-found",
@@ -178,6 +185,8 @@ def refuse(error: Exception, method: str, route: str) -> Response:
     response = json_answer(members(error), kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
         response.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, errors.Forbidden):
+        response.headers["WWW-Authenticate"] = 'Bearer error="insufficient_scope"'
     if isinstance(error, http.MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response

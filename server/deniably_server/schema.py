@@ -128,6 +128,33 @@ def register(database: Database) -> None:
     )
 
 
+@migrations()
+def tokens(database: Database) -> None:
+    """Many tokens, each with its role, in place of the one author's token.
+
+    That one goes on, under an id of its own. The survey of a token need not be published yet.
+    """
+    database.executescript(
+        """
+        CREATE TABLE tokens (
+            id TEXT PRIMARY KEY,
+            hash TEXT NOT NULL CHECK (length(hash) = 64),
+            role TEXT NOT NULL CHECK (role IN ('author', 'analyst', 'operator')),
+            survey TEXT,
+            until TEXT NOT NULL CHECK (length(until) = 10),
+            note TEXT NOT NULL,
+            revoked INTEGER NOT NULL CHECK (revoked IN (0, 1))
+        ) STRICT, WITHOUT ROWID;
+
+        INSERT INTO tokens
+        SELECT 'first', value, 'author', NULL, '9999-12-31', 'from before tokens had roles', 0
+        FROM settings WHERE key = 'author_token_sha256';
+
+        DELETE FROM settings WHERE key = 'author_token_sha256';
+        """
+    )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this schema; safe where several processes start at once.
 

@@ -17,6 +17,7 @@ from deniably_server.commit import Bulk, Entry, Outcome, entry_of
 from deniably_server.engine import Connection, engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.register import enter_closed, enter_published, entries, last
+from deniably_server.tokens import Token, enter_token, every_token, find_token, revoke_token
 from deniably_server.writer import Writer
 
 State = Literal["open", "closed"]
@@ -209,6 +210,28 @@ class Store:
                 "INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", [key, value]
             )
             return done.rowcount == 1
+
+    # --- tokens -----------------------------------------------------------------------------
+
+    def token(self, name: str) -> Token | None:
+        """The token of an id, as it is now."""
+        with self._reading() as database:
+            return find_token(database, name)
+
+    def tokens(self) -> list[Token]:
+        """Every token, by role and last day."""
+        with self._reading() as database:
+            return every_token(database)
+
+    def add_token(self, token: Token) -> None:
+        """Keep a token."""
+        with self._transaction() as database:
+            enter_token(database, token)
+
+    def revoke_token(self, name: str) -> bool:
+        """Make a token worth nothing, for good. False where there is none of this id."""
+        with self._transaction() as database:
+            return revoke_token(database, name)
 
     # --- connections ------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from deniably.errors import BadSignature, BadSurvey
 from deniably.signing import Signature
 from deniably.survey import Survey
 from deniably_server.answer import json_answer
-from deniably_server.auth import require_author
+from deniably_server.auth import require, require_scope
 from deniably_server.body import JSON, YAML, read_body
 from deniably_server.current import current_store
 from deniably_server.errors import Closed, Malformed, Unsigned
@@ -40,8 +40,9 @@ def definition(name: str) -> Response:
 @surveys.post("/api/surveys")
 def publish() -> Response:
     """Publish an author's signed definition, for good."""
-    require_author()
+    token = require("author")
     survey = _compiled(read_body(JSON, *YAML))
+    require_scope(token, survey.name)
     try:
         new = current_store().publish(survey, _signature())
     except BadSignature as error:
@@ -54,7 +55,7 @@ def publish() -> Response:
 @surveys.patch("/api/surveys/<name>")
 def change(name: str) -> Response:
     """Close a survey. There is no way back: once results were seen, more reports would mislead."""
-    require_author()
+    require("author", name)
     store = current_store()
     survey = store.survey(name)
     try:

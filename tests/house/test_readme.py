@@ -75,7 +75,7 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     (tmp_path / "habits.yaml").write_text(every, encoding="utf-8")
     (tmp_path / "panel.yaml").write_text(panel, encoding="utf-8")
     check, serve, export, publish, answer, close, results, *more = COMMANDS[2:]
-    doctor, backup, check_every, plan, check_panel, ledger, forget = more
+    doctor, backup, new_token, tokens, check_every, plan, check_panel, ledger, forget = more
 
     assert "stolen" in run(check)
     assert "picked by chance on the device" in run(check_every)
@@ -99,6 +99,8 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
             Device(f"http://127.0.0.1:{port}/s/workplace").answer({"stolen": "no", "often": "once"})
         assert "whole: 1 survey, 50 reports" in run(doctor)
         assert "50 reports copied into" in run(backup)
+        assert "author's token for spring-7" in run(new_token)
+        assert "A. Researcher" in run(tokens)
         assert "stolen" in run(ledger)
         assert "Forgotten" in run(forget)
         assert "closed" in run(close)

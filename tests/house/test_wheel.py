@@ -32,7 +32,7 @@ try:
         except OSError:
             time.sleep(0.1)
     token = subprocess.run(
-        [sys.executable, "-m", "deniably_client", "token", "--database", "w.db"],
+        [sys.executable, "-m", "deniably_client", "token", "new", "--database", "w.db"],
         capture_output=True, text=True, check=True).stdout.split()[-1]
     print(subprocess.run(
         [sys.executable, "-m", "deniably_client", "publish", "w.yaml", "--server", url,

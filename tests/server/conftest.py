@@ -100,7 +100,7 @@ def survey(app: Flask) -> Survey:
 @pytest.fixture
 def author(app: Flask) -> dict[str, str]:
     """The header that the author sends."""
-    return {"Authorization": f"Bearer {new_token(app.extensions['deniably'])}"}
+    return {"Authorization": f"Bearer {new_token(app.extensions['deniably'], 'author')}"}
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import closing
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from deniably.register import NOTHING, Entry, Register, published_entry
 from deniably.report import Report
 from deniably.signing import Key, Signature, key_of
 from deniably.survey import Survey, as_survey
+from deniably_server.auth import new_token
 from deniably_server.engine import engine_at
 from deniably_server.store import Store
 
@@ -158,8 +160,12 @@ class Server:
                 start_new_session=True,
             )
         self.url = self._wait(before)
-        token = re.search(r"shown only now: (\S+)", self.log[before:])
-        self.token = token[1] if token else None
+
+    @cached_property
+    def token(self) -> str:
+        """A token of an author, made as by who has the machine."""
+        with closing(Store(str(self.database))) as store:
+            return new_token(store, "author")
 
     @property
     def log(self) -> str:

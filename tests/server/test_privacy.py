@@ -89,7 +89,7 @@ def test_the_log_of_a_quiet_day_is_the_address_and_the_token(server: Server) -> 
 
     assert re.fullmatch(
         r"Deniably listens on http://127\.0\.0\.1:\d+\n"
-        r"The author's token, shown only now: \S{43}\n",
+        r"The author's token, shown only now: deniably_[0-9a-f]{12}_\S{43}\n",
         server.log,
     )
 

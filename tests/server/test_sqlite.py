@@ -91,6 +91,9 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
                     ("count", "INTEGER")],
         "answered": [("survey", "TEXT"), ("question", "TEXT"), ("reports", "INTEGER")],
         "settings": [("key", "TEXT"), ("value", "TEXT")],
+        # Of who runs and writes surveys: a last day, and of nobody's report.
+        "tokens": [("id", "TEXT"), ("hash", "TEXT"), ("role", "TEXT"), ("survey", "TEXT"),
+                   ("until", "TEXT"), ("note", "TEXT"), ("revoked", "INTEGER")],
         # Public, in the order of publishing, and of nobody's report.
         "register": [("number", "INTEGER"), ("event", "TEXT"), ("survey", "TEXT"),
                      ("entry", "TEXT"), ("hash", "TEXT")],

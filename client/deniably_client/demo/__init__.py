@@ -111,7 +111,7 @@ def _table(results: dict[str, Any], people: list[Answers]) -> str:
 def _server(folder: Path, port: int) -> Generator[tuple[str, str]]:
     """A running server's address and author token."""
     database = str(folder / "demo.db")
-    token = _deniably("token", "--database", database).split()[-1]
+    token = _deniably("token", "new", "--database", database).split()[-1]
     port = _free_port(port)
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "deniably_client", "serve"]

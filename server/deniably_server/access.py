@@ -1,0 +1,76 @@
+"""Tokens over HTTP: an operator makes them, lists them and revokes them."""
+
+from __future__ import annotations
+
+import msgspec
+from flask import Blueprint, Response
+
+from deniably_server.answer import json_answer
+from deniably_server.auth import require
+from deniably_server.body import JSON, read_body
+from deniably_server.current import current_store
+from deniably_server.errors import Malformed, NotFound
+from deniably_server.tokens import DAYS, ROLES, Role, Token, make
+
+blueprint = Blueprint("access", __name__)
+
+_SECRET = "no-store, no-transform"  # noqa: S105
+"""Kept nowhere, and not compressed either: by its length a compressed secret could be guessed."""
+
+
+class _Wanted(msgspec.Struct, forbid_unknown_fields=True):
+    role: Role
+    survey: str | None = None
+    days: int = DAYS
+    note: str = ""
+
+
+_WANTED = msgspec.json.Decoder(_Wanted)
+
+
+@blueprint.get("/api/tokens")
+def tokens() -> Response:
+    """Every token, also those that are worth nothing any more; no secret is among it."""
+    require("operator")
+    return json_answer({"tokens": [token.document for token in current_store().tokens()]})
+
+
+@blueprint.post("/api/tokens")
+def new() -> Response:
+    """Make a token. The answer is the only place where it ever is."""
+    require("operator")
+    token, text = _made(read_body(JSON))
+    current_store().add_token(token)
+    return secret_answer({**token.document, "token": text}, 201)
+
+
+@blueprint.delete("/api/tokens/<name>")
+def revoke(name: str) -> Response:
+    """Make a token worth nothing, for good."""
+    require("operator")
+    store = current_store()
+    token = store.token(name) if store.revoke_token(name) else None
+    if token is None:
+        raise NotFound("there is no token of this id")
+    return json_answer(token.document)
+
+
+def secret_answer(value: object, status: int = 200) -> Response:
+    """An answer that holds a secret."""
+    response = json_answer(value, status)
+    response.headers["Cache-Control"] = _SECRET
+    return response
+
+
+def _made(body: bytes) -> tuple[Token, str]:
+    try:
+        wanted = _WANTED.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed(
+            f"the body is a role ({', '.join(ROLES)}) and, if you like, the name of a survey,"
+            ' days and a note: {"role": "author", "survey": "workplace", "days": 90, "note": "..."}'
+        ) from None
+    try:
+        return make(wanted.role, wanted.survey, wanted.days, wanted.note)
+    except ValueError as error:
+        raise Malformed(str(error)) from None

@@ -1,0 +1,77 @@
+"""``deniably token``: who may do what on a server, for whoever runs it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from deniably_server.cli import open_store, settings_options
+
+if TYPE_CHECKING:
+    from deniably_server.tokens import Role
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke the tokens of authors, analysts and operators.
+
+    Works on the database itself, so whoever may write that needs no token; a running server
+    heeds a change at once.
+    """
+
+
+@token.command()
+@settings_options("database")
+@click.option(
+    "--role",
+    type=click.Choice(["author", "analyst", "operator"]),
+    default="author",
+    show_default=True,
+    help="An author publishes and closes surveys, an analyst reads results that are not public,"
+    " an operator looks after tokens and metrics.",
+)
+@click.option("--survey", metavar="NAME", help="For this survey alone, published or not yet.")
+@click.option("--days", default=365, show_default=True, help="Days until it is worth nothing.")
+@click.option("--note", default="", help="Your reminder of whose it is; operators see it.")
+def new(database: str, role: str, survey: str | None, days: int, note: str) -> None:
+    """Make a token and show it, once."""
+    from deniably_server.tokens import make
+
+    try:
+        made, text = make(cast("Role", role), survey, days, note)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    with closing(open_store(database)) as store:
+        store.add_token(made)
+    scope = f" for {survey}" if survey else ""
+    article = "An" if role[0] in "ao" else "A"
+    click.echo(f"{article} {role}'s token{scope}, valid until {made.until}, shown only now: {text}")
+
+
+@token.command(name="list")
+@settings_options("database")
+def show(database: str) -> None:
+    """List every token: its id, role, survey, last day and note, and whether it is valid."""
+    with closing(open_store(database)) as store:
+        tokens = store.tokens()
+    rows = [("id", "role", "survey", "until", "state", "note")]
+    for each in tokens:
+        found = each.document
+        rows.append(tuple(str(found[name] or "") for name in rows[0]))  # type: ignore[arg-type]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+@token.command()
+@settings_options("database")
+@click.argument("id")
+def revoke(database: str, id: str) -> None:  # noqa: A002  # as the command line shows it
+    """Make the token ID worth nothing, for good."""
+    with closing(open_store(database)) as store:
+        if not store.revoke_token(id):
+            raise click.ClickException(f"there is no token {id}; see deniably token list")
+    click.echo(f"{id} is revoked")

@@ -1,0 +1,171 @@
+"""Every route, walked: who is let in, and that nothing but what should changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from deniably.survey import Survey
+from deniably_server.app import create_app
+from deniably_server.auth import new_token
+from deniably_server.store import Store
+from deniably_server.tokens import ROLES, Token, id_in, make
+from server.material import assert_problem, contents
+
+SAFE = {"GET", "HEAD", "OPTIONS"}
+VALUES = {
+    "<name>": "workplace",
+    "<build>": "0" * 16,
+}
+"""What the templates of routes are filled with; in the routes of tokens a name is an id."""
+
+GUARDED = {
+    ("POST", "/api/surveys"): "author",
+    ("PATCH", "/api/surveys/<name>"): "author",
+    ("GET", "/api/tokens"): "operator",
+    ("POST", "/api/tokens"): "operator",
+    ("DELETE", "/api/tokens/<name>"): "operator",
+}
+OPEN = {("POST", "/api/surveys/<name>/reports")}
+"""What changes something and needs no token: respondents have none."""
+SCOPED = {("PATCH", "/api/surveys/<name>"), ("POST", "/api/surveys")}
+
+Route = tuple[str, str]
+
+
+def routes(app: Flask) -> Iterator[Route]:
+    """Method and template of every route."""
+    for rule in app.url_map.iter_rules():
+        for method in sorted(rule.methods or ()):
+            yield method, rule.rule
+
+
+def address_of(template: str) -> str:
+    for mark, value in VALUES.items():
+        template = template.replace(mark, value)
+    return template
+
+
+@pytest.fixture(scope="module")
+def every_route(tmp_path_factory: pytest.TempPathFactory) -> set[Route]:
+    app = create_app({"DATABASE": str(tmp_path_factory.mktemp("routes") / "deniably.db")})
+    return set(routes(app))
+
+
+def test_what_changes_something_is_guarded_or_known_to_be_open(every_route: set[Route]) -> None:
+    changing = {route for route in every_route if route[0] not in SAFE}
+
+    assert changing == OPEN | {route for route in GUARDED if route[0] not in SAFE}
+    assert set(GUARDED) <= every_route
+
+
+def _none(store: Store, role: str) -> str:
+    return ""
+
+
+def _of_another_role(store: Store, role: str) -> Iterator[str]:
+    yield from (new_token(store, each) for each in ROLES if each != role)
+
+
+def _expired(store: Store, role: str) -> str:
+    made, text = make(role)  # type: ignore[arg-type]
+    yesterday = (datetime.now(UTC).date() - timedelta(1)).isoformat()
+    store.add_token(Token(made.id, made.hash, made.role, None, yesterday, ""))
+    return text
+
+
+def _revoked(store: Store, role: str) -> str:
+    text = new_token(store, role)  # type: ignore[arg-type]
+    store.revoke_token(id_in(text))
+    return text
+
+
+def _with_another_secret(store: Store, role: str) -> str:
+    text = new_token(store, role)  # type: ignore[arg-type]
+    return text[:-43] + make("author")[1][-43:]
+
+
+@pytest.mark.parametrize("route", GUARDED, ids=" ".join)
+@pytest.mark.parametrize("bad", [_none, _expired, _revoked, _with_another_secret])
+def test_no_guarded_route_takes_a_token_that_is_worth_nothing(
+    app: Flask, survey: Survey, database: Path, route: Route, bad: Callable[[Store, str], str]
+) -> None:
+    text = bad(app.extensions["deniably"], GUARDED[route])
+    before = contents(database)
+
+    answer = app.test_client().open(
+        address_of(route[1]), method=route[0], headers={"Authorization": f"Bearer {text}"}
+    )
+
+    assert_problem(answer, 401, "unauthorised")
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+    assert contents(database) == before
+
+
+@pytest.mark.parametrize("route", GUARDED, ids=" ".join)
+def test_no_guarded_route_takes_the_token_of_another_role(
+    app: Flask, survey: Survey, database: Path, route: Route
+) -> None:
+    for text in _of_another_role(app.extensions["deniably"], GUARDED[route]):
+        before = contents(database)
+
+        answer = app.test_client().open(
+            address_of(route[1]), method=route[0], headers={"Authorization": f"Bearer {text}"}
+        )
+
+        needed = assert_problem(answer, 403, "forbidden")["detail"]
+        assert f"This needs an {GUARDED[route]}'s token" in needed
+        assert contents(database) == before
+
+
+@pytest.mark.parametrize("route", SCOPED, ids=" ".join)
+def test_no_scoped_route_takes_a_token_for_another_survey(
+    app: Flask, survey: Survey, database: Path, route: Route
+) -> None:
+    text = new_token(app.extensions["deniably"], "author", "another")
+    before = contents(database)
+
+    answer = app.test_client().open(
+        address_of(route[1]),
+        method=route[0],
+        headers={"Authorization": f"Bearer {text}"},
+        json={
+            "name": "workplace",
+            "title": "Work",
+            "questions": [{"name": "a", "type": "yes_no", "label": "A?", "odds": 3}],
+        },
+    )
+
+    assert "another alone" in assert_problem(answer, 403, "forbidden")["detail"]
+    assert contents(database) == before
+
+
+def test_no_request_that_only_reads_changes_anything_or_sets_a_cookie(
+    app: Flask, survey: Survey, database: Path, every_route: set[Route]
+) -> None:
+    """Every route with GET, HEAD and OPTIONS, with every token and with none."""
+    store = app.extensions["deniably"]
+    tokens = ["", *(new_token(store, role) for role in ROLES)]
+    before = contents(database)
+
+    for method, template in sorted(every_route):
+        for text in tokens if method in SAFE else ():
+            answer = app.test_client().open(
+                address_of(template), method=method, headers={"Authorization": f"Bearer {text}"}
+            )
+            assert answer.status_code < 500, template
+            assert "Set-Cookie" not in answer.headers
+    assert contents(database) == before
+
+
+def test_no_request_sets_a_cookie(app: Flask, survey: Survey, every_route: set[Route]) -> None:
+    for method, template in sorted(every_route):
+        answer = app.test_client().open(
+            address_of(template), method=method, headers={"Cookie": "session=x"}, json={}
+        )
+        assert "Set-Cookie" not in answer.headers, template
+        assert "Cookie" not in answer.vary, template
