@@ -19,7 +19,7 @@ import msgspec
 from deniably.report import Report
 from deniably.survey import Survey
 from deniably_server.engine import Connection
-from deniably_server.errors import NotStored
+from deniably_server.errors import NotStored, Unavailable
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[int]).decode
@@ -43,23 +43,26 @@ class Outcome(Enum):
 class Waiting:
     """Somebody waits for what becomes of reports."""
 
-    __slots__ = ("_done", "_failure", "_outcomes")
+    __slots__ = ("_done", "_failure", "_kind", "_outcomes")
 
     def __init__(self) -> None:
         self._outcomes: list[Outcome] = []
         self._failure: Exception | None = None
+        self._kind: type[NotStored | Unavailable] = NotStored
         # A bare lock, taken here and released by the writer, is the cheapest way to wait.
         self._done = Lock()
         self._done.acquire()
 
     def wait(self) -> list[Outcome]:
-        """The outcome of each report, once they are on disk. Raises NotStored where that failed.
+        """The outcome of each report, once they are on disk.
 
-        To be called once.
+        Raises Unavailable where the disk, a lock or the network refused (which may break off in
+        the middle of a commit), NotStored where anything else failed, and nothing is kept. To be
+        called once.
         """
         self._done.acquire()
         if self._failure is not None:
-            raise NotStored("what was sent could not be stored") from self._failure
+            raise self._kind("what was sent could not be stored") from self._failure
         return self._outcomes
 
     def tell(self, outcomes: list[Outcome]) -> None:
@@ -67,9 +70,9 @@ class Waiting:
         self._outcomes = outcomes
         self._done.release()
 
-    def fail(self, failure: Exception) -> None:
-        """None of them is."""
-        self._failure = failure
+    def fail(self, failure: Exception, kind: type[NotStored | Unavailable]) -> None:
+        """None of them is, as far as can be known."""
+        self._failure, self._kind = failure, kind
         self._done.release()
 
 
@@ -92,6 +95,15 @@ class Entry(Waiting):
 
     def __len__(self) -> int:
         return 1
+
+
+class Trial(Waiting):
+    """Nothing to store: whether it could be is the question."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return 0
 
 
 class Bulk(Waiting):
@@ -181,6 +193,15 @@ def commit_bulk(database: Connection, bulk: Bulk) -> list[Outcome]:
         return found
 
     return _commit(database, list(bulk.rows), counted)
+
+
+def commit_trial(database: Connection) -> list[Outcome]:
+    """Write as a report would be written, and leave nothing."""
+    database.begin_writing()
+    database.execute("INSERT INTO settings (key, value) VALUES ('trial', '')")
+    database.execute("DELETE FROM settings WHERE key = 'trial'")
+    database.commit()
+    return []
 
 
 def _commit(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from deniably.errors import BadRegister
 from deniably.register import read_register
 from deniably.tally import Tally
+from deniably_server.errors import Unavailable
 from deniably_server.store import Store
 
 _DAMAGE = (LookupError, TypeError, ValueError)
@@ -32,6 +33,8 @@ def examine(store: Store) -> list[Finding]:
         found += _register(store)
         for name in store.names():
             found += _tallies(store, name)
+    except Unavailable as error:
+        return [Finding(str(error))]
     except store.engine.errors as error:
         return [Finding(f"the database cannot be read: {str(error).strip()}")]
     return found

@@ -94,6 +94,10 @@ class Engine(Protocol):
         """What its driver raises."""
         ...
 
+    def refuses(self, error: Exception, /) -> bool:
+        """Whether the disk, a lock or the network refused, so that the same may work later."""
+        ...
+
     @property
     def answered(self) -> str:
         """SQL: (index of a question, how many stored reports of survey ``?`` have it)."""

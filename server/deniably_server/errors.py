@@ -13,7 +13,7 @@ DeniablyError
     UnsupportedMediaType  the body is of a kind that is not read here
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
-  Unavailable             the database does not answer; the same may be asked again later
+  Unavailable             the database does not answer or store; ask the same again later
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
 
@@ -79,4 +79,5 @@ class NotStored(DeniablyError):
 
 
 class Unavailable(DeniablyError):
-    """The database does not answer; the same may be asked again later."""
+    """The disk, a lock or the network refuses; the same may be asked again later, and counts
+    once."""

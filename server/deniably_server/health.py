@@ -5,7 +5,6 @@ from __future__ import annotations
 from flask import Blueprint, Response
 
 from deniably_server.current import current_store
-from deniably_server.errors import Unavailable
 
 health = Blueprint("health", __name__)
 
@@ -18,10 +17,7 @@ def alive() -> Response:
 
 @health.get("/readyz")
 def ready() -> Response:
-    """200 where the database answers, too; else 503: send respondents elsewhere meanwhile."""
-    store = current_store()
-    try:
-        store.names()
-    except store.engine.errors as error:
-        raise Unavailable("the database does not answer") from error
+    """200 where the database answers and stores, too; else 503: send respondents elsewhere
+    meanwhile."""
+    current_store().check()
     return Response("ready\n", mimetype="text/plain")

@@ -40,6 +40,10 @@ class Postgres:
     def __init__(self, address: str) -> None:
         self.address = address
 
+    def refuses(self, error: Exception, /) -> bool:
+        """Whether the database, its disk, a lock or the way there refused."""
+        return isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction)
+
     def connect(self) -> PostgresConnection:
         """A connection whose commits are on disk when they return, whatever the default is."""
         return PostgresConnection(

@@ -124,9 +124,10 @@ KINDS = {
         ),
         Kind(
             "unavailable",
-            "Not ready",
+            "Not at present",
             503,
-            "The server's database does not answer. The same request may be sent again later.",
+            "The server's database does not answer, or stores nothing at present. The same"
+            " request may be sent again later; what was stored nevertheless counts once.",
         ),
     )
 }

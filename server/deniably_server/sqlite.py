@@ -13,6 +13,18 @@ from deniably_server.schema import migrate
 
 _BUSY_SECONDS = 10
 _AGAIN_SECONDS = 0.01
+_REFUSALS = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_PROTOCOL,
+    sqlite3.SQLITE_READONLY,
+}
+_PRIMARY = 0xFF
+"""The bits of an error code that say what kind it is; the others say where it arose."""
 _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a commit is on disk before anybody is told of it
     "PRAGMA secure_delete = ON",  # what is deleted is overwritten
@@ -37,6 +49,11 @@ class Sqlite:
 
     def __init__(self, address: str) -> None:
         self.address = address
+
+    def refuses(self, error: Exception, /) -> bool:
+        """Whether the disk or a lock refused."""
+        code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        return isinstance(error, OSError) or code & _PRIMARY in _REFUSALS
 
     def connect(self) -> SqliteConnection:
         """A connection that any thread may use, one at a time."""

@@ -15,7 +15,7 @@ from deniably.survey import Survey, read_survey
 from deniably.tally import Tally, from_cells
 from deniably_server.commit import Bulk, Entry, Outcome, entry_of
 from deniably_server.engine import Connection, engine_at
-from deniably_server.errors import Conflict, NotFound
+from deniably_server.errors import Conflict, NotFound, Unavailable
 from deniably_server.register import enter_closed, enter_published, entries, last
 from deniably_server.tokens import Token, enter_token, every_token, find_token, revoke_token
 from deniably_server.writer import Writer
@@ -27,7 +27,8 @@ _decode = msgspec.json.Decoder(list[list[int] | None]).decode
 
 class Store:
     """One database: the path of an SQLite file, or ``postgresql://...``. Threads may share a store;
-    processes share the database, each by a store of its own.
+    processes share the database, each by a store of its own. Whatever is asked of it raises
+    Unavailable where the disk, a lock or the network refuses.
 
     Nothing stays open and no thread runs before it is needed, so a store may be made before a
     fork and used after it (but not before and after).
@@ -97,7 +98,7 @@ class Store:
                 database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
                 enter_closed(database, name)
                 database.forget_order(name)
-            with closing(self.engine.connect()) as database:
+            with self._connection() as database:
                 database.tidy()
 
     def register(self, after: int = 0) -> tuple[list[str], str]:
@@ -119,7 +120,7 @@ class Store:
 
     def begin(self, work: Entry | Bulk) -> None:
         """Begin to store reports that were checked; ``work.wait()`` waits for the disk, and raises
-        NotStored where the transaction failed; nothing of them is kept then."""
+        as ``add`` does; nothing of them is kept then."""
         self._get_writer().begin(work)
 
     def tally(self, name: str) -> dict[str, Tally]:
@@ -140,7 +141,7 @@ class Store:
     def tally_and_recount(self, name: str) -> tuple[dict[str, Tally], dict[str, Tally]]:
         """Both, as of one moment, on a connection of their own. Raises NotFound."""
         self.survey(name)
-        with closing(self.engine.connect()) as database, _one_state(database):
+        with self._connection() as database, _one_state(database):
             return self._kept(database, name), self._counted(database, name)
 
     def count_anew(self, name: str) -> None:
@@ -177,8 +178,13 @@ class Store:
 
     def problems(self) -> list[str]:
         """What the database says is wrong with itself."""
-        with closing(self.engine.connect()) as database:
+        with self._connection() as database:
             return database.problems()
+
+    def check(self) -> None:
+        """Raises Unavailable where the database cannot be read, or stores nothing at present."""
+        self.names()
+        self._get_writer().check()
 
     def values(self, name: str) -> list[list[list[int] | None]]:
         """Every stored report: for each question its value, None where it was not asked.
@@ -255,7 +261,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Generator[Connection]:
-        with self._lock:
+        with self._lock, self._answering():
             if self._reader is None:
                 self._reader = self.engine.connect()
                 self._reader.only_read()
@@ -269,14 +275,27 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Generator[Connection]:
-        """An author's change, on a connection of its own: rare, and beside the writer."""
-        database = self.engine.connect()
-        try:
+        """An author's change: rare, and beside the writer."""
+        with self._connection() as database:
             database.begin_writing()
             yield database
             database.commit()
-        finally:
-            database.close()  # rolls back what was not committed
+
+    @contextmanager
+    def _connection(self) -> Generator[Connection]:
+        """One that ends with the block, which rolls back what was not committed."""
+        with self._answering(), closing(self.engine.connect()) as database:
+            yield database
+
+    @contextmanager
+    def _answering(self) -> Generator[None]:
+        """Tell refusals of the disk, a lock or the network from faults."""
+        try:
+            yield
+        except Exception as error:
+            if not self.engine.refuses(error):
+                raise
+            raise Unavailable(f"the database refuses: {str(error).strip()}") from error
 
     def _row(self, sql: str, name: str) -> tuple[str, ...]:
         with self._reading() as database:

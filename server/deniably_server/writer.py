@@ -13,13 +13,28 @@ from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
+from time import monotonic
 from typing import Literal
 
-from deniably_server.commit import Bulk, Entry, Outcome, commit_bulk, commit_entries
+from deniably_server.commit import (
+    Bulk,
+    Entry,
+    Outcome,
+    Trial,
+    commit_bulk,
+    commit_entries,
+    commit_trial,
+)
 from deniably_server.engine import Connection, Engine
-from deniably_server.errors import NotStored
+from deniably_server.errors import NotStored, Unavailable
 
 _LARGEST_BATCH = 256
+_NEWS_SECONDS = 60
+"""How long the last commit tells that the next one will do."""
+_PAUSE_SECONDS = 1
+"""Between a failure and a trial whether it is over."""
+_LONG_SECONDS = 5
+"""What no transaction takes, unless a lock or the disk holds it up."""
 
 
 class Writer:
@@ -28,18 +43,40 @@ class Writer:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._database: Connection | None = None
-        self._queue: SimpleQueue[Entry | Bulk | Literal["end"]] = SimpleQueue()
-        self._gate = Lock()
+        self._queue: SimpleQueue[Entry | Bulk | Trial | Literal["end"]] = SimpleQueue()
+        self._gate, self._trial = Lock(), Lock()
+        self._began = self._stored = self._failed = float("-inf")  # of time.monotonic
         self._closed = False
         self._thread = Thread(target=self._run, name="deniably-writer", daemon=True)
         self._thread.start()
 
-    def begin(self, work: Entry | Bulk) -> None:
-        """Begin to store; ``work.wait()`` then says what became of it. Raises NotStored."""
+    def begin(self, work: Entry | Bulk | Trial) -> None:
+        """Begin to store; ``work.wait()`` then says what became of it. Raises Unavailable."""
         with self._gate:  # so that nothing is put behind the end of the queue
             if self._closed:
-                raise NotStored("the server is shutting down")
+                raise Unavailable("the server is shutting down")
             self._queue.put(work)
+
+    def check(self) -> None:
+        """Raises Unavailable unless reports are stored at present.
+
+        That is known from the last commit, or is tried. However often this is asked, there is one
+        trial at a time, and none within a second of a failure.
+        """
+        now = monotonic()
+        at_work = self._began > max(self._stored, self._failed)
+        if at_work and now - self._began > _LONG_SECONDS:
+            raise Unavailable("the database keeps the writer waiting")
+        if self._stored > self._failed and now - self._stored < _NEWS_SECONDS:
+            return
+        if now - self._failed < _PAUSE_SECONDS or not self._trial.acquire(blocking=False):
+            raise Unavailable("the last transaction failed")
+        try:
+            trial = Trial()
+            self.begin(trial)
+            trial.wait()
+        finally:
+            self._trial.release()
 
     def close(self) -> None:
         """Store what was accepted, then end the thread."""
@@ -50,16 +87,18 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        after: Bulk | Literal["end"] | None = None
+        after: Bulk | Trial | Literal["end"] | None = None
         while after != "end":
             batch, after = self._batch()
             if batch:
                 self._settle(batch, partial(commit_entries, entries=batch))
             if isinstance(after, Bulk):
                 self._settle([after], partial(commit_bulk, bulk=after))
+            elif isinstance(after, Trial):
+                self._settle([after], commit_trial)
         self._forget()
 
-    def _batch(self) -> tuple[list[Entry], Bulk | Literal["end"] | None]:
+    def _batch(self) -> tuple[list[Entry], Bulk | Trial | Literal["end"] | None]:
         """The single reports that wait, and what comes after them; None where nothing does yet."""
         batch: list[Entry] = []
         work = self._queue.get()
@@ -74,20 +113,24 @@ class Writer:
         return batch, work
 
     def _settle(
-        self, works: Sequence[Entry | Bulk], commit: Callable[[Connection], list[Outcome]]
+        self, works: Sequence[Entry | Bulk | Trial], commit: Callable[[Connection], list[Outcome]]
     ) -> None:
         """Commit, and only then wake whoever waits. A failure fails all: the reports were checked
         before, so what fails is the disk or the lock, for all alike."""
+        self._began = monotonic()
         try:
             if self._database is None:
                 self._database = self._engine.connect()
             outcomes = iter(commit(self._database))
         except Exception as failure:  # told to every request; nothing was stored
+            self._failed = monotonic()
             with suppress(*self._engine.errors):
                 self._forget()
+            kind = Unavailable if self._engine.refuses(failure) else NotStored
             for work in works:
-                work.fail(failure)
+                work.fail(failure, kind)
         else:
+            self._stored = monotonic()
             for work in works:
                 work.tell(list(islice(outcomes, len(work))))
 

@@ -15,7 +15,7 @@ import pytest
 
 from deniably_server import commit, writer
 from deniably_server.commit import Entry, Outcome, entry_of
-from deniably_server.errors import NotStored
+from deniably_server.errors import NotStored, Unavailable
 from deniably_server.sqlite import Sqlite, SqliteConnection
 from deniably_server.store import Store
 from server.material import a_report, contents, signed, survey_named
@@ -101,7 +101,7 @@ def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(
     monkeypatch.setattr("deniably_server.sqlite._BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(NotStored):
+        with pytest.raises(Unavailable):
             published.add(SURVEY, a_report(SURVEY))
         other.execute("ROLLBACK")
 
@@ -130,7 +130,7 @@ def test_closing_stores_what_was_accepted(published: Store, database: Path) -> N
         assert {each.result(timeout=10) for each in outcomes} == {Outcome.STORED}
 
     assert published.tally("workplace")["stolen"].n == 30
-    with pytest.raises(NotStored):
+    with pytest.raises(Unavailable):
         _stored(late)
 
 
