@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import reference
 from definition_cases import definitions
+from invitation_cases import blind_rsa, codes
 from ledger_cases import ledger
 from mechanism_cases import mechanisms
 from question_cases import answers, totals
@@ -23,7 +24,7 @@ def files():
     """{file name: text} of every vector file."""
     makers = (coins, subset_selection, channels, mechanisms, canonical, claims, omega)
     makers += (definitions, answers, totals, estimates, ledger, waves)
-    makers += (signatures, registers)
+    makers += (signatures, registers, blind_rsa, codes)
     return {f"{make.__name__}.json": _file(make.__name__, *make()) for make in makers}
 
 

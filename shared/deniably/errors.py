@@ -7,6 +7,7 @@
       BadSurvey           a definition that is not valid; carries every problem found
       BadKey              a file that holds no author's key
       BadSignature        a signature that is not the author's
+      BadInvitation       a text that is no invitation's code, such as one with a typing error
       BadRegister         a register that contradicts itself, or what was seen or said elsewhere
       Refused             a device will not answer this survey; says why
         AuthorChanged     another author asks than those known there; its owner may accept it
@@ -81,6 +82,10 @@ class BadKey(DeniablyError, ValueError):
 
 class BadSignature(DeniablyError, ValueError):
     """A signature is missing, malformed, or not the author's over this definition."""
+
+
+class BadInvitation(DeniablyError, ValueError):
+    """A text is no invitation's code. The message never holds any of it."""
 
 
 class BadRegister(DeniablyError, ValueError):

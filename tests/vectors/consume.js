@@ -3,8 +3,10 @@
 
 import { encode, hiddenQuestions, withHidden } from "/answers.js";
 import { channel, distribution, worstOdds } from "/audit.js";
+import { KEY, blind, finalise, verify as verifyBlind } from "/blind_rsa.js";
 import { canonicalise, digest, parse } from "/canonical.js";
 import { checkClaim, twoWeights } from "/claim.js";
+import { readCode } from "/codes.js";
 import { Coins } from "/coins.js";
 import { decode, number as ofBytes, verify as verifyOurselves } from "/ed25519.js";
 import { AuthorChanged, BadAnswer, Refused } from "/errors.js";
@@ -211,6 +213,32 @@ const RUN = {
     async history({ definition }) {
       const found = await survey(definition);
       return { total: written(total(found)), history: written(history(found)) };
+    },
+  },
+  blind_rsa: {
+    async blind({ key, message, salt, inverse }) {
+      const found = await blind(key, message, salt, inverse);
+      if (found.inverse !== inverse) throw new Error("another inverse");
+      return { blinded: found.blinded };
+    },
+    sign: ELSEWHERE,
+    finalise: async ({ key, message, blind_signature, inverse, salt_length }) => ({
+      signature: await finalise(key, message, blind_signature, inverse, salt_length),
+    }),
+    async verify({ key, message, signature, salt_length }) {
+      await verifyBlind(key, message, signature, salt_length);
+      return {};
+    },
+    async key({ key }) {
+      if (typeof key !== "string" || !KEY.test(key)) throw new Refused("no key");
+      return {};
+    },
+  },
+  codes: {
+    code({ text }) {
+      const code = readCode(text);
+      if (code === undefined) throw new Refused("no code");
+      return { code };
     },
   },
   totals: {

@@ -24,6 +24,7 @@ SELECTION = "subset_selection"
 ALL = "mechanisms"
 SIGNED = "signatures"
 LISTED = "registers"
+BLIND = "blind_rsa"
 TOLD = "arguments[2]"  # the entry of the register, within the function that makes our own
 MUTANTS = (
     Mutant("rejection is one too late", "coins.js", "if (u < limit)", "if (u <= limit)", "coins"),
@@ -757,6 +758,78 @@ MUTANTS = (
     Mutant(
         "the author is not kept", "register.js", "new Set([...authors, author])", "authors", LISTED
     ),
+    Mutant("one square less", "blind_rsa.js", "squared < 16", "squared < 15", BLIND),
+    Mutant("one square more", "blind_rsa.js", "squared < 16", "squared < 17", BLIND),
+    Mutant("an even exponent", "blind_rsa.js", "(result * base) % modulus", "result", BLIND),
+    Mutant("it is not blinded", "blind_rsa.js", "(number * factor) % modulus", "number", BLIND),
+    Mutant(
+        "blinded with the inverse",
+        "blind_rsa.js",
+        "power(inverted(back, modulus) ?? 0n, modulus)",
+        "power(back, modulus)",
+        BLIND,
+    ),
+    Mutant(
+        "the blinding stays on",
+        "blind_rsa.js",
+        "(read(blindSignature) * read(inverse)) % modulus",
+        "read(blindSignature) % modulus",
+        BLIND,
+    ),
+    Mutant(
+        "a signature is not verified",
+        "blind_rsa.js",
+        "  await verify(key, prepared, signature, saltLength);\n",
+        "",
+        BLIND,
+    ),
+    Mutant("any signature is good", "blind_rsa.js", "if (!good)", "if (false)", BLIND),
+    Mutant("any number will do", "blind_rsa.js", " && text < key", "", BLIND),
+    Mutant("any length will do", "blind_rsa.js", "text.length === key.length && ", "", BLIND),
+    Mutant("an even key", "blind_rsa.js", "[13579bdf]$/", "[0-9a-f]$/", BLIND),
+    Mutant("a modulus of any length", "blind_rsa.js", "{255,511}", "*", BLIND),
+    Mutant("a shorter key", "blind_rsa.js", "{255,511}", "{254,511}", BLIND),
+    Mutant("a key that begins with 0", "blind_rsa.js", "/^[89a-f]", "/^[0-9a-f]", BLIND),
+    Mutant("a key goes on", "blind_rsa.js", "[13579bdf]$/", "[13579bdf]/", BLIND),
+    Mutant(
+        "the salt has its usual length",
+        "blind_rsa.js",
+        ", saltLength };",
+        ", saltLength: 48 };",
+        BLIND,
+    ),
+    Mutant("the salt is left out", "blind_rsa.js", "+ salt);", ");", BLIND),
+    Mutant(
+        "the message is not hashed first",
+        "blind_rsa.js",
+        "(await sha384(message))",
+        "message",
+        BLIND,
+    ),
+    Mutant("the counter begins at 1", "blind_rsa.js", "let count = 0;", "let count = 1;", BLIND),
+    Mutant(
+        "the counter has two bytes", "blind_rsa.js", 'padStart(8, "0")', 'padStart(4, "0")', BLIND
+    ),
+    Mutant("another last byte", "blind_rsa.js", "0xbcn", "0xbdn", BLIND),
+    Mutant(
+        "a bit too many", "blind_rsa.js", "asUintN(bits, whole)", "asUintN(bits + 1, whole)", BLIND
+    ),
+    Mutant(
+        "noughts are dropped",
+        "blind_rsa.js",
+        '.padStart(key.length, "0");\n  await',
+        ";\n  await",
+        BLIND,
+    ),
+    Mutant("weights begin at 0", "codes.js", "(i + 1) * digit", "i * digit", "codes"),
+    Mutant("all weights are one", "codes.js", "(i + 1) * digit", "digit", "codes"),
+    Mutant("no sum", "codes.js", " && adds(code)", "", "codes"),
+    Mutant("the last is in the sum", "codes.js", ".slice(0, -1)", "", "codes"),
+    Mutant("small letters are refused", "codes.js", ".toUpperCase()", "", "codes"),
+    Mutant("U is unlike V", "codes.js", "[OILZU]", "[OILZ]", "codes"),
+    Mutant("any letter is a letter", "codes.js", "!/^[0-9A-Za-z]*$/.test(last)", "false", "codes"),
+    Mutant("19 characters", "codes.js", "code.length === LENGTH && ", "", "codes"),
+    Mutant("links are not read", "codes.js", 'text.lastIndexOf("#") + 1', "0", "codes"),
 )
 
 

@@ -11,7 +11,7 @@ VECTORS = Path(__file__).parents[2] / "shared/vectors"
 DEVICE = (
     *("coins", "subset_selection", "channels", "mechanisms"),
     *("canonical", "claims", "definitions", "answers", "totals", "ledger", "waves"),
-    *("signatures", "registers"),
+    *("signatures", "registers", "blind_rsa", "codes"),
 )
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.
 NOT_ON_A_DEVICE = ("estimates", "omega")

@@ -1,6 +1,7 @@
 """The shipped Python does what the shared vectors say, byte for byte."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -12,12 +13,17 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from deniably import blind_rsa
 from deniably.audit import distribution
+from deniably.blind_rsa import PublicKey
 from deniably.canonical import canonical, digest, parse
+from deniably.codes import read_code
 from deniably.coins import Coins
 from deniably.errors import (
     AuthorChanged,
     BadAnswer,
+    BadInvitation,
+    BadKey,
     BadMechanism,
     BadMemory,
     BadReport,
@@ -297,6 +303,74 @@ def test_registers(group: Case, case: Case) -> None:
         assert (found.author, found.head) == (case["author"], case["head"])
         assert after.registers[origin] == Seen(len(case["document"]["entries"]), case["head"])
         assert case["author"] in after.authors[origin]
+
+
+@pytest.mark.parametrize(("group", "case"), cases("blind_rsa"))
+def test_blind_rsa(group: Case, case: Case) -> None:
+    run = BLIND[group["type"]]
+    if case["result"] == "invalid":
+        with pytest.raises((BadSignature, BadKey)):
+            run(case)
+    else:
+        found = run(case)
+        assert found == {key: case[key] for key in found}
+
+
+def blinded(case: Case) -> Case:
+    message, salt, inverse = bytes.fromhex(case["message"]), case["salt"], case["inverse"]
+    key = PublicKey(case["key"])
+    found, _ = blind_rsa.blind(key, message, bytes.fromhex(salt), int(inverse, 16))
+    return {"blinded": found.hex()}
+
+
+def signed_blindly(case: Case) -> Case:
+    key = blind_rsa.key_of(int(case["p"], 16), int(case["q"], 16))
+    if not re.fullmatch("([0-9a-f]{2})*", case["blinded"]):
+        raise BadSignature("what is read from a request")
+    return {"blind_signature": key.sign(bytes.fromhex(case["blinded"])).hex()}
+
+
+def finalised(case: Case) -> Case:
+    found = blind_rsa.finalise(
+        PublicKey(case["key"]),
+        *(bytes.fromhex(case[part]) for part in ("message", "blind_signature")),
+        int(case["inverse"], 16),
+        case["salt_length"],
+    )
+    return {"signature": found.hex()}
+
+
+def verified(case: Case) -> Case:
+    if not re.fullmatch("[0-9a-f]*", case["signature"]):
+        raise BadSignature("what is read from a request")
+    message, signature = (bytes.fromhex(case[part]) for part in ("message", "signature"))
+    PublicKey(case["key"]).verify(message, signature, case["salt_length"])
+    return {}
+
+
+def read_modulus(case: Case) -> Case:
+    if not isinstance(case["key"], str):
+        raise BadKey("what is read from a register")
+    return {"key": PublicKey(case["key"]).text}
+
+
+BLIND: dict[str, Callable[[Case], Case]] = {
+    "blind": blinded,
+    "sign": signed_blindly,
+    "finalise": finalised,
+    "verify": verified,
+    "key": read_modulus,
+}
+
+
+@pytest.mark.parametrize(("group", "case"), cases("codes"))
+def test_codes(group: Case, case: Case) -> None:
+    assert group["type"] == "code"
+    if case["result"] == "invalid":
+        with pytest.raises(BadInvitation):
+            read_code(case["text"])
+    else:
+        assert read_code(case["text"]) == case["code"]
 
 
 @pytest.mark.parametrize(("group", "case"), cases("ledger"))
