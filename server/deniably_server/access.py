@@ -1,15 +1,16 @@
-"""Tokens over HTTP: an operator makes them, lists them and revokes them."""
+"""Tokens over HTTP: an operator makes, lists and revokes them; the first come by the admin link."""
 
 from __future__ import annotations
 
 import msgspec
-from flask import Blueprint, Response
+from flask import Blueprint, Response, render_template
 
 from deniably_server.answer import json_answer
 from deniably_server.auth import require
 from deniably_server.body import JSON, read_body
 from deniably_server.current import current_store
 from deniably_server.errors import Malformed, NotFound
+from deniably_server.link import use_link
 from deniably_server.tokens import DAYS, ROLES, Role, Token, make
 
 blueprint = Blueprint("access", __name__)
@@ -25,7 +26,12 @@ class _Wanted(msgspec.Struct, forbid_unknown_fields=True):
     note: str = ""
 
 
+class _Secret(msgspec.Struct, forbid_unknown_fields=True):
+    secret: str
+
+
 _WANTED = msgspec.json.Decoder(_Wanted)
+_LINK = msgspec.json.Decoder(_Secret)
 
 
 @blueprint.get("/api/tokens")
@@ -53,6 +59,23 @@ def revoke(name: str) -> Response:
     if token is None:
         raise NotFound("there is no token of this id")
     return json_answer(token.document)
+
+
+@blueprint.get("/admin")
+def admin() -> str:
+    """The page of the link that the first start prints. The server does not see the link's end."""
+    return render_template("admin.html")
+
+
+@blueprint.post("/api/admin")
+def first_tokens() -> Response:
+    """The operator's and the author's token, for the secret of that link, once."""
+    try:
+        secret = _LINK.decode(read_body(JSON)).secret
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed('the body is {"secret": "..."}: what is behind the # of the link') from None
+    made = use_link(current_store(), secret)
+    return secret_answer({token.role: {**token.document, "token": text} for token, text in made})
 
 
 def secret_answer(value: object, status: int = 200) -> Response:

@@ -203,8 +203,8 @@ def close(name: str, server: str, token: str) -> None:
 @click.command()
 @settings_options()
 def serve(**options: str | int) -> None:
-    """Run a server. Its first start prints the author's token, once."""
-    from deniably_server.auth import new_token
+    """Run a server. Its first start prints a link that is worth the first tokens, once."""
+    from deniably_server.link import first_link
     from deniably_server.serving import AddressTaken, claim
     from deniably_server.serving import serve as run
 
@@ -214,13 +214,14 @@ def serve(**options: str | int) -> None:
         raise click.ClickException(str(error)) from None
     with held:
         store = open_store(str(options["database"]))
-        token = None if store.tokens() else new_token(store, "author")
+        secret = first_link(store)
         store.close()
         host, port = held.getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         click.echo(f"Deniably listens on http://{shown}:{port}")
-        if token:
-            click.echo(f"The author's token, shown only now: {token}")
+        if secret:
+            link = f"http://{shown}:{port}/admin#{secret}"
+            click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
         run({name.upper(): value for name, value in options.items()}, (host, port))
 
 

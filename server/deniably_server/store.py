@@ -234,6 +234,17 @@ class Store:
         with self._transaction() as database:
             enter_token(database, token)
 
+    def exchange(self, key: str, value: str, tokens: list[Token]) -> bool:
+        """Keep tokens in the place of a setting. False, and nothing is changed, where it has
+        another value: of several who do this at once, one does it."""
+        with self._transaction() as database:
+            taken = database.execute(
+                "DELETE FROM settings WHERE key = ? AND value = ?", [key, value]
+            )
+            for token in tokens if taken.rowcount == 1 else ():
+                enter_token(database, token)
+            return taken.rowcount == 1
+
     def revoke_token(self, name: str) -> bool:
         """Make a token worth nothing, for good. False where there is none of this id."""
         with self._transaction() as database:

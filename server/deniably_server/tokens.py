@@ -95,7 +95,7 @@ def id_in(text: str) -> str:
 def hash_of(secret: str) -> str:
     """What is kept of a secret."""
     # It is random and long, so a plain hash cannot be searched; no slow one is needed.
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def day_in(days: int) -> str:

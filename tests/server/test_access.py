@@ -30,8 +30,9 @@ GUARDED = {
     ("POST", "/api/tokens"): "operator",
     ("DELETE", "/api/tokens/<name>"): "operator",
 }
-OPEN = {("POST", "/api/surveys/<name>/reports")}
-"""What changes something and needs no token: respondents have none."""
+OPEN = {("POST", "/api/surveys/<name>/reports"), ("POST", "/api/admin")}
+"""What changes something and needs no token: respondents have none, and who uses the first link
+has none yet."""
 SCOPED = {("PATCH", "/api/surveys/<name>"), ("POST", "/api/surveys")}
 
 Route = tuple[str, str]

@@ -80,7 +80,7 @@ def test_a_fault_of_the_server_logs_nothing_of_the_request(server: Server, datab
     assert not any(planted in log for planted in (*PLANTED, report.id, "stolen"))
 
 
-def test_the_log_of_a_quiet_day_is_the_address_and_the_token(server: Server) -> None:
+def test_the_log_of_a_quiet_day_is_the_address_and_the_link(server: Server) -> None:
     survey = survey_named()
     server.publish(survey)
     for _ in range(3):
@@ -89,7 +89,8 @@ def test_the_log_of_a_quiet_day_is_the_address_and_the_token(server: Server) -> 
 
     assert re.fullmatch(
         r"Deniably listens on http://127\.0\.0\.1:\d+\n"
-        r"The author's token, shown only now: deniably_[0-9a-f]{12}_\S{43}\n",
+        r"For the first tokens open this once, today or tomorrow:"
+        r" http://127\.0\.0\.1:\d+/admin#\S{43}\n",
         server.log,
     )
 

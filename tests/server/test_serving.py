@@ -175,12 +175,12 @@ def test_twins_at_the_same_moment_count_once(server: Server, database: Path) -> 
         assert store.tally("workplace")["stolen"].n == 5
 
 
-def test_the_token_is_shown_once(serve: Serve) -> None:
+def test_the_link_of_the_first_start_is_shown_once(serve: Serve) -> None:
     serve().stop()
     again = serve()
     again.stop()
 
-    assert again.log.count("shown only now") == 1
+    assert again.log.count("/admin#") == 1
 
 
 def test_two_servers_do_not_share_a_port(server: Server, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -17,9 +18,11 @@ from sqlite_utils import Database
 
 from deniably.authoring import publish_text
 from deniably.survey import Survey
-from deniably_server import postgres_schema, schema, token_cli, tokens
+from deniably_server import link, postgres_schema, schema, token_cli, tokens
 from deniably_server.auth import new_token
 from deniably_server.engine import engine_at
+from deniably_server.errors import Unauthorised
+from deniably_server.link import first_link, use_link
 from deniably_server.store import Store
 from server.material import Server, assert_problem, contents, signed_headers
 
@@ -290,3 +293,97 @@ def test_a_running_server_heeds_the_command_line_at_once(server: Server) -> None
     assert ask() == 200
     run("revoke", "--database", server.database, tokens.id_in(text))
     assert ask() == 401
+
+
+# --- the link of the first start ----------------------------------------------------------------
+
+
+def test_the_link_is_worth_two_tokens_once(address: str) -> None:
+    with closing(Store(address)) as store:
+        secret = first_link(store)
+        assert secret is not None
+        assert len(secret) >= 43  # 256 bits in base 64
+        assert secret not in repr(contents(address))
+
+        made = use_link(store, secret)
+
+        assert [token.role for token, _ in made] == ["operator", "author"]
+        assert {token.id for token in store.tokens()} == {token.id for token, _ in made}
+        for token, text in made:
+            assert token.is_of(text)
+        with pytest.raises(Unauthorised):
+            use_link(store, secret)
+        assert len(store.tokens()) == 2
+
+
+def test_there_is_one_link_and_none_where_there_is_a_token(store: Store) -> None:
+    assert first_link(store)
+    assert first_link(store) is None, "the first one may still be used"
+    new_token(store, "author")
+
+    assert first_link(store) is None
+
+
+@pytest.mark.parametrize(("days", "works"), [(1, True), (2, False)])
+def test_the_link_works_today_and_tomorrow(
+    store: Store, monkeypatch: pytest.MonkeyPatch, days: int, works: bool
+) -> None:
+    secret = first_link(store)
+    assert secret
+    monkeypatch.setattr(link, "day_in", lambda more: tokens.day_in(more + days))
+
+    if works:
+        assert use_link(store, secret)
+        return
+    with pytest.raises(Unauthorised, match="too old"):
+        use_link(store, secret)
+    assert store.tokens() == []
+    again = first_link(store)
+    assert again, "the next start prints another"
+    assert use_link(store, again)
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "x" * 43, "\ud800"])
+def test_another_secret_makes_no_token(store: Store, wrong: str) -> None:
+    for _ in range(2):  # before there is a link, and with one
+        with pytest.raises(Unauthorised):
+            use_link(store, wrong)
+        first_link(store)
+    assert store.tokens() == []
+
+
+def test_of_many_who_use_the_link_at_once_one_gets_the_tokens(address: str) -> None:
+    with closing(Store(address)) as store:
+        secret = first_link(store)
+        assert secret
+
+        def press(_: int) -> bool:
+            try:
+                return bool(use_link(store, secret))
+            except Unauthorised:
+                return False
+
+        with ThreadPoolExecutor(8) as threads:
+            assert sum(threads.map(press, range(8))) == 1
+        assert len(store.tokens()) == 2
+
+
+def test_the_tokens_of_the_link_work_over_http(client: FlaskClient, app: Flask) -> None:
+    secret = first_link(app.extensions["deniably"])
+
+    answer = client.post("/api/admin", json={"secret": secret})
+    again = client.post("/api/admin", json={"secret": secret})
+
+    assert answer.headers["Cache-Control"] == "no-store, no-transform"
+    assert_problem(again, 401, "unauthorised")
+    headers = bearer(answer.json["operator"]["token"])
+    assert len(client.get("/api/tokens", headers=headers).json["tokens"]) == 2
+    refused = client.post("/api/surveys", headers=bearer(answer.json["author"]["token"]))
+    assert_problem(refused, 415, "unsupported-media-type")
+
+
+@pytest.mark.parametrize("wrong", [b"", b"{}", b'{"secret": 1}', b'{"secret": "x", "more": 1}'])
+def test_what_is_no_secret_at_all_is_malformed(client: FlaskClient, wrong: bytes) -> None:
+    answer = client.post("/api/admin", data=wrong, content_type="application/json")
+
+    assert_problem(answer, 400, "malformed")

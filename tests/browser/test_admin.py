@@ -1,0 +1,148 @@
+"""The link of the first start: opened, pressed, copied, and worth nothing afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Page
+
+from browser.conftest import PHONE, Watched
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Server]:
+    """A server at its very first start."""
+    server = Server(tmp_path / "deniably.db")
+    yield server
+    server.kill()
+
+
+def link_of(server: Server) -> str:
+    (link,) = re.findall(r"http://\S+/admin#\S+", server.log)
+    return str(link).removeprefix(server.url)
+
+
+@pytest.fixture
+def page_of(chromium: Browser) -> Iterator[Callable[..., Watched]]:
+    contexts = []
+
+    def make(server: Server, scheme: str = "light") -> Watched:
+        context = chromium.new_context(
+            viewport=PHONE,  # type: ignore[arg-type]
+            color_scheme=scheme,  # type: ignore[arg-type]
+            permissions=["clipboard-read", "clipboard-write"],
+        )
+        contexts.append(context)
+        return Watched(context.new_page(), server)
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+def press(phone: Watched) -> None:
+    phone.click("Show the tokens")
+    phone.page.wait_for_selector("#tokens:visible, #why:visible")
+
+
+def test_the_link_shows_two_tokens_that_work_and_then_nothing(
+    fresh: Server, page_of: Callable[..., Watched]
+) -> None:
+    phone, link = page_of(fresh), link_of(fresh)
+    phone.open(link)
+    assert requests.get(f"{fresh.url}/api/tokens", timeout=30).status_code == 401
+    press(phone)
+
+    shown = {
+        role: phone.page.inner_text(f'[data-token="{role}"]') for role in ("operator", "author")
+    }
+    headers = {"Authorization": f"Bearer {shown['operator']}"}
+    listed = requests.get(f"{fresh.url}/api/tokens", headers=headers, timeout=30).json()["tokens"]
+    assert {each["id"]: each["role"] for each in listed} == {
+        text.split("_")[1]: role for role, text in shown.items()
+    }
+    assert phone.page.evaluate("document.activeElement.textContent") == "Your tokens"
+    phone.page.click('[data-copy="author"]')
+    phone.page.wait_for_selector("#copied:text('The author’s token is copied.')")
+    assert phone.page.evaluate("navigator.clipboard.readText()") == shown["author"]
+
+    again = page_of(fresh)
+    again.open(link)
+    press(again)
+
+    assert "This link was used already" in again.page.inner_text("#why")
+    assert not again.page.is_visible("#tokens")
+    assert not again.page.is_visible("#show"), "there is nothing left to press"
+    assert phone.console == []
+
+
+def test_the_secret_is_in_no_address(fresh: Server, page_of: Callable[..., Watched]) -> None:
+    phone, link = page_of(fresh), link_of(fresh)
+    secret = link.partition("#")[2]
+    phone.open(link)
+    press(phone)
+
+    sent = [request for request in phone.requests if secret in (request.post_data or "")]
+    assert [(one.method, one.url) for one in sent] == [("POST", f"{fresh.url}/api/admin")]
+    assert phone.page.url == f"{fresh.url}/admin"
+    assert phone.page.evaluate("location.hash") == ""
+    for request in phone.requests:
+        headers = repr(request.all_headers())
+        assert secret not in headers
+        # Chromium reports the document's own address with its fragment, which it does not send.
+        assert secret not in request.url or request.is_navigation_request()
+
+
+def test_a_link_without_its_end_says_what_is_missing(
+    fresh: Server, page_of: Callable[..., Watched]
+) -> None:
+    phone = page_of(fresh)
+    phone.open("/admin")
+
+    assert "behind the #" in phone.page.inner_text("#why")
+    assert phone.page.is_disabled("#show")
+
+
+def test_a_press_without_a_network_can_be_repeated(
+    fresh: Server, page_of: Callable[..., Watched]
+) -> None:
+    phone = page_of(fresh)
+    phone.open(link_of(fresh))
+    phone.page.route("**/api/admin", lambda route: route.abort())
+    press(phone)
+    assert "try again" in phone.page.inner_text("#why")
+    phone.page.unroute("**/api/admin")
+
+    phone.click("Show the tokens")
+    phone.page.wait_for_selector("#tokens:visible")
+
+    assert not phone.page.is_visible("#why")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_state_of_the_page_has_a_violation_that_axe_finds(
+    fresh: Server,
+    page_of: Callable[..., Watched],
+    axe: Callable[[Page], list[str]],
+    scheme: str,
+) -> None:
+    phone = page_of(fresh, scheme)
+    phone.page.set_viewport_size({"width": 320, "height": 640})
+    for path in ("/admin", link_of(fresh)):
+        phone.page.goto("about:blank")
+        phone.open(path)
+        assert axe(phone.page) == []
+        assert phone.page.evaluate(WIDE) <= 0
+    press(phone)
+    assert phone.page.is_visible("#tokens")
+    assert axe(phone.page) == []
+    assert phone.page.evaluate(WIDE) <= 0
