@@ -33,7 +33,7 @@ GUARDED = {
 OPEN = {("POST", "/api/surveys/<name>/reports"), ("POST", "/api/admin")}
 """What changes something and needs no token: respondents have none, and who uses the first link
 has none yet."""
-SCOPED = {("PATCH", "/api/surveys/<name>"), ("POST", "/api/surveys")}
+SCOPED = [("PATCH", "/api/surveys/<name>"), ("POST", "/api/surveys")]
 
 Route = tuple[str, str]
 
