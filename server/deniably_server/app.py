@@ -14,6 +14,7 @@ from deniably_server import (
     results,
     surveys,
     together,
+    told,
     web,
 )
 from deniably_server.body import READ_AT_MOST
@@ -22,21 +23,31 @@ from deniably_server.current import attach
 from deniably_server.headers import Headers
 from deniably_server.health import health
 from deniably_server.intake import Intake
+from deniably_server.journal import Journal
+from deniably_server.metrics import Metrics
+from deniably_server.metrics import attach as attach_metrics
 from deniably_server.pages import pages
 from deniably_server.problems import handle_problems
 from deniably_server.settings import configuration
 from deniably_server.store import Store
+from deniably_server.watch import Watch
 
 
-def create_app(config: Mapping[str, object] | None = None) -> Flask:
+def create_app(
+    config: Mapping[str, object] | None = None,
+    journal: Journal | None = None,
+    metrics: Metrics | None = None,
+) -> Flask:
     """The WSGI application. ``config`` comes before the environment, which comes before the
-    defaults (``settings.SETTINGS``); its further keys are Flask's."""
+    defaults (``settings.SETTINGS``); its further keys are Flask's. Without a ``journal`` nothing is
+    logged but faults."""
     app = Flask("deniably_server")
     settings = configuration(config)
     app.config.from_mapping(settings, MAX_CONTENT_LENGTH=READ_AT_MOST)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True  # a page has to be light
     app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
-    store = Store(str(settings["DATABASE"]))
+    metrics = metrics or Metrics()
+    store = Store(str(settings["DATABASE"]), metrics)
     attach(app, store)
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(register_page.blueprint)
@@ -48,7 +59,11 @@ def create_app(config: Mapping[str, object] | None = None) -> Flask:
     app.register_blueprint(health)
     app.register_blueprint(pages)
     app.register_blueprint(web.web)
+    attach_metrics(app, metrics)
     handle_problems(app)
+    told.tell_routes(app)
     app.after_request(compress)
-    app.wsgi_app = Headers(Intake(app.wsgi_app, store))  # type: ignore[method-assign]
+    inner = Headers(Intake(app.wsgi_app, store, metrics))
+    tell = (metrics.add, journal.add) if journal else (metrics.add,)
+    app.wsgi_app = Watch(inner, *tell)  # type: ignore[method-assign]
     return app

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import click
 
-from deniably_server.settings import SETTINGS
+from deniably_server.settings import SETTINGS, Setting
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
@@ -45,9 +45,7 @@ def settings_options(*names: str) -> Callable[[_Command], _Command]:
                 command = click.option(
                     f"--{setting.name}",
                     envvar=setting.variable,
-                    type=click.IntRange(setting.least, setting.most)
-                    if isinstance(setting.default, int)
-                    else str,
+                    type=_type_of(setting),
                     default=setting.default,
                     show_default=True,
                     help=f"{setting.help} [{setting.variable}]",
@@ -55,6 +53,12 @@ def settings_options(*names: str) -> Callable[[_Command], _Command]:
         return command
 
     return decorate
+
+
+def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.types.StringParamType:
+    if isinstance(setting.default, int):
+        return click.IntRange(setting.least, setting.most)
+    return click.Choice(setting.choices) if setting.choices else click.STRING
 
 
 @click.command()

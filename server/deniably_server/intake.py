@@ -13,10 +13,12 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from deniably.report import LARGEST_BODY
+from deniably_server import told
 from deniably_server.answer import encode
 from deniably_server.body import JSON
 from deniably_server.errors import Malformed
 from deniably_server.lines import NDJSON, take_lines
+from deniably_server.metrics import Metrics
 from deniably_server.problems import refuse
 from deniably_server.reports import take
 from deniably_server.store import Store
@@ -35,9 +37,10 @@ _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 class Intake:
     """WSGI middleware around the application."""
 
-    def __init__(self, app: WSGIApplication, store: Store) -> None:
+    def __init__(self, app: WSGIApplication, store: Store, metrics: Metrics) -> None:
         self._app = app
         self._store = store
+        self._metrics = metrics
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
@@ -45,14 +48,16 @@ class Intake:
         many = name is not None and _kind(environ) == NDJSON
         if name is None or not (many or _is_plain(environ)):
             return self._app(environ, start_response)
+        told.set_route(environ, _ROUTE)
         try:
             if many:
                 outcomes = take_lines(self._store, self._store.survey(name), environ["wsgi.input"])
+                self._metrics.lines(outcomes.counts)
                 status, answer = 200, encode(outcomes.document)
             else:
                 status, answer = take(self._store, name, _body(environ))
         except Exception as error:  # every refusal and fault is answered in the one shape
-            return refuse(error, "POST", _ROUTE)(environ, start_response)
+            return refuse(error, environ)(environ, start_response)
         headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]
         start_response(_LINES[HTTPStatus(status)], headers)
         return [answer]

@@ -76,20 +76,24 @@ class Outcomes:
         return len(self.refusals) >= _MOST_REFUSED or len(self.codes) >= _MOST_LINES
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many lines became what."""
+        counts = {word: self.codes.count(code) for code, word in enumerate(_WORDS)}
+        return {word: count for word, count in counts.items() if count}
+
+    @property
     def document(self) -> dict[str, object]:
         """As it is answered: numbers, and the lines from first to last that became the same."""
-        counts = {word: self.codes.count(code) for code, word in enumerate(_WORDS)}
         runs: list[tuple[int, int, str]] = []
         first = 1
         for code, run in groupby(self.codes):
             last = first + sum(1 for _ in run) - 1
             runs.append((first, last, _WORDS[code]))
             first = last + 1
-        found = {word: count for word, count in counts.items() if count}
         return {
             "read": len(self.codes),
             "ended": self.ended,
-            **found,
+            **self.counts,
             "lines": runs,
             "refusals": self.refusals,
         }

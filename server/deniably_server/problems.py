@@ -6,17 +6,20 @@ import logging
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Flask, Response, request
 from werkzeug import exceptions as http
 
 from deniably.errors import BadReport, BadSurvey
 from deniably.report import MalformedReport
-from deniably_server import errors
+from deniably_server import errors, told
 from deniably_server.answer import json_answer
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
 MEDIA_TYPE = "application/problem+json"
-_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 problems = Blueprint("problems", __name__)
 log = logging.getLogger("deniably")
@@ -174,16 +177,15 @@ def members(error: Exception) -> dict[str, object]:
             return found | {"detail": kind.when}
 
 
-def refuse(error: Exception, method: str, route: str) -> Response:
-    """The response to any exception; also to those that nobody expected, which are logged.
-
-    ``route`` is the template of the address.
-    """
-    kind = kind_of(error)
+def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
+    """The response to any exception; also to those that nobody expected, which are logged."""
+    kind, request_id = kind_of(error), told.request_id(environ)
     if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         # Never a message, an address or a body: any of them may hold data.
-        log.error("%s %s %d %s", method, route, kind.status, where(error))
-    response = json_answer(members(error), kind.status, MEDIA_TYPE)
+        method, route = told.method(environ), told.route(environ)
+        log.error("%s %s %d %s %s", method, route, kind.status, where(error), request_id)
+    document = members(error) | {"instance": f"/requests/{request_id}"}
+    response = json_answer(document, kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
         response.headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, errors.Forbidden):
@@ -225,9 +227,7 @@ def handle_problems(app: Flask) -> None:
 
 
 def _refuse_request(error: Exception) -> Response:
-    # A method that is none of HTTP's own could be anything, also an answer.
-    method = request.method if request.method in _METHODS else "other"
-    return refuse(error, method, request.url_rule.rule if request.url_rule else "no route")
+    return refuse(error, request.environ)
 
 
 def where(error: BaseException) -> str:

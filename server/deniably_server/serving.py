@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import signal
 import socket
+import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 from flask import Flask
@@ -14,6 +17,9 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 
 from deniably_server.app import create_app
+from deniably_server.journal import Faults, Form, Journal
+from deniably_server.metrics import Metrics
+from deniably_server.minute import every_minute
 from deniably_server.store import Store
 
 _PATIENCE = 8
@@ -65,21 +71,30 @@ def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
         log_enabled=False,  # its log has room for addresses; ours has not
         log_access=False,
     )
-    try:
-        server.serve(target_loader=partial(_application, dict(config)), wrap_loader=False)
-    finally:
-        # The last connection to leave folds SQLite's log into the file.
-        Store(str(config["DATABASE"])).close()
+    several = cast(int, config["WORKERS"]) > 1
+    with tempfile.TemporaryDirectory(prefix="deniably-") if several else nullcontext() as shared:
+        try:
+            load = partial(_application, dict(config), shared)
+            server.serve(target_loader=load, wrap_loader=False)
+        finally:
+            # The last connection to leave folds SQLite's log into the file.
+            Store(str(config["DATABASE"])).close()
 
 
-def _application(config: Mapping[str, object]) -> Flask:
-    """The application of one server process, made in that process."""
+def _application(config: Mapping[str, object], shared: str | None) -> Flask:
+    """The application of one server process, made in that process.
+
+    ``shared`` is the folder in which several processes keep what they count.
+    """
     # Until granian listens for them here, the parent's handlers would swallow these.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
     handler = logging.StreamHandler()  # to stderr
-    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    form = cast(Form, config["LOG"])
+    handler.setFormatter(Faults(form))
     log = logging.getLogger("deniably")
     log.addHandler(handler)
     log.propagate = False
-    return create_app(config)
+    journal, metrics = Journal(form), Metrics(Path(shared) if shared else None)
+    every_minute(journal.write, metrics.count)
+    return create_app(config, journal, metrics)

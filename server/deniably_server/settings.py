@@ -13,7 +13,7 @@ PREFIX = "DENIABLY_"
 class Setting:
     """One setting: ``--name`` of ``serve``, the variable ``DENIABLY_NAME``, the key ``NAME``.
 
-    A number is from ``least`` to ``most``.
+    A number is from ``least`` to ``most``; a text is one of the ``choices`` where there are some.
     """
 
     name: str
@@ -21,6 +21,7 @@ class Setting:
     help: str
     least: int = 1
     most: int | None = None
+    choices: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -41,6 +42,12 @@ SETTINGS = (
     ),
     Setting("host", "127.0.0.1", "Address to listen on."),
     Setting("port", 8000, "Port to listen on; 0 picks a free one.", least=0, most=65535),
+    Setting(
+        "log",
+        "text",
+        "A line for each answer, in text or json, a minute late and without a time; or off.",
+        choices=("text", "json", "off"),
+    ),
     Setting("workers", 1, "Server processes; they share the database."),
     Setting("threads", 32, "Requests that one process handles at the same time."),
 )
@@ -50,10 +57,12 @@ def configuration(given: Mapping[str, object] | None = None) -> dict[str, object
     """Every setting by its key: as ``given``, else from the environment, else its default.
 
     Keys of ``given`` that are no setting (Flask's own, such as TESTING) are passed through.
-    Raises ValueError for a variable that should be a number and is none.
+    Raises ValueError for a variable that should be a number and is none, or is no choice.
     """
     found = dict(given or {})
     for setting in SETTINGS:
         text = os.environ.get(setting.variable, setting.default)
         found.setdefault(setting.key, type(setting.default)(text))
+        if setting.choices and found[setting.key] not in setting.choices:
+            raise ValueError(f"{setting.name} is one of {', '.join(setting.choices)}")
     return found

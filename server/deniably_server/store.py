@@ -18,7 +18,7 @@ from deniably_server.engine import Connection, engine_at
 from deniably_server.errors import Conflict, NotFound, Unavailable
 from deniably_server.register import enter_closed, enter_published, entries, last
 from deniably_server.tokens import Token, enter_token, every_token, find_token, revoke_token
-from deniably_server.writer import Writer
+from deniably_server.writer import Observer, Writer
 
 State = Literal["open", "closed"]
 
@@ -31,11 +31,12 @@ class Store:
     Unavailable where the disk, a lock or the network refuses.
 
     Nothing stays open and no thread runs before it is needed, so a store may be made before a
-    fork and used after it (but not before and after).
+    fork and used after it (but not before and after). ``observer`` is told of every commit.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, observer: Observer | None = None) -> None:
         self.engine = engine_at(address)
+        self._observer = observer
         self._lock = Lock()
         self._surveys: dict[str, Survey] = {}
         self._reader: Connection | None = None
@@ -266,7 +267,7 @@ class Store:
         if self._writer is None:
             with self._lock:
                 if self._writer is None:
-                    self._writer = Writer(self.engine)
+                    self._writer = Writer(self.engine, self._observer)
                 return self._writer
         return self._writer
 

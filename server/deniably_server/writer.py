@@ -14,7 +14,7 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
-from typing import Literal
+from typing import Literal, Protocol
 
 from deniably_server.commit import (
     Bulk,
@@ -37,11 +37,24 @@ _LONG_SECONDS = 5
 """What no transaction takes, unless a lock or the disk holds it up."""
 
 
+class Observer(Protocol):
+    """Who counts commits."""
+
+    def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
+        """A transaction was written, and this many works wait for the next."""
+        ...
+
+    def failed(self) -> None:
+        """A transaction failed."""
+        ...
+
+
 class Writer:
     """The one thread of a process that stores reports. Safe beside writers of other processes."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, observer: Observer | None = None) -> None:
         self._engine = engine
+        self._observer = observer
         self._database: Connection | None = None
         self._queue: SimpleQueue[Entry | Bulk | Trial | Literal["end"]] = SimpleQueue()
         self._gate, self._trial = Lock(), Lock()
@@ -121,7 +134,7 @@ class Writer:
         try:
             if self._database is None:
                 self._database = self._engine.connect()
-            outcomes = iter(commit(self._database))
+            outcomes = commit(self._database)
         except Exception as failure:  # told to every request; nothing was stored
             self._failed = monotonic()
             with suppress(*self._engine.errors):
@@ -129,10 +142,16 @@ class Writer:
             kind = Unavailable if self._engine.refuses(failure) else NotStored
             for work in works:
                 work.fail(failure, kind)
+            if self._observer is not None:
+                self._observer.failed()
         else:
             self._stored = monotonic()
+            told = iter(outcomes)
             for work in works:
-                work.tell(list(islice(outcomes, len(work))))
+                work.tell(list(islice(told, len(work))))
+            if self._observer is not None:
+                seconds = self._stored - self._began
+                self._observer.committed(outcomes, seconds, self._queue.qsize())
 
     def _forget(self) -> None:
         """Close the connection, which rolls back; the next batch opens a new one."""

@@ -136,10 +136,11 @@ def assert_problem(response: Any, status: int, name: str) -> dict[str, Any]:
     assert response.status_code == status, response.get_data()
     assert response.headers["Content-Type"] == "application/problem+json"
     document: dict[str, Any] = json.loads(response.get_data())
-    assert set(document) <= {"type", "title", "status", "detail", "path", "errors"}
+    assert set(document) <= {"type", "title", "status", "detail", "path", "errors", "instance"}
     assert document["type"] == f"/problems/{name}"
     assert document["status"] == status
     assert document["title"]
+    assert document["instance"] == f"/requests/{response.headers['Deniably-Request']}"
     assert re.fullmatch(r"[^a-z].*[.?!]", document["detail"], re.DOTALL), document["detail"]
     return document
 

@@ -80,7 +80,7 @@ def test_a_fault_of_the_server_logs_nothing_of_the_request(server: Server, datab
     assert not any(planted in log for planted in (*PLANTED, report.id, "stolen"))
 
 
-def test_the_log_of_a_quiet_day_is_the_address_and_the_link(server: Server) -> None:
+def test_the_log_of_a_quiet_day_is_the_address_the_link_and_a_line_each(server: Server) -> None:
     survey = survey_named()
     server.publish(survey)
     for _ in range(3):
@@ -90,7 +90,9 @@ def test_the_log_of_a_quiet_day_is_the_address_and_the_link(server: Server) -> N
     assert re.fullmatch(
         r"Deniably listens on http://127\.0\.0\.1:\d+\n"
         r"For the first tokens open this once, today or tomorrow:"
-        r" http://127\.0\.0\.1:\d+/admin#\S{43}\n",
+        r" http://127\.0\.0\.1:\d+/admin#\S{43}\n"
+        r"(GET /problems/<name> 200 \d+ ms [0-9a-f]{16}\n)+"
+        r"(POST /api/surveys/<name>/reports 201 \d+ ms [0-9a-f]{16}\n){3}",
         server.log,
     )
 

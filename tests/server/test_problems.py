@@ -106,11 +106,12 @@ def test_a_fault_is_logged_by_its_place_and_without_a_word_of_the_request(
         )
 
     problem = assert_problem(answer, 500, "internal")
-    assert set(problem) == {"type", "title", "status", "detail"}
+    assert set(problem) == {"type", "title", "status", "detail", "instance"}
     assert "secret" not in answer.text
     assert len(caplog.records) == 1
     assert re.fullmatch(
-        r"POST /broken/<where> 500 RuntimeError at \S+:\d+ from ValueError at \S+:\d+",
+        r"POST /broken/<where> 500 RuntimeError at \S+:\d+ from ValueError at \S+:\d+"
+        rf" {answer.headers['Deniably-Request']}",
         caplog.records[0].getMessage(),
     )
     assert caplog.records[0].exc_info is None

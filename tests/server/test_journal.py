@@ -1,0 +1,149 @@
+"""The log: one line for each answer, and nothing in it that a request brought along."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import re
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+import requests
+from flask import Flask
+from werkzeug.routing import Rule
+
+from deniably.report import LARGEST_BODY
+from deniably_server.journal import Journal
+from deniably_server.told import STEPS, Answer, milliseconds
+from server.material import Server, a_report, survey_named
+
+METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|other"
+LINE = re.compile(rf"({METHODS}) (/\S*|no route) (\d{{3}}) (\d+) ms ([0-9a-f]{{16}})")
+CANARY = "canary-203-0-113-77"
+BRING = (
+    "User-Agent", "Referer", "Cookie", "X-Forwarded-For", "Forwarded", "X-Request-Id", "Accept",
+    "Deniably-Request", "Authorization", "Deniably-Author", "If-None-Match",
+)  # fmt: skip
+
+
+def lines(server: Server) -> list[str]:
+    """What a server that was stopped has logged of answers."""
+    logged = server.log.splitlines()
+    assert logged[0].startswith("Deniably listens on ")
+    return [line for line in logged if not line.startswith(("Deniably listens", "For the first"))]
+
+
+def addresses(app: Flask) -> list[str]:
+    """One of every route, with a canary in each part that is free."""
+    rules: list[Rule] = list(app.url_map.iter_rules())
+    return sorted({re.sub(r"<[^>]+>", CANARY, rule.rule) for rule in rules})
+
+
+def test_nothing_that_a_request_brings_is_logged_on_any_route(server: Server, app: Flask) -> None:
+    survey = survey_named(CANARY)
+    server.publish(survey)
+    sent = 0
+    headers = dict.fromkeys(BRING, CANARY)
+    for path in [*addresses(app), f"/{CANARY}", f"/s/{CANARY}/{CANARY}"]:
+        for method in ("GET", "POST", "PATCH", "DELETE", "CANARY"):
+            # A connection each: the server ends one whose body it has no use for.
+            with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as line:
+                line.request(method, f"{path}?q={CANARY}", CANARY.encode(), headers)
+                line.getresponse().read()
+            sent += 1
+    server.stop()
+
+    logged = lines(server)
+
+    # Waiting for the server to answer made some lines, too.
+    assert len(logged) >= sent
+    assert all(LINE.fullmatch(each) for each in logged), logged
+    assert "canary" not in server.log.lower()
+    templates = {rule.rule for rule in app.url_map.iter_rules()}
+    assert {LINE.fullmatch(each)[2] for each in logged} == {*templates, "no route"}  # type: ignore[index]
+    assert {each.split()[0] for each in logged} >= {"other", "GET", "PATCH"}
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"x" * (LARGEST_BODY + 1)], ids=["an empty report", "a report that is too long"]
+)
+def test_the_line_has_the_id_that_the_sender_was_told(server: Server, body: bytes) -> None:
+    survey = survey_named()
+    server.publish(survey)
+
+    good = server.post(survey, a_report(survey))
+    kind = {"Content-Type": "application/json"}
+    bad = requests.post(
+        f"{server.url}/api/surveys/workplace/reports", body, headers=kind, timeout=30
+    )
+    server.stop()
+
+    found = {LINE.fullmatch(each)[5]: each for each in lines(server)}  # type: ignore[index]
+    assert found[good.headers["Deniably-Request"]].startswith(
+        "POST /api/surveys/<name>/reports 201 "
+    )
+    told = bad.json()["instance"].removeprefix("/requests/")
+    assert told == bad.headers["Deniably-Request"]
+    assert found[told].startswith(f"POST /api/surveys/<name>/reports {bad.status_code} ")
+
+
+def test_an_id_is_drawn_anew_for_each_request(server: Server) -> None:
+    told = [
+        requests.get(f"{server.url}/healthz", timeout=30, headers={"Deniably-Request": "0" * 16})
+        for _ in range(3)
+    ]
+
+    assert len({each.headers["Deniably-Request"] for each in told} - {"0" * 16}) == 3
+
+
+@pytest.mark.parametrize("form", ["json", "off"])
+def test_the_log_may_be_json_or_off(serve: Callable[..., Server], form: str) -> None:
+    server = serve("--log", form)
+    requests.get(f"{server.url}/s/{CANARY}", timeout=30)
+    server.stop()
+
+    logged = [json.loads(each) for each in lines(server)]
+
+    if form == "off":
+        assert logged == []
+        return
+    assert set(logged[-1]) == {"method", "route", "status", "milliseconds", "request"}
+    assert ("GET", "/s/<name>", 404) in [(e["method"], e["route"], e["status"]) for e in logged]
+
+
+def test_lines_wait_and_lose_their_order() -> None:
+    out = io.StringIO()
+    journal = Journal(out=out)
+    came = [Answer("GET", "/b", 200, 1, "2"), Answer("GET", "/a", 200, 1, "9")]
+    came.append(Answer("GET", "/b", 200, 1, "1"))
+
+    for each in came:
+        journal.add(each)
+    assert out.getvalue() == ""
+    journal.write()
+
+    assert out.getvalue().splitlines() == [
+        "GET /a 200 1 ms 9",
+        "GET /b 200 1 ms 1",
+        "GET /b 200 1 ms 2",
+    ]
+
+
+def test_a_flood_of_lines_does_not_fill_the_memory() -> None:
+    out = io.StringIO()
+    journal = Journal(out=out)
+
+    for index in range(10_001):
+        journal.add(Answer("GET", "/", 200, 1, f"{index:016x}"))
+
+    assert len(out.getvalue().splitlines()) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0, 1), (0.0004, 1), (0.0011, 2), (0.003, 5), (0.05, 50), (1e9, 50_000)]
+)
+def test_durations_are_told_in_coarse_steps(seconds: float, told: int) -> None:
+    assert milliseconds(seconds) == told
+    assert told in STEPS

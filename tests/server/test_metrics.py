@@ -1,0 +1,186 @@
+"""The operator's numbers: right sums, for the operator alone, and no clock of who answered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import requests
+from flask import Flask
+from flask.testing import FlaskClient
+from prometheus_client.parser import text_string_to_metric_families
+
+from deniably.survey import Survey
+from deniably_server.auth import new_token
+from deniably_server.commit import Outcome
+from deniably_server.metrics import EVERY, Metrics
+from deniably_server.store import Store
+from deniably_server.told import Answer
+from server.material import Server, a_report, assert_problem, survey_named
+
+REPORTS = "/api/surveys/<name>/reports"
+
+
+def numbers(page: bytes) -> dict[str, float]:
+    """Every sample of a page, by its name and labels, read by Prometheus' own parser."""
+    return {
+        sample.name
+        + "".join(f" {value}" for _, value in sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(page.decode())
+        for sample in family.samples
+    }
+
+
+def answer(status: int = 201, route: str = REPORTS, took: int = 5) -> Answer:
+    return Answer("POST", route, status, took, "0" * 16)
+
+
+def token(app: Flask, role: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {new_token(app.extensions['deniably'], role)}"}  # type: ignore[arg-type]
+
+
+def test_only_an_operator_sees_the_numbers(app: Flask, client: FlaskClient) -> None:
+    assert_problem(client.get("/metrics"), 401, "unauthorised")
+    for role in ("author", "analyst"):
+        assert_problem(client.get("/metrics", headers=token(app, role)), 403, "forbidden")
+
+    page = client.get("/metrics", headers=token(app, "operator"))
+
+    assert page.status_code == 200
+    assert page.mimetype == "text/plain"
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "deniably_queue_length" in numbers(page.data)
+
+
+def test_requests_commits_and_outcomes_are_counted(
+    app: Flask, client: FlaskClient, survey: Survey
+) -> None:
+    reports = [a_report(survey).canonical for _ in range(20)]
+    for body in [*reports, *reports[:10]]:
+        client.post("/api/surveys/workplace/reports", data=body, content_type="application/json")
+    client.post(
+        "/api/surveys/workplace/reports",
+        data=b"\n".join([*(a_report(survey).canonical for _ in range(10)), *[b"{}"] * 10]),
+        content_type="application/x-ndjson",
+    )
+
+    found = numbers(client.get("/metrics", headers=token(app, "operator")).data)
+
+    assert found[f"deniably_requests_total {REPORTS} 2xx"] == 30
+    assert found["deniably_reports_total stored"] == 30
+    assert found["deniably_reports_total replayed"] == 10
+    assert found["deniably_batch_lines_total stored"] == 10
+    assert found["deniably_batch_lines_total refused"] == 10
+    assert found["deniably_ingest_seconds_bucket +Inf"] == 30
+    assert found["deniably_commit_seconds_bucket +Inf"] >= 10
+
+
+def test_what_people_do_is_told_in_tens() -> None:
+    for count, told in ((9, 0), (10, 10), (19, 10)):
+        metrics = Metrics()
+        for _ in range(count):
+            metrics.add(answer())
+            metrics.committed([Outcome.STORED], 0.001, 9)
+        found = numbers(metrics.page())
+
+        assert found[f"deniably_requests_total {REPORTS} 2xx"] == told
+        assert found["deniably_reports_total stored"] == told
+        assert found["deniably_ingest_seconds_bucket +Inf"] == told
+        assert found["deniably_commit_seconds_bucket +Inf"] == told
+        assert found["deniably_queue_length"] == 0
+
+
+def test_faults_are_told_one_by_one() -> None:
+    metrics = Metrics()
+    metrics.add(answer(500))
+    metrics.failed()
+
+    found = numbers(metrics.page())
+
+    assert found[f"deniably_requests_total {REPORTS} 5xx"] == 1
+    assert found["deniably_commit_failures_total"] == 1
+
+
+def test_looking_more_often_shows_nothing_more() -> None:
+    metrics = Metrics()
+    start = 1000 * EVERY
+    pages = [metrics.page(start)]
+    for _ in range(10):
+        metrics.add(answer())
+        pages.append(metrics.page(start + EVERY - 1))
+
+    assert len(set(pages)) == 1
+    assert numbers(metrics.page(start + EVERY))[f"deniably_requests_total {REPORTS} 2xx"] == 10
+
+
+def test_no_sample_is_a_time_a_sum_of_durations_or_of_one_survey() -> None:
+    metrics = Metrics()
+    for _ in range(10):
+        metrics.add(answer())
+        metrics.committed([Outcome.STORED], 0.001, 0)
+
+    page = metrics.page()
+
+    assert not re.search(rb"_(sum|created)\b", page)
+    for line in page.splitlines():
+        if not line.startswith(b"#"):
+            assert float(line.split()[-1]) % 10 == 0, "a whole ten"
+            assert len(line.split()) == 2, "without a time"
+
+
+def test_several_processes_tell_their_sum(tmp_path: Path) -> None:
+    first, second, third = (Metrics(tmp_path) for _ in range(3))
+    for metrics in (first, second):
+        for _ in range(15):
+            metrics.add(answer())
+    second.count()  # as it does each minute
+
+    told = first.page(0)
+    for _ in range(20):
+        third.add(answer())
+
+    assert numbers(told)[f"deniably_requests_total {REPORTS} 2xx"] == 30
+    assert second.page(1) == third.page(2) == told, "the same page for these five minutes"
+    assert numbers(third.page(EVERY))[f"deniably_requests_total {REPORTS} 2xx"] == 50
+
+
+def test_the_shared_files_hold_nothing_but_names_and_counts(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path)
+    metrics.add(answer())
+    metrics.committed([Outcome.STORED], 0.001, 0)
+    metrics.count()
+
+    (file,) = tmp_path.iterdir()
+
+    assert re.fullmatch(
+        r'\[\[\["commit","1"\],1\],\[\["waiting"\],0\],\[\["reports","stored"\],1\],'
+        r'\[\["requests","/api/surveys/<name>/reports","2xx"\],1\],\[\["ingest","5"\],1\]\]',
+        file.read_text(),
+    )
+
+
+@pytest.mark.slow
+def test_the_processes_of_a_real_server_tell_one_sum(serve: Callable[..., Server]) -> None:
+    server = serve("--workers", "2")
+    survey = survey_named()
+    server.publish(survey)
+    with closing(Store(str(server.database))) as store:
+        headers = {"Authorization": f"Bearer {new_token(store, 'operator')}"}
+    with ThreadPoolExecutor(8) as people:
+        list(people.map(lambda _: server.post(survey, a_report(survey)), range(40)))
+
+    def page(_: int) -> bytes:
+        answered = requests.get(f"{server.url}/metrics", headers=headers, timeout=30)
+        assert answered.status_code == 200
+        return answered.content
+
+    with ThreadPoolExecutor(8) as people:
+        pages = set(people.map(page, range(32)))
+
+    # Two where a turn of five minutes ended just then.
+    assert len(pages) <= 2
+    assert "Traceback" not in server.log
