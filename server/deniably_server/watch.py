@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from deniably_server import told
+from deniably_server.headers import NO_STORE
 from deniably_server.told import Answer, milliseconds
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ class Watch:
         ) -> Callable[[bytes], object]:
             nonlocal status
             status = int(line[:3])
-            return start_response(line, [*headers, (told.HEADER, request)])
+            # What a browser keeps would keep the id, which belongs to this one moment.
+            kept = NO_STORE not in headers
+            return start_response(line, headers if kept else [*headers, (told.HEADER, request)])
 
         body = self._app(environ, start)
         took = milliseconds(perf_counter() - began)

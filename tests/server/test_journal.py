@@ -12,9 +12,11 @@ from contextlib import closing
 import pytest
 import requests
 from flask import Flask
+from flask.testing import FlaskClient
 from werkzeug.routing import Rule
 
 from deniably.report import LARGEST_BODY
+from deniably.survey import Survey
 from deniably_server.journal import Journal
 from deniably_server.told import STEPS, Answer, milliseconds
 from server.material import Server, a_report, survey_named
@@ -96,6 +98,13 @@ def test_an_id_is_drawn_anew_for_each_request(server: Server) -> None:
     ]
 
     assert len({each.headers["Deniably-Request"] for each in told} - {"0" * 16}) == 3
+
+
+def test_what_a_browser_keeps_has_no_id(client: FlaskClient, survey: Survey) -> None:
+    for path in ("/web/form.js", "/api/surveys/workplace", "/nothing"):
+        answer = client.get(path)
+        kept = answer.headers["Cache-Control"] != "no-store"
+        assert ("Deniably-Request" in answer.headers) != kept
 
 
 @pytest.mark.parametrize("form", ["json", "off"])
