@@ -68,7 +68,7 @@ PRIMES = [
 ]
 PARTS = survey(
     ask(
-        "parts", "vector", vector(51, *(laplace(11, str(n)) for n in PRIMES[:51])),
+        "parts", "vector", vector(51, *(laplace(11, f"{n}/1000") for n in PRIMES[:51])),
         claim={"epsilon": "0.01"}, parts=[number_part(f"p{i}") for i in range(51)],
     ),
     name="parts",

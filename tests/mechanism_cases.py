@@ -59,6 +59,8 @@ def vector(s, *parts):
 
 def mechanisms():
     groups = [_reports(m) for m in FINITE + ENDLESS]
+    groups += [_wide(laplace(2, "1"), 0, 1), _wide(laplace(3, "1/2"), 2)]
+    groups += [_wide(gaussian(2, 1, "60"), [0])]
     groups += [_laws(m) for m in SMALL]
     groups += list(_noise())
     groups.append({"type": "parameters", "tests": [_parameters(*case) for case in _bad()]})
@@ -172,6 +174,34 @@ def _reports(m):
     return {"type": "report", "mechanism": m, "loss": loss, "tests": tests}
 
 
+def _far(m, answer, sign):
+    """A report whose noise goes beyond what may be reported; the draws are made up for it."""
+    wide = spec.reach(m)
+    scale = 1 if m["name"] == "laplace" else wide // 12
+    finer = spec.ratio(m.get("scale", "1")).denominator
+    times = (wide // scale + 2) * finer
+    yes, no = [0, 0, 0, 0, 0, 1], [0, 0, 0, 1]  # of chance(1, 1)
+    draws = [0, 0, 0, *yes * times, *no, sign]
+    if m["name"] == "gaussian":
+        p = int(m["sigma2"])
+        fall = spec.Fraction((times * scale**2 - p) ** 2, 2 * p * scale**2)
+        draws += [*yes * (fall.numerator // fall.denominator), fall.denominator - 1, 0]
+    coins = reference.Tape(b"".join(draw.to_bytes(7, "big") for draw in [*draws, 0]))
+    found = spec.report(m, answer, coins)
+    spec.check_report(m, found)
+    end = -wide if sign else m["k"] - 1 + wide
+    assert found == [end], (found, end)
+    comment = "noise that goes too far is brought back to the end"
+    case = {"comment": comment, "flags": ["Boundary"], "answer": answer, "bytes": coins.data.hex()}
+    return case | {"report": found, "consumed": coins.consumed, "result": "valid"}
+
+
+def _wide(m, *answers):
+    loss = spec.loss_texts(spec.loss(m))
+    tests = [_far(m, answer, sign) for answer in answers for sign in (0, 1)]
+    return {"type": "report", "mechanism": m, "loss": loss, "tests": tests}
+
+
 def _laws(m):
     answers = _answers(m)
     if m["name"] == "vector":
@@ -275,6 +305,8 @@ def _bad():
         yield "scale", laplace(5, scale)
         yield "sigma2", gaussian(2, 1, scale)
     yield "scale as a number", laplace(5, 5)
+    for k in (16, 17):
+        yield "numbers that can be reported", laplace(k, "209715")
     for beyond in ("clamp", "resample", "Clamp", ""):
         yield "beyond", bounded(5, "2", beyond)
     for sigma2 in ("10", "13", "55/4", "14", "73/4"):
@@ -310,9 +342,11 @@ CHECKS = [
     (set_response(3, 2, 2), [0, 4], [0, 5], [4, 0], [0], [0, 0], [0, 1, 2]),
     (sampled_ticks(3, 2), [0, 2], [0, 1], [5, 2], [2, 5], [0, 6], [0]),
     (unary(4, 1, 4, 2, 8), [], [0, 1, 2, 3], [4], [1, 0], [-1]),
-    (laplace(5, "2"), [-100], [LIMIT - 1], [1 - LIMIT], [], [1, 2]),
+    (laplace(5, "2"), [-80], [84], [-81], [85], [LIMIT - 1], [1 - LIMIT], [], [1, 2]),
+    (laplace(5, "7/3"), [-120], [124], [-121], [125]),
     (bounded(5, "2", "clamp"), [0], [4], [5], [-1]),
-    (gaussian(2, 3, "60"), [-3, 1, 2], [0, 1], [1, 0, 2], [3, 4, 5], [0, 1, 2, 3]),
+    (gaussian(2, 3, "60"), [-3, 1, 2], [0, 1], [1, 0, 2], [3, 4, 5], [0, 1, 2, 3],
+     [-288, -287, 293], [-291, 1, 2], [0, 1, 296]),
     (vector(2, window(3, 2, 1), window(3, 2, 1), window(3, 2, 1)), [0, 1], [3, 5], [1, 0], [0, 3],
      [0], [6, 1], [-3, 1]),
 ]  # fmt: skip

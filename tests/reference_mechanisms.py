@@ -182,6 +182,8 @@ def check(m):
         positions(m)
         ratio(m["scale"])
         require(m.get("beyond", "clamp") in ("clamp", "resample"), "clamp or resample")
+        if name == "laplace":
+            require(m["k"] + 2 * reach(m) <= 2**24, "the noise is too wide")
     elif name == "gaussian":
         only(m, "k", "d", "sigma2", "epsilon", "delta")
         positions(m)
@@ -191,6 +193,7 @@ def check(m):
         p, q = s.numerator, s.denominator
         require(2 * p * q * (math.isqrt(p // q) + 1) ** 2 <= LIMIT, "sigma2 is too large")
         require(0 < delta <= Fraction(1, 10000), "0 < delta <= 0.0001")
+        require(m["k"] + 2 * reach(m) <= 2**24, "the noise is too wide")
         bound = Fraction(delta_bound(s, m["k"] - 1, m["d"], epsilon), 2**160)
         require(bound <= delta, "sigma2 does not keep the promise")
     elif name == "vector":
@@ -396,7 +399,7 @@ def report(m, answer, coins):
         while True:
             y = answer + laplace(coins, scale.numerator, scale.denominator)
             if name == "laplace":
-                return [y]
+                return [in_reach(m, y)]
             if m["beyond"] == "clamp":
                 return [min(max(y, 0), m["k"] - 1)]
             if 0 <= y < m["k"]:
@@ -404,13 +407,24 @@ def report(m, answer, coins):
     if name == "gaussian":
         s, d = ratio(m["sigma2"]), m["d"]
         return [
-            (position + gaussian(coins, s.numerator, s.denominator)) * d + c
+            in_reach(m, position + gaussian(coins, s.numerator, s.denominator)) * d + c
             for c, position in enumerate(answer)
         ]
     d = len(m["parts"])
     return [
         report(m["parts"][c], answer[c], coins)[0] * d + c for c in sorted(pick(coins, d, m["s"]))
     ]
+
+
+def reach(m):
+    """How far beyond the grid a number may be reported."""
+    if m["name"] == "laplace":
+        return 40 * math.ceil(ratio(m["scale"]))
+    return 12 * (math.isqrt(math.floor(ratio(m["sigma2"]))) + 1)
+
+
+def in_reach(m, y):
+    return min(max(y, -reach(m)), m["k"] - 1 + reach(m))
 
 
 def check_report(m, found):
@@ -421,9 +435,10 @@ def check_report(m, found):
         outputs = outputs or len(m["weights"][0])
         require(len(found) == 1 and 0 <= found[0] < outputs, "one output")
     elif name == "laplace":
-        require(len(found) == 1 and abs(found[0]) <= LIMIT - 1, "one number")
+        require(len(found) == 1 and in_reach(m, found[0]) == found[0], "one number")
     elif name == "gaussian":
         require([z % m["d"] for z in found] == list(range(m["d"])), "d numbers in order")
+        require(all(in_reach(m, z // m["d"]) == z // m["d"] for z in found), "in reach")
     elif name == "vector":
         d = len(m["parts"])
         parts = [z % d for z in found]

@@ -8,6 +8,7 @@ from flask import Flask
 
 from deniably_server import (
     access,
+    checks,
     differences,
     register_page,
     reports,
@@ -56,6 +57,7 @@ def create_app(
     app.register_blueprint(together.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(access.blueprint)
+    app.register_blueprint(checks.blueprint)
     app.register_blueprint(health)
     app.register_blueprint(pages)
     app.register_blueprint(web.web)

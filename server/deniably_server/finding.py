@@ -9,12 +9,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from deniably import analysis
-from deniably.estimate import Estimate, Pure, estimate, supports, variance
+from deniably.estimate import Estimate, Pure, supports, variance
 from deniably.inversion import Mean
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.parts import Range
-from deniably.questions import Scale, SelectMultiple, SelectOne, YesNo
+from deniably.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.tally import Tally
 
 CHOICES = (YesNo, SelectOne, SelectMultiple)
@@ -28,7 +27,6 @@ UNDETERMINED = (
     " a given one, so there are no quantiles, and the bars are no more than a guess."
 )
 
-_SURE = 0.9999
 _MOST_NAMED = 3
 
 
@@ -72,41 +70,33 @@ def median_sentence(quantiles: Sequence[Mapping[str, object]], unit: str) -> str
     return ""
 
 
-def flags(question: Asked, tally: Tally, found: Estimate) -> list[str]:
-    """Sentences on what stands against using this estimate; usually none."""
-    mechanism = question.once
-    labels = [choice.label for choice in question.choices]
+def too_wide(question: Question, found: Estimate) -> list[str]:
+    """A sentence where the intervals are too wide to use, with what would mend it."""
+    half = float(np.max(found.high - found.low)) / 2
+    if half <= WIDEST_USEFUL:
+        return []
+    mend, mechanism = "", question.once
     if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        return _flags(mechanism, tally, found, labels)
-    sure = analysis.shares(question, tally, _SURE).suspicious
-    return [*_too_wide(found, None), *_odd(labels, sure)]
+        mend = (
+            f"; about {enough(mechanism, WIDEST_USEFUL):,} answers to this question would bring"
+            f" them within {_points(WIDEST_USEFUL)} points"
+        )
+    return [f"The intervals are too wide to use (up to {_points(half)} points either way){mend}."]
 
 
-def cell_flags(mechanism: SubsetSelection, tally: Tally, found: Estimate) -> list[str]:
-    """The same for combinations and areas, without naming them all."""
-    return _flags(mechanism, tally, found, [f"area {v + 1}" for v in range(mechanism.k)])
-
-
-def mean_flags(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
+def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
     """The same for a mean on a range from ``low`` to ``high``."""
-    flags: list[str] = []
     about = f"{label}: the" if label else "The"
     half = (mean.population.high - mean.population.low) / 2
-    if half > WIDEST_USEFUL * (high - low):
-        z = NormalDist().inv_cdf((1 + mean.confidence) / 2)
-        wanted = WIDEST_USEFUL * (high - low)
-        n = mean.n * (z * mean.population.standard_error / wanted) ** 2
-        flags.append(
-            f"{about} interval is too wide to use; about {_rounded_up(n):,} answers to this"
-            f" question would bring it within {number_text(wanted)} either way."
-        )
-    reach = NormalDist().inv_cdf((1 + _SURE) / 2) * mean.population.standard_error
-    if mean.estimate + reach < low or mean.estimate - reach > high:
-        flags.append(
-            f"{about} mean lies outside what true answers can give: suspect a faulty device or"
-            " crafted reports."
-        )
-    return flags
+    wanted = WIDEST_USEFUL * (high - low)
+    if half <= wanted:
+        return []
+    z = NormalDist().inv_cdf((1 + mean.confidence) / 2)
+    n = mean.n * (z * mean.population.standard_error / wanted) ** 2
+    return [
+        f"{about} interval is too wide to use; about {_rounded_up(n):,} answers to this"
+        f" question would bring it within {number_text(wanted)} either way."
+    ]
 
 
 def support_counts(question: Asked, tally: Tally) -> list[int] | None:
@@ -134,36 +124,6 @@ def delta_text(delta: Fraction) -> str:
     """A delta as a decimal, rounded up."""
     digits = max(0, 1 - math.floor(math.log10(delta)))
     return f"{math.ceil(delta * 10**digits) / 10**digits:.{digits}f}".rstrip("0")
-
-
-def _flags(mechanism: Pure, tally: Tally, found: Estimate, labels: list[str]) -> list[str]:
-    # Of honest counts, one choice in 40 whose true share is 0 misses a 95 % interval. A flag
-    # accuses somebody, so it needs more than that.
-    sure = estimate(tally, mechanism, _SURE).suspicious
-    return [*_too_wide(found, mechanism), *_odd(labels, sure)]
-
-
-def _too_wide(found: Estimate, mechanism: Pure | None) -> list[str]:
-    half = float(np.max(found.high - found.low)) / 2
-    if half <= WIDEST_USEFUL:
-        return []
-    mend = ""
-    if mechanism is not None:
-        mend = (
-            f"; about {enough(mechanism, WIDEST_USEFUL):,} answers to this question would bring"
-            f" them within {_points(WIDEST_USEFUL)} points"
-        )
-    return [f"The intervals are too wide to use (up to {_points(half)} points either way){mend}."]
-
-
-def _odd(labels: Sequence[str], suspicious: Sequence[bool] | np.ndarray) -> list[str]:
-    odd = [label for label, one in zip(labels, suspicious, strict=True) if one]
-    if not odd:
-        return []
-    return [
-        f"No true answers explain how often {_quoted(odd)} was reported: suspect a faulty"
-        " device or crafted reports."
-    ]
 
 
 def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
@@ -205,10 +165,11 @@ def _interval(found: Estimate, choice: int) -> str:
 
 
 def _some(labels: list[str]) -> str:
-    return _quoted(labels) if len(labels) <= _MOST_NAMED else f"{len(labels)} others"
+    return quoted(labels) if len(labels) <= _MOST_NAMED else f"{len(labels)} others"
 
 
-def _quoted(labels: list[str]) -> str:
+def quoted(labels: list[str]) -> str:
+    """“A”, “B” and “C”."""
     *most, last = [f"“{label}”" for label in labels]
     return f"{', '.join(most)} and {last}" if most else last
 

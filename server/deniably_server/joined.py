@@ -3,8 +3,9 @@
 There is no build step: the file is joined when the server starts, from the very modules that the
 tests run and that ``/web/<name>`` shows with their comments. Each module becomes a function that
 runs once, when somebody first imports it, and gives its exports; imports and exports are the only
-lines that change, and comments on lines of their own stay behind. One file for every survey also
-means that nobody learns from a browser's cache what kinds of questions its owner was asked.
+lines that change, and comments on lines of their own and indentation stay behind. One file for
+every survey also means that nobody learns from a browser's cache what kinds of questions its owner
+was asked.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ const once = (run) => {
 const late = (module) => Promise.resolve().then(module);
 """
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
+_INDENTED = re.compile(r"\n[ \t\n]+")
+_LONG = re.compile(r"^[^`\n]*(?:`[^`\n]*`[^`\n]*)*`[^`\n]*$", re.MULTILINE)
+"""A line with an odd number of backticks: a text that goes on in the next one."""
 _IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _PASSED_ON = re.compile(r'^export \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
@@ -33,7 +37,7 @@ _UNKNOWN = re.compile(r"^(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
 def join(texts: Mapping[str, str], entries: Sequence[str]) -> str:
     """One module that runs the ``entries`` in turn. ``texts``: name without ``.js`` -> source.
 
-    Raises ValueError for an import or export that is written in another way than ours are.
+    Raises ValueError for an import, export or text that is written in another way than ours are.
     """
     needed: dict[str, str] = {}
     ahead = list(entries)
@@ -49,6 +53,9 @@ def join(texts: Mapping[str, str], entries: Sequence[str]) -> str:
 def _module(name: str, text: str, entry: bool) -> tuple[str, list[str]]:
     """A module as a function, or an entry as a block; and the names of what it imports."""
     text = _COMMENT.sub("", text)
+    if long := _LONG.search(text):
+        raise ValueError(f"{name}.js: cannot be joined: {long[0]}")
+    text = _INDENTED.sub("\n", text)
     imported = [
         *(each[2] for each in _IMPORT.findall(text)),
         *(each[1] for each in _PASSED_ON.findall(text)),

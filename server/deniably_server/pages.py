@@ -12,6 +12,7 @@ from deniably.questions import NOT_APPLICABLE, Conditional, Point, Product
 from deniably.survey import Survey, show_if
 from deniably.words import ENGLISH, LANGUAGES, Words
 from deniably_server import charts, language
+from deniably_server.checks import checkable
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, NotFound
 from deniably_server.finding import decimals
@@ -90,6 +91,7 @@ def dashboard(name: str) -> str:
         "dashboard.html",
         survey_parts=parts,
         links=links(survey),
+        checks=bool(checkable(survey)),
         results=results,
         smooth=smooth,
         survey=survey,

@@ -8,13 +8,14 @@ from typing import Any, Literal, TypedDict, cast
 
 import msgspec
 
-from deniably import analysis, explain, smoothing
+from deniably import analysis, explain, poisoning, smoothing
 from deniably.binomial import Floats
 from deniably.display import shares_of_few
 from deniably.estimate import Estimate
 from deniably.inversion import Margin, Mean
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.parts import Choice, Range
+from deniably.plausibility import RISK
 from deniably.questions import (
     Number,
     Point,
@@ -26,7 +27,8 @@ from deniably.questions import (
 )
 from deniably.survey import Survey
 from deniably.tally import Tally
-from deniably_server import finding
+from deniably_server import crafted, finding
+from deniably_server.crafted import CraftedResult
 from deniably_server.odds import odds_text
 
 CONFIDENCE = 0.95
@@ -98,6 +100,7 @@ class PartResult(TypedDict):
     label: str
     mean: MeanResult | None
     choices: list[ChoiceResult]
+    crafted: CraftedResult | None
 
 
 class CellResult(TypedDict):
@@ -119,8 +122,10 @@ class AreaResult(CellResult):
 class QuestionResult(TypedDict):
     """One question with its protection, its estimates and how to read them.
 
-    What its type does not have is empty or None. ``fit`` says how the shares of a distribution
-    were made, ``can_smooth`` whether asking for smoothing makes a difference.
+    What its type does not have is empty or None. ``crafted`` is about the shares, or where the
+    question is about a mean, about that; of several numbers each part has its own. ``fit`` says
+    how the shares of a distribution were made, ``can_smooth`` whether asking for smoothing makes a
+    difference.
     """
 
     name: str
@@ -145,6 +150,7 @@ class QuestionResult(TypedDict):
     quantiles: list[QuantileResult]
     parts: list[PartResult]
     cells: list[AreaResult]
+    crafted: CraftedResult | None
 
 
 class SurveyResult(TypedDict):
@@ -172,7 +178,8 @@ def result(
     ``smooth`` is for an analyst who knows the distributions to be smooth: see ``smoothing``.
     """
     heard = survey.asked / len(survey.questions)
-    questions = [_question(one, tallies[one.name], heard, smooth) for one in survey.questions]
+    risk = RISK / len(survey.questions)
+    questions = [_question(one, tallies[one.name], heard, risk, smooth) for one in survey.questions]
     total = survey.total
     return {
         "survey": survey.name,
@@ -189,7 +196,9 @@ def result(
     }
 
 
-def _question(question: Question, tally: Tally, heard: float, smooth: bool) -> QuestionResult:
+def _question(
+    question: Question, tally: Tally, heard: float, risk: float, smooth: bool
+) -> QuestionResult:
     loss = question.once.loss
     shown: QuestionResult = {
         "name": question.name,
@@ -214,14 +223,40 @@ def _question(question: Question, tally: Tally, heard: float, smooth: bool) -> Q
         "quantiles": [],
         "parts": [],
         "cells": [],
+        "crafted": None,
     }
     if isinstance(question, Number):
-        _fill_number(shown, question, tally, smooth)
+        _fill_number(shown, question, tally, risk, smooth)
     else:
-        _FILL[type(question)](shown, question, tally)
+        _FILL[type(question)](shown, question, tally, risk)
+    _fill_crafted(shown, question, heard)
     if heard < 1:
         _widen(shown, heard)
     return shown
+
+
+def _fill_crafted(shown: QuestionResult, question: Question, heard: float) -> None:
+    """What crafted reports could do to the figures that the question is about."""
+    if isinstance(question, VectorOfNumbers):
+        for index, (part, one) in enumerate(zip(question.parts, shown["parts"], strict=True)):
+            own = poisoning.of_part(question, index)
+            one["crafted"] = crafted.crafted(own, heard, _length(part.range))
+        return
+    leverage = poisoning.of_question(question)
+    if isinstance(question, Number):
+        shown["crafted"] = crafted.crafted(leverage, heard, _length(question.range))
+    elif isinstance(question, Scale) and question.aim == "mean":
+        length = question.values[-1] - question.values[0]
+        shown["crafted"] = crafted.crafted(leverage, heard, abs(length))
+    else:
+        first, second = sorted(one["estimate"] for one in shown["choices"] or shown["cells"])[
+            :-3:-1
+        ]
+        shown["crafted"] = crafted.crafted(leverage, heard, gap=first - second)
+
+
+def _length(grid: Range) -> float:
+    return float(grid.maximum) - float(grid.minimum)
 
 
 def _widen(shown: QuestionResult, heard: float) -> None:
@@ -243,38 +278,49 @@ def _widen(shown: QuestionResult, heard: float) -> None:
 # --- one function a type ----------------------------------------------------------------------
 
 
-def _fill_choices(shown: QuestionResult, question: Any, tally: Tally) -> None:
+def _fill_choices(shown: QuestionResult, question: Any, tally: Tally, risk: float) -> None:
     found = analysis.shares(question, tally, CONFIDENCE)
     _effect(shown, found)
     counts, out = finding.support_counts(question, tally), _out(question, tally, found)
+    labels = [choice.label for choice in question.choices]
+    odd = crafted.odd_choices(question, tally, found, labels, risk)
     if not isinstance(question, SelectMultiple):
         found = _of_few(found, out)
     shown["choices"] = _choices(question.choices, found, counts, out)
     shown["sentence"] = finding.sentence(question, found)
-    shown["flags"] = finding.flags(question, tally, found)
+    shown["flags"] = [*finding.too_wide(question, found), *odd]
 
 
-def _fill_scale(shown: QuestionResult, question: Scale, tally: Tally) -> None:
+def _fill_scale(shown: QuestionResult, question: Scale, tally: Tally, risk: float) -> None:
     if question.aim == "distribution":
-        _fill_choices(shown, question, tally)
+        _fill_choices(shown, question, tally, risk)
     mean = analysis.mean(question, tally, CONFIDENCE)
     if mean is None:
         return
     shown["mean"] = _mean(mean, "")
     if question.aim == "mean":
         shown["sentence"] = finding.mean_sentence("The mean score", mean, "")
-        shown["flags"] = finding.mean_flags(mean, question.values[0], question.values[-1])
+        ends = question.values[0], question.values[-1]
+        shown["flags"] = [
+            *finding.mean_too_wide(mean, *ends),
+            *crafted.odd_mean(question, tally, mean, ends, risk),
+        ]
     else:
         shown["sentence"] += " " + finding.mean_sentence("The mean score", mean, "")
 
 
-def _fill_number(shown: QuestionResult, question: Number, tally: Tally, smooth: bool) -> None:
+def _fill_number(
+    shown: QuestionResult, question: Number, tally: Tally, risk: float, smooth: bool
+) -> None:
     grid = question.range
     mean = analysis.mean(question, tally, CONFIDENCE)
     assert mean is not None
     shown["mean"] = _mean(mean, _unit(grid))
     shown["sentence"] = finding.mean_sentence("The mean", mean, _unit(grid))
-    shown["flags"] = finding.mean_flags(mean, float(grid.minimum), float(grid.maximum))
+    shown["flags"] = [
+        *finding.mean_too_wide(mean, float(grid.minimum), float(grid.maximum)),
+        *crafted.odd_number(question, tally, mean, risk),
+    ]
     if question.aim == "mean":
         return
     found = analysis.number_distribution(question, tally, CONFIDENCE)
@@ -311,8 +357,12 @@ def _fill_number(shown: QuestionResult, question: Number, tally: Tally, smooth: 
     shown["sentence"] += finding.median_sentence(shown["quantiles"], _unit(grid))
 
 
-def _fill_vector(shown: QuestionResult, question: VectorOfNumbers, tally: Tally) -> None:
-    for part, mean in zip(question.parts, analysis.means(question, tally, CONFIDENCE), strict=True):
+def _fill_vector(
+    shown: QuestionResult, question: VectorOfNumbers, tally: Tally, risk: float
+) -> None:
+    means = analysis.means(question, tally, CONFIDENCE)
+    each = risk / len(question.parts)
+    for index, (part, mean) in enumerate(zip(question.parts, means, strict=True)):
         unit = _unit(part.range)
         shown["parts"].append(
             {
@@ -320,6 +370,7 @@ def _fill_vector(shown: QuestionResult, question: VectorOfNumbers, tally: Tally)
                 "label": part.label,
                 "mean": None if mean is None else _mean(mean, unit),
                 "choices": [],
+                "crafted": None,
             }
         )
         if mean is None:
@@ -328,12 +379,12 @@ def _fill_vector(shown: QuestionResult, question: VectorOfNumbers, tally: Tally)
         shown["sentence"] += (" " if shown["sentence"] else "") + finding.mean_sentence(
             f"{part.label}: the mean", mean, unit
         )
-        shown["flags"] += finding.mean_flags(
-            mean, float(part.range.minimum), float(part.range.maximum), part.label
-        )
+        ends = float(part.range.minimum), float(part.range.maximum)
+        shown["flags"] += finding.mean_too_wide(mean, *ends, part.label)
+        shown["flags"] += crafted.odd_part(question, index, tally, mean, each)
 
 
-def _fill_point(shown: QuestionResult, question: Point, tally: Tally) -> None:
+def _fill_point(shown: QuestionResult, question: Point, tally: Tally, risk: float) -> None:
     found = analysis.joint(question, tally, CONFIDENCE)
     _effect(shown, found)
     areas = [
@@ -341,19 +392,23 @@ def _fill_point(shown: QuestionResult, question: Point, tally: Tally) -> None:
         for part in question.parts
     ]
     names = [[one, other] for one in areas[0] for other in areas[1]]
+    labels = [", ".join(name) for name in names]
+    odd = crafted.odd_choices(question, tally, found, labels, risk)
     out = _out(question, tally, found)
     found = _of_few(found, out)
     shown["cells"] = _cells(names, found, out)
     shown["sentence"] = finding.leading_cell(names, found)
-    shown["flags"] = finding.cell_flags(question.once, tally, found)
+    shown["flags"] = [*finding.too_wide(question, found), *odd]
 
 
-def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> None:
+def _fill_product(shown: QuestionResult, question: Product, tally: Tally, risk: float) -> None:
     found = analysis.joint(question, tally, CONFIDENCE)
     _effect(shown, found)
     names: list[list[str]] = [[]]
     for part in question.parts:
         names = [[*name, choice.label] for name in names for choice in part.choices]
+    labels = [", ".join(name) for name in names]
+    odd = crafted.odd_choices(question, tally, found, labels, risk)
     out = _out(question, tally, found)
     found = _of_few(found, out)
     shown["cells"] = _cells(names, found, out)
@@ -366,10 +421,11 @@ def _fill_product(shown: QuestionResult, question: Product, tally: Tally) -> Non
                 "label": part.label,
                 "mean": None,
                 "choices": _choices(part.choices, shares, None, None),
+                "crafted": None,
             }
         )
     shown["sentence"] = finding.leading_cell(names, found)
-    shown["flags"] = finding.cell_flags(question.once, tally, found)
+    shown["flags"] = [*finding.too_wide(question, found), *odd]
 
 
 _FILL: dict[type, Any] = {

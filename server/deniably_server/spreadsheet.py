@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from deniably_server.crafted import CraftedResult
 from deniably_server.result import (
     AreaResult,
     BucketResult,
@@ -48,6 +49,10 @@ _COLUMNS: tuple[str, ...] = (
     "delta",
     "stands_out",
     "fit",
+    "crafted_exchange",
+    "crafted_shift_1",
+    "crafted_shift_5",
+    "crafted_flip",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -75,6 +80,7 @@ def _rows(result: SurveyResult) -> Iterator[_Row]:
             "delta": question["delta"],
             "design_effect": question["design_effect"],
             "effective_n": question["effective_n"],
+            **_crafted(question["crafted"]),
         }
         for figure in _figures(question):
             yield asked | figure
@@ -87,11 +93,22 @@ def _figures(question: QuestionResult) -> Iterator[_Row]:
     for part in question["parts"]:
         named: _Row = {"part": part["name"]}
         if part["mean"]:
-            yield named | _mean(part["mean"])
+            yield named | _mean(part["mean"]) | _crafted(part["crafted"])
         yield from (named | _share(choice) for choice in part["choices"])
     yield from map(_cell, question["cells"])
     for bucket in question["distribution"]:
         yield from _bucket(bucket, question["fit"])
+
+
+def _crafted(crafted: CraftedResult | None) -> _Row:
+    if crafted is None:
+        return {}
+    return {
+        "crafted_exchange": crafted["exchange"],
+        "crafted_shift_1": crafted["shift"][0],
+        "crafted_shift_5": crafted["shift"][1],
+        "crafted_flip": crafted["flip"],
+    }
 
 
 def _share(choice: ChoiceResult) -> _Row:

@@ -172,16 +172,21 @@ def means(
     """
     mechanism, d = question.once, len(question.parts)
     drawn = isinstance(mechanism, Vector) and mechanism.s < d
-    cells = tally.cells()
     found: list[Mean | None] = []
     for index, part in enumerate(question.parts):
-        own = {cell // d: count for cell, count in cells.items() if cell % d == index}
         single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
-        n = sum(own.values())
-        one = from_cells(n, own, single.cell_count)
-        mean = _in_unit(_mean_position(single, one, confidence), part.range) if n else None
+        one = tally_of_part(question, index, tally)
+        mean = _in_unit(_mean_position(single, one, confidence), part.range) if one.n else None
         found.append(replace(mean, respondents=mean.population) if mean and drawn else mean)
     return found
+
+
+def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
+    """The tally of one of several numbers, of the reports that have it."""
+    mechanism, d = question.once, len(question.parts)
+    own = {cell // d: count for cell, count in tally.cells().items() if cell % d == index}
+    single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
+    return from_cells(sum(own.values()), own, single.cell_count)
 
 
 def weighted(

@@ -174,5 +174,7 @@ def _laplace(mechanism: Laplace | BoundedLaplace, answer: int, number: int) -> f
             return weight * expm1(-1 / scale) / (left + exp(-1 / scale) * right)
         case BoundedLaplace() if number in (0, last):
             return weight / (1 + exp(-1 / scale))  # all of the tail beyond this end
+        case Laplace() if number in (-mechanism.reach, last + mechanism.reach):
+            return weight / (1 + exp(-1 / scale))
         case _:
             return weight * tanh(1 / (2 * scale))

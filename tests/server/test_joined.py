@@ -64,6 +64,7 @@ def test_a_joined_module_does_what_the_modules_do(tmp_path: Path) -> None:
         "export let changing = 1;",
         "export const { a, b } = c;",
         "export { a };",
+        "const a = `one\n  two`;",
         'const a = import("./" + name);',
         'import a from "https://elsewhere.example/a.js";',
     ],

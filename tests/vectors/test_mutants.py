@@ -295,10 +295,14 @@ MUTANTS = (
     Mutant(
         "coordinates are blocks",
         "noise.js",
-        "coins)) * d + c",
-        "coins)) + c * d",
+        "reach) * d + c",
+        "reach) + c * d",
         ALL,
     ),
+    Mutant(
+        "noise goes anywhere", "noise.js", "Math.min(Math.max(y, -reach), k - 1 + reach)", "y", ALL
+    ),
+    Mutant("noise is as wide as it likes", "noise.js", "must(k + 2 * reach <=", "must(k <=", ALL),
     Mutant("any sigma2 is kept", "noise.js", "must(kept,", "must(kept || true,", ALL),
     Mutant(
         "one number's noise is enough", "gaussian_noise.js", "if (d === 1n)", "if (d >= 1n)", ALL

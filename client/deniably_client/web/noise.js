@@ -108,18 +108,35 @@ const LAPLACE = { name: anything, k: integer, scale: checkRatio };
 const UNBOUNDED = object(LAPLACE);
 const BOUNDED = object({ ...LAPLACE, beyond: like(/^(clamp|resample)$/) });
 
+/**
+ * The number, or the nearest that may be reported.
+ * @type {(y: number, k: number, reach: number) => number}
+ */
+const within = (y, k, reach) => Math.min(Math.max(y, -reach), k - 1 + reach);
+
+/** @type {(k: number, reach: number, path: string) => void} */
+const checkReach = (k, reach, path) =>
+  must(k + 2 * reach <= 2 ** 24, path, "the noise is too wide for so fine a grid");
+
+/** @type {(scale: string) => number} how far beyond the grid a report may lie */
+function wide(scale) {
+  const [t, s] = ratio(scale);
+  return 40 * Math.ceil(t / s);
+}
+
 /** @type {Family<Laplace, number>} */
 const unboundedLaplace = {
   check(mechanism, path) {
     UNBOUNDED(mechanism, path);
     checkPositions(mechanism.k, path);
+    checkReach(mechanism.k, wide(mechanism.scale), path);
   },
 
   loss: laplaceLoss,
 
   randomise({ k, scale }, answer, coins) {
     checkPosition(answer, k);
-    return [answer + laplace(...ratio(scale), coins)];
+    return [within(answer + laplace(...ratio(scale), coins), k, wide(scale))];
   },
 };
 
@@ -162,6 +179,7 @@ const gaussianNoise = {
     const [p, q] = ratio(sigma2);
     const largest = 2n * BigInt(p) * BigInt(q) * BigInt(root(p, q)) ** 2n;
     must(largest <= LARGEST, path, "sigma2 is too large or too finely divided");
+    checkReach(k, 12 * root(p, q), path);
     const [n, e] = decimal(delta);
     must(n > 0n && 10000n * n <= e, path, "delta is above 0 and at most 0.0001");
     const kept = keeps(sigma2, k - 1, d, epsilon, delta);
@@ -180,7 +198,9 @@ const gaussianNoise = {
       throw new BadAnswer(`an answer has ${d} positions`);
     }
     for (const position of positions) checkPosition(position, k);
-    return positions.map((position, c) => (position + gaussian(...ratio(sigma2), coins)) * d + c);
+    const [p, q] = ratio(sigma2);
+    const reach = 12 * root(p, q);
+    return positions.map((position, c) => within(position + gaussian(p, q, coins), k, reach) * d + c);
   },
 };
 

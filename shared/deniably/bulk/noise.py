@@ -116,14 +116,20 @@ def _until_kept(size: int, propose: Callable[[Int64], tuple[Int64, Booleans]]) -
 def laplace(mechanism: Laplace, answers: Int64) -> Int64:
     """Noisy positions, shape (n,), for valid positions."""
     scale = ratio(mechanism.scale, "scale")
-    return answers + discrete_laplace(scale.numerator, scale.denominator, len(answers))
+    noise = discrete_laplace(scale.numerator, scale.denominator, len(answers))
+    return _within(answers + noise, mechanism)
 
 
 def gaussian(mechanism: Gaussian, answers: Int64) -> Int64:
     """Cells ``number * d + coordinate`` in the shape of the answers, (n, d), or (n,) for one."""
     variance = ratio(mechanism.sigma2, "sigma2")
     noise = discrete_gaussian(variance.numerator, variance.denominator, answers.size)
-    return (answers + noise.reshape(answers.shape)) * mechanism.d + np.arange(mechanism.d)
+    noisy = _within(answers + noise.reshape(answers.shape), mechanism)
+    return noisy * mechanism.d + np.arange(mechanism.d)
+
+
+def _within(noisy: Int64, mechanism: Laplace | Gaussian) -> Int64:
+    return np.clip(noisy, -mechanism.reach, mechanism.k - 1 + mechanism.reach)
 
 
 def bounded_laplace(mechanism: BoundedLaplace, answers: Int64) -> Int64:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import isqrt
+from math import ceil, floor, isqrt
 from typing import Annotated, Literal
 
 import msgspec
@@ -20,10 +20,11 @@ from deniably.errors import BadAnswer, BadMechanism, BadReport
 from deniably.gaussian_noise import discrete_gaussian_vector_delta_upper
 from deniably.loss import Loss
 from deniably.mechanisms.positions import check_position, check_positions
-from deniably.mechanisms.reports import LARGEST_NUMBER, Report, check_one
+from deniably.mechanisms.reports import Report, check_one
 
 MOST_COORDINATES = 64
 _LARGEST_PART = 1 << 31
+_MOST_NUMBERS = 1 << 24
 _Text = Annotated[str, msgspec.Meta(max_length=40)]
 
 
@@ -85,6 +86,7 @@ class Laplace(
     def __post_init__(self) -> None:
         check_positions(self.k)
         ratio(self.scale, "scale")
+        _check_numbers(self)
 
     @property
     def loss(self) -> Loss:
@@ -93,17 +95,24 @@ class Laplace(
 
     @property
     def cell_count(self) -> None:
-        """There is no end to the numbers that can be reported."""
+        """The numbers that can be reported are far too many to have a cell each."""
         return None
+
+    @property
+    def reach(self) -> int:
+        """How far beyond the grid a report may lie. Honest noise goes there less than once in
+        10**17 reports; without an end one crafted report could move any mean anywhere."""
+        return 40 * ceil(ratio(self.scale, "scale"))
 
     def randomise(self, answer: int, coins: Coins) -> Report:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
         check_position(answer, self.k)
-        return (answer + discrete_laplace(ratio(self.scale, "scale"), coins),)
+        noisy = answer + discrete_laplace(ratio(self.scale, "scale"), coins)
+        return (within(noisy, self),)
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
-        check_one(report, -LARGEST_NUMBER, LARGEST_NUMBER, path)
+        check_one(report, -self.reach, self.k - 1 + self.reach, path)
 
 
 class BoundedLaplace(
@@ -184,6 +193,7 @@ class Gaussian(
         epsilon, delta = decimal(self.epsilon, "epsilon"), decimal(self.delta, "delta")
         if not 0 < delta <= Fraction(1, 10_000):
             raise BadMechanism("delta is above 0 and at most 0.0001")
+        _check_numbers(self)
         if not _keeps(variance, self.k - 1, self.d, epsilon, delta):
             raise BadMechanism("sigma2 is too small for the epsilon and delta that are stated")
 
@@ -194,8 +204,13 @@ class Gaussian(
 
     @property
     def cell_count(self) -> None:
-        """There is no end to the numbers that can be reported."""
+        """The numbers that can be reported are far too many to have a cell each."""
         return None
+
+    @property
+    def reach(self) -> int:
+        """How far beyond the grid a report may lie, as for ``Laplace``: 12 sigma or more."""
+        return 12 * (isqrt(floor(ratio(self.sigma2, "sigma2"))) + 1)
 
     def randomise(self, answer: int | Sequence[int], coins: Coins) -> Report:
         """The report for d positions (one integer where d is 1): ``number * d + coordinate`` each.
@@ -209,7 +224,7 @@ class Gaussian(
             check_position(position, self.k)
         variance = ratio(self.sigma2, "sigma2")
         return tuple(
-            (position + discrete_gaussian(variance, coins)) * self.d + coordinate
+            within(position + discrete_gaussian(variance, coins), self) * self.d + coordinate
             for coordinate, position in enumerate(positions)
         )
 
@@ -218,9 +233,19 @@ class Gaussian(
         if len(report) != self.d:
             raise BadReport(f"a report has {self.d} numbers", path)
         for coordinate, cell in enumerate(report):
-            check_one([cell], -LARGEST_NUMBER, LARGEST_NUMBER, path)
             if cell % self.d != coordinate:
                 raise BadReport("the coordinates of a report are in order", path)
+            check_one([cell // self.d], -self.reach, self.k - 1 + self.reach, path)
+
+
+def within(noisy: int, mechanism: Laplace | Gaussian) -> int:
+    """The number, or where it lies beyond what may be reported, the nearest that may."""
+    return min(max(noisy, -mechanism.reach), mechanism.k - 1 + mechanism.reach)
+
+
+def _check_numbers(mechanism: Laplace | Gaussian) -> None:
+    if mechanism.k + 2 * mechanism.reach > _MOST_NUMBERS:
+        raise BadMechanism("the noise is too wide for so fine a grid; take a larger step")
 
 
 @lru_cache(maxsize=256)

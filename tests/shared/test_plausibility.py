@@ -1,0 +1,261 @@
+"""Alarms: honest reports raise none but by the stated risk, and plain forgery raises them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from deniably.binomial import upper_tail
+from deniably.bulk import randomise_many, tally_many
+from deniably.channels import matrix
+from deniably.mechanisms import (
+    Gaussian,
+    Laplace,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Window,
+)
+from deniably.mechanisms.subset_selection import k_ary
+from deniably.plausibility import (
+    Spread,
+    beyond_noise,
+    deviation,
+    impossible,
+    impossible_shares,
+    odd_pairs,
+    pair_counts,
+    pair_score,
+    says_pairs,
+    spread_of,
+    spread_of_mean,
+    spread_of_weighted,
+    too_far,
+)
+from deniably.poisoning import share_scores
+from deniably.tally import Tally, from_cells
+
+SUBSETS = SubsetSelection(6, 3, 3, 1)
+BITS = Unary(6, 1, 5, 2, 10)
+
+
+# --- single counts ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 7, 40, 300])
+@pytest.mark.parametrize("risk", [0.05, 1e-4])
+def test_a_count_is_called_impossible_by_chance_no_more_often_than_stated(
+    n: int, risk: float
+) -> None:
+    """Every count of every share of the people, by the exact law of what is reported."""
+    mechanism = k_ary(2, 3, 1)
+    p, q = float(mechanism.p), float(mechanism.q)
+    alarms = np.array(
+        [impossible(mechanism, Tally(n, np.array([c, n - c])), risk).any() for c in range(n + 1)]
+    )
+
+    for ones in sorted({0, 1, n // 2, n}):
+        law = np.convolve(binomial(ones, p), binomial(n - ones, q))
+        assert law @ alarms <= risk
+
+
+def binomial(n: int, p: float) -> np.ndarray:
+    return np.array([math.comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1)])
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "counts"),
+    [
+        (k_ary(3, 3, 1), [900, 50, 50]),
+        (SUBSETS, [1000, 1000, 1000, 0, 0, 0]),
+        (SetResponse(3, 1, 2, 3, 1), [1000, 1000, 0, 0]),
+        (SampledTicks(2, 1, 3, 1), [0, 500, 250, 250]),
+        (BITS, [1000, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_more_reports_than_even_all_the_people_would_give_are_impossible(
+    mechanism: SubsetSelection, counts: list[int]
+) -> None:
+    odd = impossible(mechanism, Tally(1000, np.array(counts)), 1e-4)
+
+    assert odd.any()
+    assert not impossible(mechanism, even(mechanism), 1e-4).any()
+
+
+def even(mechanism: SubsetSelection) -> Tally:
+    """What is expected of people who all give the first answer."""
+    p, q = float(mechanism.p), float(mechanism.q)
+    if isinstance(mechanism, SampledTicks):
+        counts = [round(500 * (1 - p)), round(500 * p), round(500 * (1 - q)), round(500 * q)]
+    else:
+        counts = [round(1000 * p)] + [round(1000 * q)] * (mechanism.k - 1)
+        counts += [round(1000 * q)] * (mechanism.cell_count - mechanism.k)
+    return Tally(1000, np.array(counts))
+
+
+# --- means --------------------------------------------------------------------------------------
+
+
+def test_a_deviation_has_at_most_the_stated_chance() -> None:
+    """Against the exact law of a mean of coins, for every number of them and every bias."""
+    for n in (1, 5, 50, 500):
+        for p in (0.01, 0.3, 0.5, 0.99):
+            spread = Spread(p * (1 - p), max(p, 1 - p))
+            for risk in (0.1, 1e-3, 1e-6):
+                least = n * (p + deviation(n, spread, risk))
+                assert upper_tail([math.floor(least) + 1], n, p)[0] <= risk
+
+
+@pytest.mark.parametrize("mechanism", [Window(11, 3, 1, 3, 1), Window(5, 5, 2, 7, 2)])
+def test_only_a_mean_that_no_answers_have_is_too_far(mechanism: Window) -> None:
+    spread = spread_of_mean(mechanism)
+
+    assert not too_far(1.0, 1000, spread, 1e-4)
+    assert not too_far(-0.01, 1000, spread, 1e-4)
+    assert too_far(1.5, 1000, spread, 1e-4)
+    assert too_far(-0.5, 1000, spread, 1e-4)
+    assert not too_far(1.5, 3, spread, 1e-4), "few reports say little"
+
+
+def test_the_spread_of_a_score_is_that_of_its_law() -> None:
+    mechanism = k_ary(3, 3, 1)
+    direct = spread_of_weighted(mechanism, np.array([0.0, 0.5, 1.0]))
+    q = matrix(mechanism)
+    p, other = float(mechanism.p), float(mechanism.q)
+    score = (np.array([0, 0.5, 1.0]) - other * 1.5) / (p - other)
+
+    assert direct.variance == pytest.approx(spread_of(q, score).variance)
+    assert direct.farthest == pytest.approx(spread_of(q, score).farthest)
+
+
+def test_shares_through_a_channel_are_impossible_when_far_out_of_range() -> None:
+    channel = matrix(Window(3, 3, 1, 3, 1))
+    each = share_scores(channel)
+
+    odd = impossible_shares(channel, each, [1.6, -0.3, -0.3], 2000, 1e-4)
+    fine = impossible_shares(channel, each, [1.01, 0.0, -0.01], 2000, 1e-4)
+
+    assert odd[0]
+    assert not fine.any()
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [Laplace(11, "10"), Gaussian(2, 1, "73/4", "1", "0.0001")],
+    ids=["laplace", "gaussian"],
+)
+def test_a_number_that_noise_does_not_explain_is_counted(mechanism: Laplace | Gaussian) -> None:
+    near, far = mechanism.k + 5, mechanism.k - 1 + mechanism.reach
+    honest = from_cells(1000, {0: 500, 1: 400, near: 100}, None)
+    forged = from_cells(1003, {0: 500, 1: 400, near: 100, far: 2, -mechanism.reach: 1}, None)
+
+    assert beyond_noise(mechanism, honest, 1e-4) == 0
+    assert beyond_noise(mechanism, forged, 1e-4) == 3
+
+
+def test_the_bound_for_noise_is_kept_by_the_exact_law() -> None:
+    """n times the chance of one report beyond it is within the risk."""
+    scale, n, risk = 10.0, 1000, 1e-4
+    mechanism = Laplace(11, "10")
+    for reach in range(1, 400):
+        if not beyond_noise(mechanism, from_cells(n, {10 + reach: n}, None), risk):
+            continue
+        decay = math.exp(-1 / scale)
+        tail = decay**reach / (1 + decay)  # P(noise >= reach), of an answer at the end
+        assert 2 * n * tail <= risk
+        return
+    raise AssertionError("nothing is ever too far")
+
+
+# --- pairs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", [SUBSETS, BITS, SubsetSelection(9, 2, 11, 2)])
+def test_what_a_report_says_of_a_pair_has_no_expectation_whatever_the_answer(
+    mechanism: SubsetSelection | Unary,
+) -> None:
+    alone, offset, spread = pair_score(mechanism)
+    for answer in range(mechanism.k):
+        law = reports(mechanism, answer)
+        assert sum(chance for _, chance in law) == pytest.approx(1)
+        for u, v in combinations(range(mechanism.k), 2):
+            scored = [
+                ((u in one and v in one) - alone * ((u in one) + (v in one)) - offset, chance)
+                for one, chance in law
+            ]
+            assert sum(score * chance for score, chance in scored) == pytest.approx(0, abs=1e-12)
+            assert sum(s * s * chance for s, chance in scored) <= spread.variance + 1e-12
+            assert max(abs(score) for score, _ in scored) <= spread.farthest + 1e-12
+
+
+def reports(mechanism: SubsetSelection | Unary, answer: int) -> list[tuple[Sequence[int], float]]:
+    """Every report with its probability."""
+    k = mechanism.k
+    if isinstance(mechanism, SubsetSelection):
+        sets = list(combinations(range(k), mechanism.omega))
+        weights = [mechanism.own if answer in one else mechanism.other for one in sets]
+        return [(one, weight / sum(weights)) for one, weight in zip(sets, weights, strict=True)]
+    p, q = float(mechanism.p), float(mechanism.q)
+    sets = [one for size in range(k + 1) for one in combinations(range(k), size)]
+    chance = [p if v == answer else q for v in range(k)]
+    return [
+        (one, math.prod(c if v in one else 1 - c for v, c in enumerate(chance))) for one in sets
+    ]
+
+
+@pytest.mark.parametrize("mechanism", [SUBSETS, BITS])
+def test_honest_reports_raise_no_alarm(mechanism: SubsetSelection | Unary) -> None:
+    """The chance that this fails is the risk that is asked for: 1e-7."""
+    found = pair_counts(drawn(mechanism, 20_000), mechanism.k)
+
+    assert odd_pairs(mechanism, *found, 1e-7) == []
+
+
+@pytest.mark.parametrize("mechanism", [SUBSETS, BITS])
+def test_reports_that_push_some_choices_give_themselves_away(
+    mechanism: SubsetSelection | Unary,
+) -> None:
+    """5 % of crafted reports for three choices: these are together too often."""
+    everybody = [*drawn(mechanism, 20_000), *[[3, 4, 5]] * 1050]
+    n, both = pair_counts(everybody, mechanism.k)
+
+    found = odd_pairs(mechanism, n, both, 1e-4)
+
+    assert n == 21_050
+    pushed = [pair for pair in found if pair.first >= 3]
+    assert {(pair.first, pair.second) for pair in pushed} == {(3, 4), (3, 5), (4, 5)}
+    assert all(pair.together > pair.expected for pair in pushed)
+
+
+def drawn(mechanism: SubsetSelection | Unary, n: int) -> list[list[int]]:
+    answers = np.arange(n) % mechanism.k
+    given = np.arange(mechanism.k) == answers[:, None] if isinstance(mechanism, Unary) else answers
+    packed = randomise_many(mechanism, given)
+    assert tally_many(mechanism, packed).n == n
+    bits = np.unpackbits(packed, axis=1, bitorder="little")
+    return [np.flatnonzero(row).tolist() for row in bits]
+
+
+def test_where_reports_name_one_choice_there_is_nothing_to_compare() -> None:
+    assert not says_pairs(k_ary(5, 3, 1))
+    assert not says_pairs(Window(5, 3, 1, 3, 1))
+    assert says_pairs(SUBSETS)
+    assert odd_pairs(k_ary(5, 3, 1), 100, np.zeros((5, 5)), 1e-4) == []
+    assert odd_pairs(SUBSETS, 0, np.zeros((6, 6)), 1e-4) == []
+
+
+def test_pairs_are_counted_in_blocks_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = drawn(SUBSETS, 50)
+    n, both = pair_counts(some, 6)
+    monkeypatch.setattr("deniably.plausibility._BLOCK", 7)
+
+    again = pair_counts(some, 6)
+
+    assert n == again[0] == 50
+    assert (both == again[1]).all()
+    assert both[0, 1] == sum(0 in one and 1 in one for one in some)
