@@ -67,7 +67,8 @@ def test_hidden_results_say_nothing_of_how_many_reports_there_are(
     store.publish(survey, signed(survey))
     answers = []
     for _ in range(5):
-        answers.append(client.get("/api/surveys/workplace/results").data)
+        refusal = client.get("/api/surveys/workplace/results").get_json()
+        answers.append(json.dumps({**refusal, "instance": "random"}))
         store.add(survey, a_report(survey))
 
     assert len(set(answers)) == 1
