@@ -15,16 +15,30 @@ from typing import cast
 from flask import Flask
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
 
 from deniably_server.app import create_app
 from deniably_server.journal import Faults, Form, Journal
 from deniably_server.metrics import Metrics
 from deniably_server.minute import every_minute
+from deniably_server.slow import SlowBodies
 from deniably_server.store import Store
 
 _PATIENCE = 8
 """Seconds that a process gets to finish what it accepted. Requests take milliseconds, but a
 process that is told to stop just when it starts may not hear of it."""
+
+
+# Limits of granian, with their reasons; those of bodies are in ``slow`` and ``body``. The setting
+# ``patience`` is the time for a head, and for the next one of a connection that is kept: a slow
+# phone needs two or three seconds. Who trickles a head holds no thread, only a connection.
+_BUFFER = 1 << 16
+"""Bytes of a connection that wait to be read. A head that is longer is answered 431; ours have less
+than 2 KB. Of a body the rest waits with its sender."""
+_BACKLOG = 1024
+"""Connections that the kernel holds until they are accepted."""
+_CONNECTIONS = 1024
+"""Connections that a process has at once; more wait in the backlog."""
 
 
 class AddressTaken(Exception):
@@ -57,6 +71,7 @@ def claim(host: str, port: int) -> socket.socket:
 def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
     """Serve until a signal says stop; what was accepted is finished and stored."""
     host, port = address
+    patience = cast(int, config["PATIENCE"])
     server = Granian(
         target="deniably_server",
         address=host,
@@ -64,6 +79,11 @@ def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
         interface=Interfaces.WSGI,
         http=HTTPModes.http1,
         websockets=False,
+        backlog=_BACKLOG,
+        backpressure=_CONNECTIONS,
+        http1_settings=HTTP1Settings(
+            header_read_timeout=patience * 1000, keep_alive=True, max_buffer_size=_BUFFER
+        ),
         workers=cast(int, config["WORKERS"]),
         blocking_threads=cast(int, config["THREADS"]),
         respawn_failed_workers=True,
@@ -74,14 +94,14 @@ def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
     several = cast(int, config["WORKERS"]) > 1
     with tempfile.TemporaryDirectory(prefix="deniably-") if several else nullcontext() as shared:
         try:
-            load = partial(_application, dict(config), shared)
+            load = partial(_application, dict(config), port, shared)
             server.serve(target_loader=load, wrap_loader=False)
         finally:
             # The last connection to leave folds SQLite's log into the file.
             Store(str(config["DATABASE"])).close()
 
 
-def _application(config: Mapping[str, object], shared: str | None) -> Flask:
+def _application(config: Mapping[str, object], port: int, shared: str | None) -> Flask:
     """The application of one server process, made in that process.
 
     ``shared`` is the folder in which several processes keep what they count.
@@ -97,4 +117,8 @@ def _application(config: Mapping[str, object], shared: str | None) -> Flask:
     log.propagate = False
     journal, metrics = Journal(form), Metrics(Path(shared) if shared else None)
     every_minute(journal.write, metrics.count)
-    return create_app(config, journal, metrics)
+    app = create_app(config, journal, metrics)
+    slow = SlowBodies(app.wsgi_app, port, cast(int, config["PATIENCE"]))
+    slow.watch()
+    app.wsgi_app = slow  # type: ignore[method-assign]
+    return app

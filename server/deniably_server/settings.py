@@ -49,7 +49,13 @@ SETTINGS = (
         choices=("text", "json", "off"),
     ),
     Setting("workers", 1, "Server processes; they share the database."),
-    Setting("threads", 32, "Requests that one process handles at the same time."),
+    Setting("threads", 256, "Requests that one process handles at the same time."),
+    Setting(
+        "patience",
+        15,
+        "Seconds for the head of a request, and for each 10 KB of its body; then it is ended.",
+        most=60,
+    ),
 )
 
 

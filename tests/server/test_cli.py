@@ -393,7 +393,8 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["--port=-1", "--port=65536", "--workers=0", "--threads=0", "--port=http"]
+    "wrong",
+    ["--port=-1", "--port=65536", "--workers=0", "--threads=0", "--patience=0", "--port=http"],
 )
 def test_a_number_that_makes_no_sense_is_a_usage_error(tmp_path: Path, wrong: str) -> None:
     result = run(cli.serve, "--database", tmp_path / "deniably.db", wrong)
