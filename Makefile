@@ -2,6 +2,7 @@
 #
 #   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
 #   make test          every test, in a real browser and on real processes
+#   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
 #   make bench         speed and accuracy, measured side by side with the alternatives
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 JOBS ?= 2
 
-.PHONY: demo test lint serve bench vectors clean
+.PHONY: demo test crash lint serve bench vectors clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -24,6 +25,10 @@ serve: $(VENV)/.server
 
 test: $(VENV)/.dev $(VENV)/.chromium client/node_modules/.installed
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
+
+crash: $(VENV)/.dev
+	DENIABLY_TEST_KILLS=$(or $(KILLS),1000) DENIABLY_TEST_SEED=$(or $(SEED),$$(od -An -N6 -tx1 /dev/urandom | tr -d ' ')) \
+	  $(BIN)/pytest -s --timeout 7200 tests/server/test_crash.py $(ARGS)
 
 lint: $(VENV)/.dev client/node_modules/.installed
 	$(BIN)/ruff format --check .

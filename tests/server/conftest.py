@@ -6,6 +6,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from deniably_server.app import create_app
 from deniably_server.auth import new_token
 from deniably_server.store import Store
 from server.material import Server, signed, survey_named
+from server.nursery import Nursery
 
 
 @pytest.fixture
@@ -53,11 +55,13 @@ def postgres(postgres_server: str) -> Iterator[str]:
     name = f"deniably_{secrets.token_hex(8)}"
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
-        found = conninfo_to_dict(postgres_server)
-        user, host = quote(str(found.get("user", ""))), quote(str(found.get("host", "")), safe="")
-        password = f":{quote(str(found['password']))}" if found.get("password") else ""
-        port = f"&port={found['port']}" if "port" in found else ""
-        yield f"postgresql://{user}{password}@/{name}?host={host}{port}"
+    found = conninfo_to_dict(postgres_server)
+    user, host = quote(str(found.get("user", ""))), quote(str(found.get("host", "")), safe="")
+    password = f":{quote(str(found['password']))}" if found.get("password") else ""
+    port = f"&port={found['port']}" if "port" in found else ""
+    yield f"postgresql://{user}{password}@/{name}?host={host}{port}"
+    # On a connection of its own: a test may crash the database.
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[arg-type]
 
 
@@ -115,6 +119,13 @@ def serve(database: Path) -> Iterator[Callable[..., Server]]:
     yield start
     for server in servers:
         server.kill()
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Begins servers in a moment."""
+    with closing(Nursery()) as nursery:
+        yield nursery
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 import requests
@@ -145,21 +145,47 @@ def assert_problem(response: Any, status: int, name: str) -> dict[str, Any]:
     return document
 
 
+class Process(Protocol):
+    """What a server needs to be of a process."""
+
+    pid: int
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float) -> int: ...
+
+    def terminate(self) -> None: ...
+
+
+def begin(arguments: list[str], out: Path, **environment: str) -> Process:
+    """The command ``deniably``, in a session of its own; all that it writes is in ``out``."""
+    with out.open("ab") as log:
+        return subprocess.Popen(
+            [*DENIABLY, *arguments],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={key: value for key, value in os.environ.items() if "DENIABLY" not in key}
+            | environment,
+            start_new_session=True,
+        )
+
+
 class Server:
     """A real server process on a free port. ``log`` is all that it ever wrote, and where to."""
 
-    def __init__(self, database: Path | str, *options: str, log: Path | None = None) -> None:
+    def __init__(
+        self,
+        database: Path | str,
+        *options: str,
+        log: Path | None = None,
+        begin: Callable[[list[str], Path], Process] = begin,
+    ) -> None:
         self.database = database
         self._out = log or Path(database).with_suffix(".log")
-        with self._out.open("ab") as out:
-            before = out.tell()
-            self._process = subprocess.Popen(
-                [*DENIABLY, "serve", "--database", str(database), "--port", "0", *options],
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                env={key: value for key, value in os.environ.items() if "DENIABLY" not in key},
-                start_new_session=True,
-            )
+        self._out.touch()
+        before = self._out.stat().st_size
+        serve = ["serve", "--database", str(database), "--port", "0", *options]
+        self._process = begin(serve, self._out)
         self.url = self._wait(before)
 
     @cached_property
@@ -179,10 +205,8 @@ class Server:
     @property
     def workers(self) -> list[int]:
         """The processes that answer requests."""
-        found = subprocess.run(
-            ["pgrep", "-P", str(self._process.pid)], capture_output=True, text=True, check=False
-        )
-        return [int(each) for each in found.stdout.split()]
+        main = self._process.pid
+        return list(map(int, Path(f"/proc/{main}/task/{main}/children").read_text().split()))
 
     def _wait(self, before: int) -> str:
         until = time.monotonic() + 60
@@ -193,7 +217,7 @@ class Server:
                     return found[0]
                 except requests.ConnectionError:
                     pass
-            time.sleep(0.05)
+            time.sleep(0.01)
         self.kill()
         pytest.fail(f"the server does not answer:\n{self.log}")
 
@@ -212,6 +236,10 @@ class Server:
         if self._process.poll() is None:
             self._process.terminate()
         return self._process.wait(timeout=30)
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
 
     def kill(self) -> None:
         """SIGKILL to every process of the server, as a power cut would."""

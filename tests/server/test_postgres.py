@@ -11,12 +11,10 @@ import pytest
 import requests
 from click.testing import CliRunner
 
-from deniably.report import Report
 from deniably_server import cli
 from deniably_server.engine import engine_at, shown
 from deniably_server.store import Store
 from server.material import Server, a_report, assert_kept, signed, survey_named
-from server.test_serving import Crowd
 
 SURVEY = survey_named()
 Start = Callable[[], Server]
@@ -48,28 +46,6 @@ def test_what_one_server_publishes_all_ask(start: Start) -> None:
     assert answers == [201, 200], "the retry went to the other server"
     shows = [requests.get(f"{server.url}/register", timeout=30).text for server in (first, second)]
     assert shows[0] == shows[1]
-
-
-@pytest.mark.slow
-def test_a_killed_server_has_every_report_that_it_acknowledged(start: Start, postgres: str) -> None:
-    """And the other one does not notice."""
-    other = start()
-    other.publish(SURVEY)
-    staying = Crowd(other, SURVEY)
-    acknowledged: list[Report] = []
-    for reports in (50, 300):
-        server = start()
-        crowd = Crowd(server, SURVEY)
-        crowd.wait_for(reports)
-        server.kill()
-        crowd.leave()
-        acknowledged += crowd.acknowledged
-        assert crowd.statuses == {201}
-    other.stop()
-    staying.leave()
-    assert staying.statuses == {201}
-
-    assert_kept(postgres, acknowledged + staying.acknowledged, SURVEY.name)
 
 
 def test_a_database_that_went_away_and_came_back_is_found_again(

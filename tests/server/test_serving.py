@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import re
+import secrets
 import signal
 import socket
 import sqlite3
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,103 +18,61 @@ from pathlib import Path
 import pytest
 import requests
 
-from deniably.report import LARGEST_BODY, Report
-from deniably.survey import Survey
+from deniably.report import LARGEST_BODY
 from deniably_server.headers import SECURITY_HEADERS
 from deniably_server.serving import AddressTaken, claim
 from deniably_server.store import Store
+from server.crowd import Crowd
 from server.material import DENIABLY, Server, a_report, assert_kept, survey_named
 
 SURVEY = survey_named()
 Serve = Callable[..., Server]
 
 
-class Crowd:
-    """Respondents who keep posting until the server is gone; ``acknowledged`` are the reports
-    of which they were told that they are stored."""
-
-    def __init__(self, server: Server, survey: Survey, people: int = 16) -> None:
-        self.acknowledged: list[Report] = []
-        self.statuses: set[int] = set()
-        self._server, self._survey = server, survey
-        self._threads = [threading.Thread(target=self._post) for _ in range(people)]
-        for thread in self._threads:
-            thread.start()
-
-    def _post(self) -> None:
-        path = f"/api/surveys/{self._survey.name}/reports"
-        headers = {"Content-Type": "application/json"}
-        with closing(
-            http.client.HTTPConnection("127.0.0.1", self._server.port, timeout=30)
-        ) as line:
-            try:
-                while True:
-                    report = a_report(self._survey)
-                    line.request("POST", path, report.canonical, headers)
-                    answer = line.getresponse()
-                    answer.read()
-                    self.statuses.add(answer.status)
-                    if answer.status == 201:
-                        self.acknowledged.append(report)
-            except (OSError, http.client.HTTPException):
-                return  # the server is gone
-
-    def wait_for(self, reports: int) -> None:
-        until = time.monotonic() + 30
-        while len(self.acknowledged) < reports:
-            assert time.monotonic() < until, (
-                f"{len(self.acknowledged)} reports are acknowledged, statuses {self.statuses},"
-                f" {sum(map(threading.Thread.is_alive, self._threads))} respondents wait\n"
-                f"{self._server.log}"
-            )
-            time.sleep(0.01)
-
-    def leave(self) -> None:
-        for thread in self._threads:
-            thread.join(30)
-
-
-@pytest.mark.slow
-def test_a_killed_server_has_every_report_that_it_acknowledged(
-    serve: Serve, database: Path
-) -> None:
-    acknowledged: list[Report] = []
-    for reports in (50, 400, 1000):
-        server = serve()
-        server.publish(SURVEY)
-        crowd = Crowd(server, SURVEY)
-        crowd.wait_for(reports)
-        server.kill()
-        crowd.leave()
-        acknowledged += crowd.acknowledged
-        assert crowd.statuses == {201}
-        assert_kept(database, acknowledged, SURVEY.name)
-
-    server = serve()
-    for report in acknowledged[:: len(acknowledged) // 20]:  # and says so to who asks again
-        assert server.post(SURVEY, report).status_code == 200
-
-
 @pytest.mark.slow
 def test_a_stopped_server_finishes_what_it_accepted(serve: Serve, database: Path) -> None:
+    """Single reports and small batches."""
     server = serve()
     server.publish(SURVEY)
-    crowd = Crowd(server, SURVEY)
-    crowd.wait_for(300)
+    with Crowd(SURVEY, server.port, people=12, batches=4) as crowd:
+        crowd.wait_for(300)
 
-    assert server.stop() == 0
+        assert server.stop() == 0
 
-    crowd.leave()
-    assert crowd.statuses == {201}
+    assert crowd.statuses == {200, 201}
     assert not list(database.parent.glob("*-wal"))  # all is in the one file
-    assert_kept(database, crowd.acknowledged, SURVEY.name)
+    crowd.check_all(database)
+
+
+@pytest.mark.slow
+def test_a_stopped_server_finishes_a_batch_that_has_begun(serve: Serve, database: Path) -> None:
+    server = serve()
+    server.publish(SURVEY)
+    one = a_report(SURVEY).canonical
+    many = [one.replace(one[7:39], secrets.token_hex(16).encode()) for _ in range(60_000)]
+
+    with ThreadPoolExecutor(1) as threads, closing(Store(str(database))) as store:
+        sending = threads.submit(
+            requests.post,
+            f"{server.url}/api/surveys/workplace/reports",
+            b"\n".join(many),
+            headers={"Content-Type": "application/x-ndjson"},
+            timeout=60,
+        )
+        until = time.monotonic() + 60
+        while not 0 < store.tally("workplace")["stolen"].n < len(many):
+            assert time.monotonic() < until, "the batch was over at once, or never began"
+        server.stop()
+        answer = sending.result()
+
+    assert answer.json()["lines"] == [[1, len(many), "stored"]]
 
 
 @pytest.mark.slow
 def test_processes_share_the_file(serve: Serve, database: Path) -> None:
     server = serve("--workers", "2")
     server.publish(SURVEY)
-    crowd = Crowd(server, SURVEY)
+    crowd = Crowd(SURVEY, server.port)
     crowd.wait_for(500)
     server.stop()
     crowd.leave()

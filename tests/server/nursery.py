@@ -1,0 +1,118 @@
+"""Server processes in a moment: a process that has imported everything, and forks.
+
+What runs in the fork is the command ``deniably`` with its arguments, whole and unchanged; only the
+second of CPU that imports cost is spent once. A start takes a tenth of the time so, and a suite can
+afford hundreds of kills.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+
+class Nursery:
+    """Begins processes. Those that still run at the end are killed."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={key: value for key, value in os.environ.items() if "DENIABLY" not in key},
+        )
+        self._begun: list[Forked] = []
+
+    def begin(self, arguments: list[str], out: Path) -> Forked:
+        """The command with its arguments, in a session of its own, which writes into ``out``."""
+        self._begun.append(Forked(self, self.ask({"arguments": arguments, "out": str(out)})))
+        return self._begun[-1]
+
+    def ask(self, order: dict[str, object]) -> int:
+        """What became of an order, as a number."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        for each in self._begun:
+            if each.poll() is None:
+                os.killpg(each.pid, signal.SIGKILL)
+                each.wait(30)
+        self._process.communicate(timeout=30)
+
+
+class Forked:
+    """A process of a nursery, in the words of subprocess.Popen."""
+
+    def __init__(self, nursery: Nursery, pid: int) -> None:
+        self.pid = pid
+        self._nursery = nursery
+        self._watch = os.pidfd_open(pid)
+        self._status: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit status; None as long as it runs."""
+        return self._status if self._ended(0) else None
+
+    def wait(self, timeout: float) -> int:
+        """The exit status, once it has ended."""
+        if not self._ended(timeout):
+            raise subprocess.TimeoutExpired("deniably", timeout)
+        assert self._status is not None
+        return self._status
+
+    def terminate(self) -> None:
+        """Ask it to stop."""
+        os.kill(self.pid, signal.SIGTERM)
+
+    def _ended(self, timeout: float) -> bool:
+        if self._status is None and select.select([self._watch], [], [], timeout)[0]:
+            os.close(self._watch)
+            self._status = self._nursery.ask({"reap": self.pid})
+        return self._status is not None
+
+
+def _serve() -> None:
+    """Take orders, one a line, and answer each with a number."""
+    while line := sys.stdin.readline():
+        order = json.loads(line)
+        if "reap" in order:
+            found = os.waitstatus_to_exitcode(os.waitpid(order["reap"], 0)[1])
+        elif not (found := os.fork()):
+            _run(order["arguments"], order["out"])
+        print(found, flush=True)
+
+
+def _run(arguments: list[str], out: str) -> NoReturn:
+    """Be the command from now on."""
+    from deniably_client.cli import deniably
+
+    os.setsid()
+    nothing, log = os.open(os.devnull, os.O_RDONLY), os.open(out, os.O_WRONLY | os.O_APPEND)
+    for old, new in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(old, new)
+    deniably(arguments, prog_name="deniably")
+    raise AssertionError("a command of click ends its process")
+
+
+if __name__ == "__main__":
+    import granian  # noqa: F401
+
+    import deniably_server.app
+    import deniably_server.auth
+    import deniably_server.cli
+    import deniably_server.postgres
+    import deniably_server.serving
+    import deniably_server.sqlite  # noqa: F401
+
+    _serve()
