@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response, render_template, request
 
 from deniably_server.answer import json_answer
 from deniably_server.auth import require
 from deniably_server.body import JSON, read_body
-from deniably_server.current import current_store
-from deniably_server.errors import Malformed, NotFound
+from deniably_server.current import current_limits, current_store
+from deniably_server.errors import Malformed, NotFound, Unauthorised
 from deniably_server.link import use_link
 from deniably_server.tokens import DAYS, ROLES, Role, Token, make
 
@@ -74,7 +74,13 @@ def first_tokens() -> Response:
         secret = _LINK.decode(read_body(JSON)).secret
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Malformed('the body is {"secret": "..."}: what is behind the # of the link') from None
-    made = use_link(current_store(), secret)
+    limits = current_limits()
+    limits.guess(request.environ)
+    try:
+        made = use_link(current_store(), secret)
+    except Unauthorised:
+        limits.wrong(request.environ)
+        raise
     return secret_answer({token.role: {**token.document, "token": text} for token, text in made})
 
 

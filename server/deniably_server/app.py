@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from flask import Flask
 
@@ -27,6 +28,7 @@ from deniably_server.intake import Intake
 from deniably_server.journal import Journal
 from deniably_server.metrics import Metrics
 from deniably_server.metrics import attach as attach_metrics
+from deniably_server.limits import limits_of
 from deniably_server.pages import pages
 from deniably_server.problems import handle_problems
 from deniably_server.settings import configuration
@@ -49,7 +51,8 @@ def create_app(
     app.url_map.merge_slashes = False  # an address is right or wrong, never redirected
     metrics = metrics or Metrics()
     store = Store(str(settings["DATABASE"]), metrics)
-    attach(app, store)
+    limits = limits_of(*(cast(int, settings[key]) for key in ("RATE", "FAILURES", "PROXIES")))
+    attach(app, store, limits)
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(register_page.blueprint)
     app.register_blueprint(reports.reports)
@@ -65,7 +68,7 @@ def create_app(
     handle_problems(app)
     told.tell_routes(app)
     app.after_request(compress)
-    inner = Headers(Intake(app.wsgi_app, store, metrics))
+    inner = Headers(Intake(app.wsgi_app, store, metrics, limits))
     tell = (metrics.add, journal.add) if journal else (metrics.add,)
     app.wsgi_app = Watch(inner, *tell)  # type: ignore[method-assign]
     return app

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from flask import request
 
-from deniably_server.current import current_store
+from deniably_server.current import current_limits, current_store
 from deniably_server.errors import Forbidden, Unauthorised
 from deniably_server.store import Store
 from deniably_server.tokens import DAYS, Role, Token, id_in, make
@@ -47,8 +47,10 @@ def _presented(role: Role) -> Token:
     scheme, _, text = request.headers.get("Authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         _refuse(role)
+    current_limits().guess(request.environ)
     found = current_store().token(id_in(text))
     if found is None or not found.is_of(text):
+        current_limits().wrong(request.environ)
         _refuse(role)
     # Only who holds the secret learns what became of the token.
     if found.revoked:

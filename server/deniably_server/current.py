@@ -1,4 +1,4 @@
-"""The store of the application that handles the current request."""
+"""The store and the limits of the application that handles the current request."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import cast
 
 from flask import Flask, current_app
 
+from deniably_server.limits import Limits
 from deniably_server.store import Store
 
-_KEY = "deniably"
+_KEY, _LIMITS = "deniably", "deniably_limits"
 
 
 def current_store() -> Store:
@@ -16,6 +17,12 @@ def current_store() -> Store:
     return cast(Store, current_app.extensions[_KEY])
 
 
-def attach(app: Flask, store: Store) -> None:
-    """Make ``store`` the one of ``app``."""
+def current_limits() -> Limits:
+    """The limits of the current application."""
+    return cast(Limits, current_app.extensions[_LIMITS])
+
+
+def attach(app: Flask, store: Store, limits: Limits) -> None:
+    """Make them those of ``app``."""
     app.extensions[_KEY] = store
+    app.extensions[_LIMITS] = limits

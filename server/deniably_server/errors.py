@@ -5,6 +5,7 @@ DeniablyError
     Malformed             the body cannot be read at all
     Unauthorised          the token is missing, wrong, expired or revoked
     Forbidden             the token does not allow this
+    TooMany               too much comes from one network address; later it may again
     Hidden                the results are not shown yet
     NotFound              no such survey or page
     Conflict              the id or the name is taken by something else
@@ -40,6 +41,14 @@ class Unauthorised(Refusal):
 
 class Forbidden(Refusal):
     """The token is of another role, or for another survey."""
+
+
+class TooMany(Refusal):
+    """Too much comes from one network address. Attributes: ``wait``, seconds."""
+
+    def __init__(self, why: str, wait: int = 1) -> None:
+        self.wait = max(1, wait)
+        super().__init__(f"{why}; try again in {self.wait} seconds")
 
 
 class Hidden(Refusal):

@@ -17,6 +17,7 @@ from deniably_server import told
 from deniably_server.answer import encode
 from deniably_server.body import JSON
 from deniably_server.errors import Malformed
+from deniably_server.limits import Limits
 from deniably_server.lines import NDJSON, take_lines
 from deniably_server.metrics import Metrics
 from deniably_server.problems import refuse
@@ -37,30 +38,46 @@ _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 class Intake:
     """WSGI middleware around the application."""
 
-    def __init__(self, app: WSGIApplication, store: Store, metrics: Metrics) -> None:
+    def __init__(
+        self, app: WSGIApplication, store: Store, metrics: Metrics, limits: Limits
+    ) -> None:
         self._app = app
         self._store = store
         self._metrics = metrics
+        self._limits = limits
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
         name = _survey_of_reports(environ)
-        many = name is not None and _kind(environ) == NDJSON
-        if name is None or not (many or _is_plain(environ)):
+        if name is None:
             return self._app(environ, start_response)
         told.set_route(environ, _ROUTE)
         try:
-            if many:
-                outcomes = take_lines(self._store, self._store.survey(name), environ["wsgi.input"])
-                self._metrics.lines(outcomes.counts)
-                status, answer = 200, encode(outcomes.document)
-            else:
-                status, answer = take(self._store, name, _body(environ))
+            answered = self._answer(name, environ, self._limits.admit(environ))
         except Exception as error:  # every refusal and fault is answered in the one shape
             return refuse(error, environ)(environ, start_response)
+        if answered is None:
+            return self._app(environ, start_response)
+        status, answer = answered
         headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]
         start_response(_LINES[HTTPStatus(status)], headers)
         return [answer]
+
+    def _answer(
+        self, name: str, environ: WSGIEnvironment, address: str | None
+    ) -> tuple[int, bytes] | None:
+        """Status and body; None where Flask has to look at it."""
+        if _kind(environ) == NDJSON:
+            return 200, self._lines(name, environ, address)
+        return take(self._store, name, _body(environ)) if _is_plain(environ) else None
+
+    def _lines(self, name: str, environ: WSGIEnvironment, address: str | None) -> bytes:
+        """The answer to lines of reports; of those above the limit it says that they are unread."""
+        body = self._limits.lines(environ["wsgi.input"], address)
+        outcomes = take_lines(self._store, self._store.survey(name), body)
+        self._metrics.lines(outcomes.counts)
+        found = outcomes.document
+        return encode(found | {"ended": True} if body.cut else found)
 
 
 def _survey_of_reports(environ: WSGIEnvironment) -> str | None:

@@ -119,6 +119,13 @@ KINDS = {
             " it.",
         ),
         Kind(
+            "too-many",
+            "Too many requests",
+            429,
+            "Too much comes from one network address. The header Retry-After says in how many"
+            " seconds the same may be sent again.",
+        ),
+        Kind(
             "internal",
             "A fault of the server",
             500,
@@ -146,6 +153,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.Malformed: "malformed",
     errors.NotFound: "not-found",
     errors.TooLarge: "too-large",
+    errors.TooMany: "too-many",
     errors.Unauthorised: "unauthorised",
     errors.Unavailable: "unavailable",
     errors.Unsigned: "unsigned",
@@ -188,6 +196,8 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
     response = json_answer(document, kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
         response.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, errors.TooMany):
+        response.headers["Retry-After"] = str(error.wait)
     if isinstance(error, errors.Forbidden):
         response.headers["WWW-Authenticate"] = 'Bearer error="insufficient_scope"'
     if isinstance(error, http.MethodNotAllowed) and error.valid_methods:

@@ -56,6 +56,28 @@ SETTINGS = (
         "Seconds for the head of a request, and for each 10 KB of its body; then it is ended.",
         most=60,
     ),
+    Setting(
+        "rate",
+        1000,
+        "Reports a minute that one process takes from one network address; 0 for any number."
+        " From this machine itself it takes any number.",
+        least=0,
+    ),
+    Setting(
+        "failures",
+        60,
+        "Wrong tokens a minute from one network address, before even right ones from there wait;"
+        " 0 for any number.",
+        least=0,
+    ),
+    Setting(
+        "proxies",
+        0,
+        "Trusted proxies in front, one behind the other; that many entries of X-Forwarded-For are"
+        " believed.",
+        least=0,
+        most=16,
+    ),
 )
 
 
