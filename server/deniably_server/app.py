@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from flask import Flask
 
@@ -24,16 +24,20 @@ from deniably_server.compression import compress
 from deniably_server.current import attach
 from deniably_server.headers import Headers
 from deniably_server.health import health
+from deniably_server.hosts import Hosts, names_in
 from deniably_server.intake import Intake
 from deniably_server.journal import Journal
+from deniably_server.limits import limits_of
 from deniably_server.metrics import Metrics
 from deniably_server.metrics import attach as attach_metrics
-from deniably_server.limits import limits_of
 from deniably_server.pages import pages
 from deniably_server.problems import handle_problems
 from deniably_server.settings import configuration
 from deniably_server.store import Store
 from deniably_server.watch import Watch
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 
 def create_app(
@@ -68,7 +72,10 @@ def create_app(
     handle_problems(app)
     told.tell_routes(app)
     app.after_request(compress)
-    inner = Headers(Intake(app.wsgi_app, store, metrics, limits))
+    inner: WSGIApplication = Intake(app.wsgi_app, store, metrics, limits)
+    if names := names_in(str(settings["HOSTS"])):
+        inner = Hosts(inner, names)
+    inner = Headers(inner)
     tell = (metrics.add, journal.add) if journal else (metrics.add,)
     app.wsgi_app = Watch(inner, *tell)  # type: ignore[method-assign]
     return app

@@ -208,10 +208,15 @@ def close(name: str, server: str, token: str) -> None:
 @settings_options()
 def serve(**options: str | int) -> None:
     """Run a server. Its first start prints a link that is worth the first tokens, once."""
+    from deniably_server.hosts import names_in
     from deniably_server.link import first_link
     from deniably_server.serving import AddressTaken, claim
     from deniably_server.serving import serve as run
 
+    try:
+        names_in(str(options["hosts"]))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     try:
         held = claim(str(options["host"]), int(options["port"]))
     except AddressTaken as error:

@@ -7,6 +7,7 @@ DeniablyError
     Forbidden             the token does not allow this
     TooMany               too much comes from one network address; later it may again
     Hidden                the results are not shown yet
+    Misdirected           the request is for a name that this server does not answer to
     NotFound              no such survey or page
     Conflict              the id or the name is taken by something else
     Closed                the survey takes no more reports
@@ -53,6 +54,10 @@ class TooMany(Refusal):
 
 class Hidden(Refusal):
     """The results are not shown yet; ``why`` says why, and when they will be."""
+
+
+class Misdirected(Refusal):
+    """The request is for a name that this server does not answer to."""
 
 
 class NotFound(Refusal):

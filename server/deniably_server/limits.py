@@ -43,9 +43,8 @@ class Limit:
 
     def take(self, address: str, wanted: int = 1) -> int:
         """How many of those that are wanted may come now; these are counted."""
+        place, now = self._place(address), self._clock()
         with self._lock:
-            now = self._clock()
-            place = self._place(address)
             full = max(self._full[place], now)
             free = int((now + _WINDOW - full) / self._each + 1e-6)
             taken = min(free, wanted)
@@ -54,18 +53,17 @@ class Limit:
 
     def wait(self, address: str) -> int:
         """Seconds until one more may come; 0 where it may now."""
-        with self._lock:
-            now = self._clock()
-            full = max(self._full[self._place(address)], now)
-            return max(0, ceil(full + self._each - _WINDOW - now - 1e-6))
+        place, now = self._place(address), self._clock()
+        full = max(self._full[place], now)
+        return max(0, ceil(full + self._each - _WINDOW - now - 1e-6))
 
     def _place(self, address: str) -> int:
-        if int(self._wall() // _DAY) != self._day:
+        if self._wall() // _DAY != self._day:
             self._forget()
         return int.from_bytes(blake2b(address.encode(), digest_size=2, key=self._salt).digest())
 
     def _forget(self) -> None:
-        self._day = int(self._wall() // _DAY)
+        self._day: float = self._wall() // _DAY
         self._salt = secrets.token_bytes(32)
         self._full = array("d", bytes(8 * _PLACES))  # when each bucket is full again
 

@@ -93,6 +93,12 @@ KINDS = {
             "The Content-Type is none of those that are read here.",
         ),
         Kind(
+            "misdirected",
+            "Not the name of this server",
+            421,
+            "The request is for a host name that this server does not answer to.",
+        ),
+        Kind(
             "wrong-digest",
             "Another version of the survey",
             422,
@@ -151,6 +157,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.Forbidden: "forbidden",
     errors.Hidden: "hidden",
     errors.Malformed: "malformed",
+    errors.Misdirected: "misdirected",
     errors.NotFound: "not-found",
     errors.TooLarge: "too-large",
     errors.TooMany: "too-many",

@@ -57,6 +57,11 @@ SETTINGS = (
         most=60,
     ),
     Setting(
+        "hosts",
+        "",
+        "Names that the server answers to, with commas between them; none set is any.",
+    ),
+    Setting(
         "rate",
         1000,
         "Reports a minute that one process takes from one network address; 0 for any number."

@@ -29,6 +29,7 @@ GUARDED = {
     ("GET", "/api/tokens"): "operator",
     ("POST", "/api/tokens"): "operator",
     ("DELETE", "/api/tokens/<name>"): "operator",
+    ("GET", "/metrics"): "operator",
 }
 OPEN = {("POST", "/api/surveys/<name>/reports"), ("POST", "/api/admin")}
 """What changes something and needs no token: respondents have none, and who uses the first link
