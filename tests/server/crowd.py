@@ -165,14 +165,14 @@ class Crowd:
                     if not self._stays:
                         return  # the server is gone
                     waiting.append(work)
-                    time.sleep(chance.uniform(0.001, 0.01))
+                    time.sleep(chance.uniform(0.005, 0.05))
                 else:
                     self.acknowledged += told
                     if len(told) < len(work.reports) or (self._stays and chance.random() < 0.05):
                         waiting.append(work)
 
     def _work(self, chance: random.Random, batch: bool) -> Work:
-        size = chance.choice((1, 5, 30, 200)) if batch else 1
+        size = chance.choice((1, 5, 20, 50)) if batch else 1
         reports = [a_report(self._survey, **_values(self._survey, chance)) for _ in range(size)]
         self.sent |= {report.id: report for report in reports}
         return Work(reports, batch)

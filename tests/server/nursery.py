@@ -7,12 +7,15 @@ afford hundreds of kills.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import pkgutil
 import select
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,18 +24,26 @@ class Nursery:
     """Begins processes. Those that still run at the end are killed."""
 
     def __init__(self) -> None:
+        # What those that are killed leave behind.
+        self._litter = tempfile.TemporaryDirectory(prefix="deniably-test-")
         self._process = subprocess.Popen(
             [sys.executable, __file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={key: value for key, value in os.environ.items() if "DENIABLY" not in key},
+            env={key: value for key, value in os.environ.items() if "DENIABLY" not in key}
+            | {"TMPDIR": self._litter.name},
         )
         self._begun: list[Forked] = []
 
-    def begin(self, arguments: list[str], out: Path) -> Forked:
-        """The command with its arguments, in a session of its own, which writes into ``out``."""
-        self._begun.append(Forked(self, self.ask({"arguments": arguments, "out": str(out)})))
+    def begin(self, arguments: list[str], out: Path, **changes: object) -> Forked:
+        """The command with its arguments, in a session of its own, which writes into ``out``.
+
+        ``changes`` are constants of deniably_server, such as ``sqlite__BUSY_SECONDS=1``; with
+        ``jumping=True`` its clock jumps.
+        """
+        order = {"arguments": arguments, "out": str(out), "changes": changes}
+        self._begun.append(Forked(self, self.ask(order)))
         return self._begun[-1]
 
     def ask(self, order: dict[str, object]) -> int:
@@ -49,6 +60,7 @@ class Nursery:
                 os.killpg(each.pid, signal.SIGKILL)
                 each.wait(30)
         self._process.communicate(timeout=30)
+        self._litter.cleanup()
 
 
 class Forked:
@@ -89,6 +101,11 @@ def _serve() -> None:
         if "reap" in order:
             found = os.waitstatus_to_exitcode(os.waitpid(order["reap"], 0)[1])
         elif not (found := os.fork()):
+            if order["changes"].pop("jumping", False):
+                jump()
+            for name, value in order["changes"].items():
+                module, _, constant = name.partition("_")
+                setattr(sys.modules[f"deniably_server.{module}"], constant, value)
             _run(order["arguments"], order["out"])
         print(found, flush=True)
 
@@ -107,12 +124,10 @@ def _run(arguments: list[str], out: str) -> NoReturn:
 
 if __name__ == "__main__":
     import granian  # noqa: F401
+    from jumping import jump
 
-    import deniably_server.app
-    import deniably_server.auth
-    import deniably_server.cli
-    import deniably_server.postgres
-    import deniably_server.serving
-    import deniably_server.sqlite  # noqa: F401
+    import deniably_server
 
+    for each in pkgutil.iter_modules(deniably_server.__path__, "deniably_server."):
+        importlib.import_module(each.name)
     _serve()
