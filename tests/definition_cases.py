@@ -17,6 +17,7 @@ NOTES = {
     "ShowIf": "section 4.2",
     "Ask": "section 4.3",
     "FreeText": "a question that is answered in free text, which is what the device says of it",
+    "Invited": "section 11: whether it is by invitation",
     "Type": "a value of another type than the specification says",
 }
 OWN_E = reference.floor_exp(reference.Fraction(1), 32)
@@ -120,6 +121,7 @@ def _valid():
     )
     yield "several questions", [], "valid", _asking(stolen(), party(), party(1024, 275, name="q3"))
     yield "the most questions", [], "valid", workplace(questions=many)
+    yield "by invitation", ["Invited"], "valid", workplace(invited=True)
     for name in ("a", "0", "x-1", "a--b", "a" * 64):
         yield f"the survey name {name[:5]}", ["Names"], "valid", workplace(name=name)
     for name in ("_", "A", "a.b-c_9", "_" + "0" * 63, "Stolen"):
@@ -148,6 +150,9 @@ def _valid():
 
 
 def _invalid():
+    for value in (False, 1, 0, "true", "yes", [True], {}):
+        comment = f"invited is {json.dumps(value)}"
+        yield comment, ["Invited"], "invalid", workplace(invited=value)
     yield from _invalid_shapes()
     yield from _invalid_names()
     yield from _invalid_questions()

@@ -182,7 +182,7 @@ def _text(key, number):
     return invitations.written(number, key[0] * key[1])
 
 
-def _modulus(key):
+def modulus(key):
     return f"{key[0] * key[1]:x}"
 
 
@@ -194,7 +194,7 @@ def _blind(comment, flags, key, message, salt, inverse):
     return {
         "comment": comment,
         "flags": flags,
-        "key": _modulus(key),
+        "key": modulus(key),
         "message": message.hex(),
         "salt": salt.hex(),
         "inverse": _text(key, inverse),
@@ -237,7 +237,7 @@ def _sign(comment, flags, key, blinded):
 
 def _number(key, text):
     """The number in a text that is as long as the key."""
-    plain = set(text) <= set("0123456789abcdef") and len(text) == len(_modulus(key))
+    plain = set(text) <= set("0123456789abcdef") and len(text) == len(modulus(key))
     reference.require(plain, "small hexadecimal digits, as many as the key has")
     return int(text, 16)
 
@@ -278,7 +278,7 @@ def _finalise(comment, flags, key, message, salt_length, inverse, blind_signatur
     case = {
         "comment": comment,
         "flags": flags,
-        "key": _modulus(key),
+        "key": modulus(key),
         "message": message.hex(),
         "salt_length": salt_length,
         "inverse": _text(key, inverse),
@@ -335,7 +335,7 @@ def _verify(comment, flags, key, message, salt_length, signature):
     case = {
         "comment": comment,
         "flags": flags,
-        "key": _modulus(key),
+        "key": modulus(key),
         "message": message.hex(),
         "salt_length": salt_length,
         "signature": signature,
@@ -351,8 +351,8 @@ def _verify(comment, flags, key, message, salt_length, signature):
 def _keys():
     """(comment, text)"""
     for key, bits in zip(KEYS, (4096, 2048, 3072), strict=True):
-        yield f"{bits} bits", _modulus(key)
-    good = _modulus(KEYS[1])
+        yield f"{bits} bits", modulus(key)
+    good = modulus(KEYS[1])
     yield "2056 bits", "80" * 256 + "01"
     yield "even", good[:-1] + "0"
     yield "the first bit is not set", "7" + good[1:]

@@ -135,8 +135,39 @@ def _documents():
         yield f"an entry with {json.dumps(changes)[:60]}", document(ledger=[entry(**changes)])
     lacking = {key: value for key, value in entry().items() if key != "delta"}
     yield "an entry without a delta", document(ledger=[lacking])
+    for comment, changes in _wrong_invitations():
+        yield comment, document(**changes)
     for comment, changes in _wrong_parts():
         yield comment, reference.canonical(copy.deepcopy(FULL) | changes)
+
+
+def _wrong_invitations():
+    version, id_, prefix, number = "0" * 64, "0f" * 16, "ab" * 32, "c1" * 256
+    ticket = {"id": id_, "ticket": prefix + number}
+    trade = {"blinded": number, "code": "0" * 18, "id": id_, "inverse": number, "prefix": prefix}
+    tickets, trades = {version: ticket}, {version: trade}
+    yield "a ticket", {"tickets": tickets}
+    yield "a trade", {"trades": trades}
+    yield "both", {"tickets": tickets, "trades": {"1" * 64: trade}}
+    yield "the longest ticket", {"tickets": {version: ticket | {"ticket": prefix + "c1" * 512}}}
+    for name, part, whole in (("tickets", ticket, tickets), ("trades", trade, trades)):
+        yield f"{name} of nothing", {name: {}}
+        yield f"{name} that are a list", {name: [part]}
+        yield f"{name} under no version", {name: {"pair": part}}
+        yield f"{name} with more", {name: {version: part | {"person": "Ann"}}}
+        yield f"{name} that are none", {name: {version: "x"}}
+        assert whole
+        for member, text in part.items():
+            rest = {key: value for key, value in part.items() if key != member}
+            yield f"{name} without {member}", {name: {version: rest}}
+            for wrong in (text[:-2], text + "00", text[:-1] + "*", text[:-1] + "\n", "", 5):
+                if member in ("ticket", "blinded", "inverse") and wrong == text + "00":
+                    wrong = text + "00" * 257
+                comment = f"{name} with another {member}: {str(wrong)[-6:]!r}"
+                yield comment, {name: {version: part | {member: wrong}}}
+    yield "a code in small letters", {"trades": {version: trade | {"code": "a" * 18}}}
+    yield "a code with an O", {"trades": {version: trade | {"code": "O" * 18}}}
+    yield "an odd number of digits", {"tickets": {version: ticket | {"ticket": "c" * 577}}}
 
 
 def _wrong_entries():

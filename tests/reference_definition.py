@@ -257,7 +257,7 @@ def check_promise(claim, found):
 def check_definition(value):
     """The digest of a valid definition."""
     needed = ("spec", "name", "title", "language", "results", "questions")
-    keys(value, needed, ("intro", "contact", "ask", "waves"))
+    keys(value, needed, ("intro", "contact", "ask", "waves", "invited"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language", "intro", "contact")
@@ -275,6 +275,7 @@ def check_definition(value):
         require(1 <= value["ask"] < len(questions), "ask is from 1 to all but one")
         require(all("show_if" not in question for question in questions), "no show_if with ask")
     check_waves(value)
+    require(value.get("invited", True) is True, "invited is true, or is not there")
     return digest(value)
 
 

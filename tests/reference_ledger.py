@@ -39,7 +39,8 @@ def fraction(text):
 def read_document(text):
     value = parse(text)
     require(canonical(value) == text, "the document is canonical JSON")
-    keys(value, ("spec", "ledger", "reports", "memos", "authors", "registers"))
+    needed = ("spec", "ledger", "reports", "memos", "authors", "registers")
+    keys(value, needed, ("tickets", "trades"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     require(type(value["ledger"]) is list, "a ledger is a list")
     for entry in value["ledger"]:
@@ -61,7 +62,35 @@ def read_document(text):
         keys(seen, ("count", "head"))
         count(seen["count"])
         matches(seen["head"], HASH)
+    check_invitations(value)
     return value
+
+
+def check_invitations(value):
+    """Section 11.4: what is there has something in it."""
+    wide = "[0-9a-f]{2}"
+    long = f"({wide}){{256,512}}"
+    for name, members in (
+        ("tickets", {"id": f"({wide}){{16}}", "ticket": f"({wide}){{32}}{long}"}),
+        (
+            "trades",
+            {
+                "blinded": long,
+                "code": "[0-9A-HJKMNP-TV-Y]{18}",
+                "id": f"({wide}){{16}}",
+                "inverse": long,
+                "prefix": f"({wide}){{32}}",
+            },
+        ),
+    ):
+        if name not in value:
+            continue
+        require(type(value[name]) is dict and value[name], "an object that is not empty")
+        for version, found in value[name].items():
+            matches(version, HASH)
+            keys(found, tuple(members))
+            for member, pattern in members.items():
+                matches(found[member], pattern)
 
 
 def check_entry(entry):

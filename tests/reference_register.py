@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from reference import Invalid, at_most_exp, canonical, digest, require
 from reference_definition import total, whole_history
+from reference_invitations import read_modulus
 from reference_mechanisms import loss
 from reference_waves import memoised_loss
 
@@ -147,7 +148,7 @@ def plain(value):
     return f"{digits[:-places]}.{digits[-places:]}" if places else digits
 
 
-def published(definition, author, signature, day, number, previous):
+def published(definition, author, signature, day, number, previous, invitations=None):
     whole = total(definition)
     of_all_waves = {"history": epsilon(whole_history(definition))}
     return {
@@ -170,6 +171,7 @@ def published(definition, author, signature, day, number, previous):
             for question in definition["questions"]
         ],
         **(of_all_waves if "waves" in definition else {}),
+        **({"invitations": invitations} if "invited" in definition else {}),
     }
 
 
@@ -178,7 +180,7 @@ def _of_one_report(mechanism):
 
 
 def check_register(document, definition, seen, known, accepted):
-    """(author, head) of a survey that a device may answer."""
+    """(author, head, key of its invitations) of a survey that a device may answer."""
     require(type(document) is dict, "no object")
     entries, head = document.get("entries"), document.get("head")
     require(type(entries) is list and all(type(e) is dict for e in entries), "no list of objects")
@@ -201,7 +203,11 @@ def check_register(document, definition, seen, known, accepted):
     author = entry.get("author")
     rest = (author, entry.get("signature"), day, entry["number"], entry["previous"])
     check_author(digest(definition), *rest[:2])
+    key = entry.get("invitations")
+    if "invited" in definition:
+        read_modulus(key)
+        rest += (key,)
     require(canonical(published(definition, *rest)) == canonical(entry), "says something else")
     if known and author not in known and fingerprint(author) != accepted:
         raise OtherAuthor("another author than those that are known")
-    return author, head
+    return author, head, key

@@ -7,6 +7,7 @@ import json
 
 import reference
 import reference_register as register
+from invitation_cases import KEYS, modulus
 from question_cases import GAUSS, LAPLACE, ONE, SCALE, YES_NO, survey
 from reference_definition import check_definition
 from wave_cases import TYPES, WAVE, panel
@@ -204,6 +205,7 @@ REGISTER_NOTES = {
     "Past": "the register is right in itself, and another than this device saw before",
     "Listed": "the survey is not listed, or not once",
     "Waves": "the epsilon of all waves, which the entry of a survey with waves has, and no other",
+    "Key": "the key of the invitations: in the entry of a survey by invitation, and no other",
     "Otherwise": "others are told something else of the survey",
     "Signature": "the author did not sign it",
     "Author": "only the author is not one that the device knows at this server",
@@ -218,15 +220,17 @@ SURVEYS = (
     panel(WAVE, *TYPES[1:4], name="wave-1"),
 )
 MAIN, WAVES = SURVEYS[0], SURVEYS[-1]
+INVITED = survey(YES_NO, name="invited", invited=True)
+KEY, ANOTHER_KEY = modulus(KEYS[1]), modulus(KEYS[2])
 
 
-def entries(*definitions, seed=ANN, day="2026-11-21"):
+def entries(*definitions, seed=ANN, day="2026-11-21", key=KEY):
     return [
         register.published(
             definition,
             register.public(seed).hex(),
             register.sign(seed, register.message(reference.digest(definition))).hex(),
-            day, 0, "",
+            day, 0, "", key,
         )
         for definition in definitions
     ]  # fmt: skip
@@ -253,6 +257,8 @@ def registers():
         groups.append(_group(definition, _true(definition)))
     groups.append(_group(MAIN, _lies()))
     groups.append(_group(WAVES, _lies_about_waves()))
+    check_definition(INVITED)
+    groups.append(_group(INVITED, [*_true(INVITED), *_lies_about_keys()]))
     return REGISTER_NOTES, groups
 
 
@@ -383,6 +389,7 @@ def _otherwise(own):
     yield "a day and something before", {"day": "x" + own["day"]}
     yield "a day that is a list", {"day": [own["day"]]}
     yield "a day in other digits", {"day": "２０２６-11-21"}
+    yield "a key of invitations", {"invitations": KEY}
     yield "a member more", {"note": "only for you"}
     yield "another digest", {"digest": "0" * 64}
     yield "a question less", {"questions": questions[:1]}
@@ -418,6 +425,24 @@ def _lies_about_waves():
     yield "the names of the memos' mechanisms", ["Waves"], chained([own | {"questions": once}])
 
 
+def _lies_about_keys():
+    (own,) = entries(INVITED)
+    for comment, key in (
+        ("another key", ANOTHER_KEY),
+        ("no digits", "x" * 512),
+        ("an even key", KEY[:-1] + "0"),
+        ("a short key", KEY[:-2]),
+        ("capitals", KEY.upper()),
+        ("a list of the key", [KEY]),
+        ("a number", 5),
+        ("nothing", ""),
+    ):
+        yield comment, ["Key"], chained([own | {"invitations": key}])
+    yield "no key", ["Key"], chained([_without(own, "invitations")])
+    honest, other = chained(entries(INVITED)), chained(entries(INVITED, key=ANOTHER_KEY))
+    yield "another key than before", ["Key", "Past"], other, _seen(honest, 1)
+
+
 def _without(entry, key):
     return {name: value for name, value in entry.items() if name != key}
 
@@ -429,9 +454,11 @@ def _case(definition, comment, flags, document, seen=None, known=(), accepted=No
     if accepted:
         case["accepted"] = accepted
     try:
-        author, head = register.check_register(document, definition, seen, known, accepted)
+        author, head, key = register.check_register(document, definition, seen, known, accepted)
     except register.OtherAuthor:
         return case | {"result": "invalid", "other_author": True}
     except reference.Invalid:
         return case | {"result": "invalid"}
+    if key is not None:
+        case["invitations"] = key
     return case | {"result": "valid", "author": author, "head": head}

@@ -34,6 +34,7 @@ from deniably_server.pages import pages
 from deniably_server.problems import handle_problems
 from deniably_server.settings import configuration
 from deniably_server.store import Store
+from deniably_server.tickets import tickets
 from deniably_server.watch import Watch
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def create_app(
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(register_page.blueprint)
     app.register_blueprint(reports.reports)
+    app.register_blueprint(tickets)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(together.blueprint)
     app.register_blueprint(differences.blueprint)

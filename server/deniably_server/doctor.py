@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-from deniably.errors import BadRegister
+from deniably.errors import BadKey, BadRegister
 from deniably.register import read_register
 from deniably.tally import Tally
-from deniably_server.errors import Unavailable
+from deniably_server.errors import NotFound, Unavailable
 from deniably_server.store import Store
 
 _DAMAGE = (LookupError, TypeError, ValueError)
@@ -31,6 +32,7 @@ def examine(store: Store) -> list[Finding]:
     try:
         found = [Finding(problem) for problem in store.problems()]
         found += _register(store)
+        found += _keys(store)
         for name in store.names():
             found += _tallies(store, name)
     except Unavailable as error:
@@ -82,6 +84,25 @@ def _register(store: Store) -> list[Finding]:
         for name, digest in store.digests().items()
         if name in listed and listed[name] != digest
     ]
+
+
+def _keys(store: Store) -> list[Finding]:
+    """The key that signs for invitations is the one that the register shows to everybody."""
+    entries = [json.loads(text) for text in store.register()[0]]
+    found: list[Finding] = []
+    for entry in entries:
+        if (shown := entry.get("invitations")) is None:
+            continue
+        name = entry["survey"]
+        try:
+            own = store.invitation_key(name).text
+        except (BadKey, NotFound):
+            found.append(Finding(f"{name}: the key of its invitations is gone; restore a backup"))
+            continue
+        if own != shown:
+            what = "the register shows another key of its invitations than the one that signs"
+            found.append(Finding(f"{name}: {what}"))
+    return found
 
 
 def _difference(name: str, question: str, tally: Tally, counted: Tally) -> str:

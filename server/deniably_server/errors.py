@@ -13,6 +13,8 @@ DeniablyError
     Closed                the survey takes no more reports
     TooLarge              a report is longer than any can be
     UnsupportedMediaType  the body is of a kind that is not read here
+    Uninvited             the survey is by invitation, and this is none, or comes without its ticket
+    Used                  the invitation was traded by another device
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
   Unavailable             the database does not answer or store; ask the same again later
@@ -78,6 +80,14 @@ class TooLarge(Refusal):
 
 class UnsupportedMediaType(Refusal):
     """The body is of a kind that is not read here."""
+
+
+class Uninvited(Refusal):
+    """The survey is by invitation: this is none of them, or the report comes without its ticket."""
+
+
+class Used(Refusal):
+    """The invitation was traded by another device, or by this one before it forgot."""
 
 
 class WrongDigest(Refusal):

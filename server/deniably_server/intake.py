@@ -23,6 +23,7 @@ from deniably_server.metrics import Metrics
 from deniably_server.problems import refuse
 from deniably_server.reports import take
 from deniably_server.store import Store
+from deniably_server.tickets import HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _START, _END = "/api/surveys/", "/reports"
 _ROUTE = f"{_START}<name>{_END}"
+_TICKET = f"HTTP_{HEADER.replace('-', '_').upper()}"
 _DIGITS = len(str(LARGEST_BODY))
 _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
@@ -69,7 +71,9 @@ class Intake:
         """Status and body; None where Flask has to look at it."""
         if _kind(environ) == NDJSON:
             return 200, self._lines(name, environ, address)
-        return take(self._store, name, _body(environ)) if _is_plain(environ) else None
+        if not _is_plain(environ):
+            return None
+        return take(self._store, name, _body(environ), environ.get(_TICKET, ""))
 
     def _lines(self, name: str, environ: WSGIEnvironment, address: str | None) -> bytes:
         """The answer to lines of reports; of those above the limit it says that they are unread."""

@@ -3,8 +3,8 @@
 There is no build step: the file is joined when the server starts, from the very modules that the
 tests run and that ``/web/<name>`` shows with their comments. Each module becomes a function that
 runs once, when somebody first imports it, and gives its exports; imports and exports are the only
-lines that change, and comments on lines of their own and indentation stay behind. One file for
-every survey also means that nobody learns from a browser's cache what kinds of questions its owner
+lines that change, and comments on lines of their own, types and indentation stay behind. One file
+for every survey also means that nobody learns from a browser's cache what kinds of questions its owner
 was asked.
 """
 
@@ -23,6 +23,7 @@ const once = (run) => {
 const late = (module) => Promise.resolve().then(module);
 """
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
+_TYPE = re.compile(r"/\*\*[^\n]*?\*/ ?")
 _INDENTED = re.compile(r"\n[ \t\n]+")
 _LONG = re.compile(r"^[^`\n]*(?:`[^`\n]*`[^`\n]*)*`[^`\n]*$", re.MULTILINE)
 """A line with an odd number of backticks: a text that goes on in the next one."""
@@ -52,7 +53,7 @@ def join(texts: Mapping[str, str], entries: Sequence[str]) -> str:
 
 def _module(name: str, text: str, entry: bool) -> tuple[str, list[str]]:
     """A module as a function, or an entry as a block; and the names of what it imports."""
-    text = _COMMENT.sub("", text)
+    text = _TYPE.sub("", _COMMENT.sub("", text))
     if long := _LONG.search(text):
         raise ValueError(f"{name}.js: cannot be joined: {long[0]}")
     text = _INDENTED.sub("\n", text)

@@ -23,9 +23,10 @@ from deniably.report import LARGEST_BODY, read_report
 from deniably.survey import Survey
 from deniably_server.answer import encode
 from deniably_server.commit import Bulk, Outcome
-from deniably_server.errors import Refusal, TooLarge, WrongDigest
+from deniably_server.errors import Malformed, Refusal, TooLarge, WrongDigest
 from deniably_server.problems import members
 from deniably_server.store import Store
+from deniably_server.tickets import admit
 
 NDJSON = "application/x-ndjson"
 
@@ -104,7 +105,7 @@ def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
 
     Raises NotStored; what was committed by then stays, and counts once when it is sent again.
     """
-    reader = _Reader(survey)
+    reader = _Reader(store, survey)
     found = Outcomes()
     begun: list[_Part] = []
     for lines in _chunks(body):
@@ -138,7 +139,8 @@ def _settle(found: Outcomes, part: _Part) -> None:
 class _Reader:
     """Takes the lines of one survey apart."""
 
-    def __init__(self, survey: Survey) -> None:
+    def __init__(self, store: Store, survey: Survey) -> None:
+        self._store = store
         self._survey = survey
         order = [question.name for question in survey.questions]
         names = sorted(order)
@@ -148,8 +150,8 @@ class _Reader:
         values = ",".join(rf'"{name}":(\[[-0-9,]*\])' for name in names)
         start = r'\{"id":"([0-9a-f]{32})","survey":"'
         pattern = rf'^{start}{survey.digest}","values":\{{{values}\}}\}}$'
-        # Where a report has only some of the questions, each goes the way of a single one.
-        self._plain = survey.asked == len(order)
+        # With a ticket, or only some of the questions, each goes the way of a single one.
+        self._plain = survey.asked == len(order) and not survey.invited
         self._find = re.compile(pattern, re.MULTILINE).findall
 
     def read(self, lines: list[bytes | None], found: Outcomes) -> _Part:
@@ -195,10 +197,12 @@ class _Reader:
             raise TooLarge(f"a report has at most {LARGEST_BODY} bytes")
         if not line.strip():
             return False
+        line, ticket = _opened(line) if self._survey.invited else (line, "")
         report = read_report(line)
         if report.survey != self._survey.digest:
             raise WrongDigest("the report answers another version of this survey, or another one")
         report.check(self._survey)
+        admit(self._store, self._survey, report, ticket)
         bulk.add(report)
         return True
 
@@ -218,6 +222,25 @@ class _Reader:
             known.clear()
         known |= fresh
         return True
+
+
+class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
+    report: msgspec.Raw
+    ticket: str
+
+
+_OPEN = msgspec.json.Decoder(_Envelope)
+
+
+def _opened(line: bytes) -> tuple[bytes, str]:
+    """A report and its ticket, as lines of a survey by invitation have them."""
+    try:
+        envelope = _OPEN.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed(
+            'in a survey by invitation a line is {"report": {...}, "ticket": "..."}'
+        ) from None
+    return bytes(envelope.report), envelope.ticket
 
 
 def _chunks(body: Body) -> Generator[list[bytes | None]]:

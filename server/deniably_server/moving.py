@@ -15,6 +15,8 @@ _TABLES = {
     "answered": ("survey", "question", "reports"),
     "settings": ("key", "value"),
     "tokens": ("id", "hash", "role", "survey", "until", "note", "revoked"),
+    "keys": ("survey", "secret"),
+    "invitations": ("hash", "survey", "blinded"),
     "register": ("number", "event", "survey", "entry", "hash"),
 }
 """Every table with its columns; what a row refers to comes before it."""

@@ -91,15 +91,21 @@ class PostgresConnection:
 
     def forget_order(self, survey: str, /) -> None:
         """Write the survey's rows anew, in the order of their random ids: a table keeps them as
-        they came, each with the number of the transaction that brought it."""
-        self.execute("CREATE TEMPORARY TABLE kept (LIKE reports) ON COMMIT DROP")
-        self.execute("INSERT INTO kept SELECT * FROM reports WHERE survey = ?", [survey])
-        self.execute("DELETE FROM reports WHERE survey = ?", [survey])
-        self.execute("INSERT INTO reports SELECT * FROM kept ORDER BY id")
+        they came, each with the number of the transaction that brought it. Invitations, as they
+        were used."""
+        self._write_anew("reports", "id", survey)
+        self._write_anew("invitations", "hash", survey)
+
+    def _write_anew(self, table: str, key: str, survey: str) -> None:
+        kept = f"kept_{table}"
+        self.execute(f"CREATE TEMPORARY TABLE {kept} (LIKE {table}) ON COMMIT DROP")
+        self.execute(f"INSERT INTO {kept} SELECT * FROM {table} WHERE survey = ?", [survey])  # noqa: S608
+        self.execute(f"DELETE FROM {table} WHERE survey = ?", [survey])  # noqa: S608
+        self.execute(f"INSERT INTO {table} SELECT * FROM {kept} ORDER BY {key}")  # noqa: S608
 
     def tidy(self) -> None:
         """Free the places of rows that were deleted."""
-        self.execute("VACUUM reports")
+        self.execute("VACUUM reports, invitations")
 
     def problems(self) -> list[str]:
         """Of the constraints that are not enforced. (Its files are the business of PostgreSQL.)"""

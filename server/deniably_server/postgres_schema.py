@@ -112,6 +112,27 @@ STEPS = (
 
     DELETE FROM settings WHERE key = 'author_token_sha256';
     """,
+    """
+    CREATE TABLE keys (
+        survey TEXT PRIMARY KEY REFERENCES surveys (name),
+        secret TEXT NOT NULL
+    );
+
+    CREATE TABLE invitations (
+        hash BYTEA PRIMARY KEY CHECK (length(hash) = 32),
+        survey TEXT NOT NULL REFERENCES surveys (name),
+        blinded BYTEA NOT NULL CHECK (length(blinded) = 32)
+    );
+
+    CREATE TRIGGER a_key_never_changes
+    BEFORE UPDATE OR DELETE OR TRUNCATE ON keys
+    EXECUTE FUNCTION never('the key of a survey never changes');
+
+    CREATE TRIGGER a_used_invitation_stays_used
+    BEFORE UPDATE ON invitations FOR EACH ROW
+    WHEN (OLD.blinded <> decode(repeat('00', 32), 'hex'))
+    EXECUTE FUNCTION never('a used invitation stays used');
+    """,
 )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Flask, Response, request
 from werkzeug import exceptions as http
 
-from deniably.errors import BadReport, BadSurvey
+from deniably.errors import BadInvitation, BadReport, BadSurvey
 from deniably.report import MalformedReport
 from deniably_server import errors, told
 from deniably_server.answer import json_answer
@@ -64,6 +64,13 @@ KINDS = {
             403,
             "The bearer token is of another role, or for another survey.",
         ),
+        Kind(
+            "uninvited",
+            "An invitation is needed",
+            403,
+            "The survey is by invitation. The code is none of its invitations, or the report comes"
+            " without the ticket that one was traded for.",
+        ),
         Kind("hidden", "The results are hidden", 403, "The results are not shown yet."),
         Kind("not-found", "Not found", 404, "There is no such survey or page."),
         Kind(
@@ -84,6 +91,12 @@ KINDS = {
             "The survey is closed",
             409,
             "The survey takes no more reports, and is not opened again.",
+        ),
+        Kind(
+            "used",
+            "The invitation is used",
+            409,
+            "The invitation was traded before, by another device or by this one before it forgot.",
         ),
         Kind("too-large", "The body is too large", 413, "The body is over 1 MiB."),
         Kind(
@@ -149,6 +162,7 @@ KINDS = {
 }
 
 BY_EXCEPTION: dict[type[Exception], str] = {
+    BadInvitation: "uninvited",
     BadReport: "bad-report",
     BadSurvey: "bad-survey",
     MalformedReport: "malformed",
@@ -165,6 +179,8 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.Unavailable: "unavailable",
     errors.Unsigned: "unsigned",
     errors.UnsupportedMediaType: "unsupported-media-type",
+    errors.Uninvited: "uninvited",
+    errors.Used: "used",
     errors.WrongDigest: "wrong-digest",
     http.BadRequest: "malformed",
     http.MethodNotAllowed: "method-not-allowed",
@@ -186,6 +202,8 @@ def members(error: Exception) -> dict[str, object]:
         case BadSurvey():
             listed = [{"path": each.path, "why": each.why} for each in error.problems]
             return found | {"detail": "The definition has problems; see errors.", "errors": listed}
+        case BadInvitation():
+            return found | {"detail": _sentence(str(error))}
         case errors.Refusal():
             return found | {"detail": _sentence(error.why)}
         case _:

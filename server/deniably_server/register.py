@@ -14,8 +14,11 @@ from deniably_server.engine import Connection
 from deniably_server.errors import Conflict
 
 
-def enter_published(database: Connection, survey: Survey, signature: Signature) -> bool:
-    """Append that the survey was published. False where the register has it already.
+def enter_published(
+    database: Connection, survey: Survey, signature: Signature, key: str | None = None
+) -> bool:
+    """Append that the survey was published. False where the register has it already. ``key`` is
+    the public one of its invitations, where it has such.
 
     Raises Conflict where another author signed it then.
     """
@@ -24,7 +27,7 @@ def enter_published(database: Connection, survey: Survey, signature: Signature) 
     ).fetchone()
     if found is None:
         at = last(database)
-        _append(database, published_entry(survey, signature, today(), at.count + 1, at.head))
+        _append(database, published_entry(survey, signature, today(), at.count + 1, at.head, key))
     elif json.loads(found[0])["author"] != signature.author:
         raise Conflict("this survey was published under another author's key")
     return found is None

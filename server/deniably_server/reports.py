@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from deniably.report import read_report
 from deniably_server.answer import encode
@@ -11,6 +11,7 @@ from deniably_server.commit import Outcome
 from deniably_server.current import current_store
 from deniably_server.errors import Closed, Conflict, NotFound, WrongDigest
 from deniably_server.store import Store
+from deniably_server.tickets import HEADER, admit
 
 reports = Blueprint("reports", __name__)
 
@@ -18,12 +19,14 @@ reports = Blueprint("reports", __name__)
 @reports.post("/api/surveys/<name>/reports")
 def add(name: str) -> Response:
     """Store one report. (``intake`` takes the plain ones before they get here.)"""
-    status, body = take(current_store(), name, read_body(JSON))
+    ticket = request.headers.get(HEADER, "")
+    status, body = take(current_store(), name, read_body(JSON), ticket)
     return Response(body, status, mimetype=JSON)
 
 
-def take(store: Store, name: str, body: bytes) -> tuple[int, bytes]:
-    """Store the report in ``body``; the status and body of the answer, once it is on disk.
+def take(store: Store, name: str, body: bytes, ticket: str) -> tuple[int, bytes]:
+    """Store the report in ``body``, which comes with a ``ticket`` where the survey is by invitation
+    and is kept without it; the status and body of the answer, once it is on disk.
 
     201 where it is new, 200 where the same was stored before; raises for anything else.
     """
@@ -35,6 +38,7 @@ def take(store: Store, name: str, body: bytes) -> tuple[int, bytes]:
             " survey again"
         )
     report.check(survey)
+    admit(store, survey, report, ticket)
     match store.add(survey, report):
         case Outcome.STORED:
             return 201, encode({"status": "stored", "receipt": report.receipt})

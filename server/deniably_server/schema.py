@@ -155,6 +155,39 @@ def tokens(database: Database) -> None:
     )
 
 
+@migrations()
+def invitations(database: Database) -> None:
+    """The keys that sign tickets blindly, and what invitations were issued.
+
+    ``blinded`` is the hash of what was signed for an invitation, 32 zeros as long as nothing was:
+    the row keeps its length, and with it its place. Nothing here refers to a report.
+    """
+    database.executescript(
+        """
+        CREATE TABLE keys (
+            survey TEXT PRIMARY KEY REFERENCES surveys (name),
+            secret TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE invitations (
+            hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
+            survey TEXT NOT NULL REFERENCES surveys (name),
+            blinded BLOB NOT NULL CHECK (length(blinded) = 32)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TRIGGER a_key_never_changes BEFORE UPDATE ON keys
+        BEGIN SELECT RAISE(ABORT, 'the key of a survey never changes'); END;
+
+        CREATE TRIGGER a_key_is_never_deleted BEFORE DELETE ON keys
+        BEGIN SELECT RAISE(ABORT, 'the key of a survey never changes'); END;
+
+        CREATE TRIGGER a_used_invitation_stays_used BEFORE UPDATE ON invitations
+        WHEN OLD.blinded <> zeroblob(32)
+        BEGIN SELECT RAISE(ABORT, 'a used invitation stays used'); END;
+        """
+    )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this schema; safe where several processes start at once.
 

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+import secrets
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from threading import Lock
 from typing import Literal, cast
 
 import msgspec
 
+from deniably.blind_rsa import PrivateKey, PublicKey, new_key
+from deniably.codes import new_code
 from deniably.report import Report
 from deniably.signing import Signature, verify
 from deniably.survey import Survey, read_survey
 from deniably.tally import Tally, from_cells
 from deniably_server.commit import Bulk, Entry, Outcome, entry_of
 from deniably_server.engine import Connection, engine_at
-from deniably_server.errors import Conflict, NotFound, Unavailable
+from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
+from deniably_server.invitations import (
+    Counts,
+    count_invitations,
+    enter_invitations,
+    enter_key,
+    find_key,
+    revoke_invitations,
+    spend_invitation,
+)
 from deniably_server.register import enter_closed, enter_published, entries, last
 from deniably_server.tokens import Token, enter_token, every_token, find_token, revoke_token
 from deniably_server.writer import Observer, Writer
 
+_SECRET = "invitations_hmac_sha256"  # noqa: S105  # the name under which it is kept
 State = Literal["open", "closed"]
 
 _decode = msgspec.json.Decoder(list[list[int] | None]).decode
@@ -39,6 +52,7 @@ class Store:
         self._observer = observer
         self._lock = Lock()
         self._surveys: dict[str, Survey] = {}
+        self._keys: dict[str, PrivateKey] = {}
         self._reader: Connection | None = None
         self._writer: Writer | None = None
         self.engine.migrate()
@@ -52,6 +66,7 @@ class Store:
         Raises BadSignature, and Conflict where the name has another definition or author.
         """
         verify(survey.digest, signature)
+        key = new_key() if survey.invited else None  # which takes long; not within a transaction
         with self._transaction() as database:
             found = database.execute(
                 "SELECT digest, state FROM surveys WHERE name = ?", [survey.name]
@@ -65,7 +80,13 @@ class Store:
                     "a survey of this name has another definition, and a published definition"
                     " never changes; choose another name"
                 )
-            if enter_published(database, survey, signature) and found and found[1] == "closed":
+            key = enter_key(database, survey.name, key) if key else None
+            public = key.public.text if key else None
+            if (
+                enter_published(database, survey, signature, public)
+                and found
+                and found[1] == "closed"
+            ):
                 enter_closed(database, survey.name)
         return found is None
 
@@ -199,6 +220,68 @@ class Store:
                 "SELECT report FROM reports WHERE survey = ? ORDER BY id", [name]
             )
             return [_decode(row[0]) for row in rows]
+
+    # --- invitations ------------------------------------------------------------------------
+
+    def invite(self, name: str, count: int) -> list[str]:
+        """New invitations to a survey, which are nowhere else from then on. Raises NotFound where
+        there is no such survey by invitation, and Closed."""
+        self.invitation_key(name)
+        if self.state(name) == "closed":
+            raise Closed("the survey is closed and takes no more reports")
+        secret = self._invitation_secret()
+        codes = [new_code() for _ in range(count)]
+        with self._transaction() as database:
+            enter_invitations(database, name, secret, codes)
+        return codes
+
+    def revoke_invitations(self, name: str, codes: Sequence[str]) -> int:
+        """Take invitations back that are not used yet; how many there were. Raises NotFound."""
+        self.invitation_key(name)
+        secret = self._invitation_secret()
+        with self._transaction() as database:
+            return revoke_invitations(database, name, secret, codes)
+
+    def invitations(self, name: str) -> Counts:
+        """How many invitations were issued and used. Raises NotFound."""
+        self.invitation_key(name)
+        with self._reading() as database:
+            return count_invitations(database, name)
+
+    def trade(self, name: str, code: str, blinded: bytes) -> bytes:
+        """The blind signature for an invitation; the same again for the same blinded message.
+
+        Raises NotFound, Closed, Uninvited, Used, and BadSignature for what nobody blinded.
+        """
+        key, secret = self._key(name), self._invitation_secret()
+        key.public.number(blinded)  # an invitation is not spent for what cannot be signed
+        with self._transaction() as database:
+            row = database.execute("SELECT state FROM surveys WHERE name = ?", [name]).fetchone()
+            if row[0] == "closed":
+                raise Closed("the survey is closed and takes no more reports")
+            spend_invitation(database, name, secret, code, blinded)
+        return key.sign(blinded)
+
+    def invitation_key(self, name: str) -> PublicKey:
+        """The public key of a survey's invitations. Raises NotFound where it is open to all."""
+        return self._key(name).public
+
+    def _key(self, name: str) -> PrivateKey:
+        found = self._keys.get(name)  # it never changes
+        if found is None:
+            self.survey(name)
+            with self._reading() as database:
+                found = find_key(database, name)
+            if found is None:
+                raise NotFound("this survey has no invitations: anybody may answer it")
+            self._keys[name] = found
+        return found
+
+    def _invitation_secret(self) -> bytes:
+        """What the hashes of invitations are keyed with; the same for all processes."""
+        while (found := self.setting(_SECRET)) is None:
+            self.set_setting(_SECRET, secrets.token_hex(32), replace=False)
+        return bytes.fromhex(found)
 
     # --- settings ---------------------------------------------------------------------------
 

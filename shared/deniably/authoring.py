@@ -96,6 +96,8 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     ]
     problems += _repeated(questions, "$.questions", "question")
     problems += condition_problems(questions)
+    if written.get("invited") is False:  # as if nothing were said of it
+        del written["invited"]
     waves = cast("dict[str, Any] | None", written.pop("waves", None))
     if waves:
         problems += dict.fromkeys(wave_problems({"budget": budget, "waves": waves}, questions))

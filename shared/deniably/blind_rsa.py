@@ -61,6 +61,15 @@ class PublicKey:
     def _key(self) -> rsa.RSAPublicKey:
         return rsa.RSAPublicNumbers(EXPONENT, self.modulus).public_key()
 
+    def number(self, data: bytes) -> int:
+        """The number that is signed, or was. Raises BadSignature unless the key can sign it."""
+        number = int.from_bytes(data, "big")
+        if len(data) != self.size or number >= self.modulus:
+            raise BadSignature(
+                f"what is signed blindly is a number of {self.size} bytes below the key"
+            )
+        return number
+
     def verify(self, prepared: bytes, signature: bytes, salt_length: int = _SALT) -> None:
         """Raise BadSignature unless this key signed the message: an ordinary RSASSA-PSS."""
         scheme = padding.PSS(padding.MGF1(hashes.SHA384()), salt_length)
@@ -100,16 +109,13 @@ class PrivateKey:
         The number is multiplied by another random one first, so that the time that this takes says
         nothing of the key to whoever chose the number. Raises BadSignature for what nobody blinded.
         """
-        modulus, size = self.public.modulus, self.public.size
-        number = int.from_bytes(blinded, "big")
-        if len(blinded) != size or number >= modulus:
-            raise BadSignature(f"a blinded message is a number below the key, of {size} bytes")
+        modulus, number = self.public.modulus, self.public.number(blinded)
         cover, inverse = _invertible(modulus)
         covered = self._power(number * pow(cover, EXPONENT, modulus) % modulus)
         signed = covered * inverse % modulus
         if pow(signed, EXPONENT, modulus) != number:  # a fault of the machine would betray the key
             raise ArithmeticError("the signature came out wrong")
-        return signed.to_bytes(size, "big")
+        return signed.to_bytes(self.public.size, "big")
 
     def _power(self, number: int) -> int:
         """``number`` to the private exponent, by the Chinese remainder theorem."""
@@ -173,9 +179,7 @@ def finalise(
 
     Raises BadSignature unless it is one.
     """
-    number = int.from_bytes(blind_signature, "big")
-    if len(blind_signature) != key.size or number >= key.modulus:
-        raise BadSignature(f"a blind signature is a number below the key, of {key.size} bytes")
+    number = key.number(blind_signature)
     signature = (number * inverse % key.modulus).to_bytes(key.size, "big")
     key.verify(prepared, signature, salt_length)
     return signature

@@ -12,6 +12,7 @@
       Refused             a device will not answer this survey; says why
         AuthorChanged     another author asks than those known there; its owner may accept it
         SurveyChanged     the server shows another version than the one that was loaded
+        Uninvited         the survey needs an invitation, and none was traded
         BudgetSpent       a report would give away more than the device's owner allows
       BadMemory           a device's memory that no device wrote; carries no part of it
 
@@ -114,6 +115,10 @@ class AuthorChanged(Refused):
 
 class SurveyChanged(Refused):
     """The server shows another version by now than the one that the respondent saw."""
+
+
+class Uninvited(Refused):
+    """The survey needs an invitation, and this device has traded none."""
 
 
 class BudgetSpent(Refused):

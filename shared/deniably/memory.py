@@ -15,7 +15,7 @@ import msgspec
 
 from deniably.canonical import canonical, digest, parse
 from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadMemory, BadReport
+from deniably.errors import BadAnswer, BadMemory, BadReport, Uninvited
 from deniably.ledger import Author, Day, Digest, Entry, Ledger, Limits, charge, entry
 from deniably.loss import Loss
 from deniably.mechanisms.memoised import Memoised
@@ -25,6 +25,11 @@ from deniably.survey import Survey, Waves, show_if
 
 _MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
 _ORIGIN = re.compile(r"https?://[^/\s]+")
+_Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
+_Prefix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Number = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){256,512}\Z")]
+_Ticket = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){288,544}\Z")]
+_Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-HJKMNP-TV-Y]{18}\Z")]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
 
 
@@ -47,6 +52,24 @@ class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     head: Digest
 
 
+class Ticket(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an invitation was traded for (SPEC 11): the report's ``id``, and who signed that without
+    seeing it."""
+
+    id: _Id
+    ticket: _Ticket
+
+
+class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is needed to trade an invitation, and to trade it again where no answer came."""
+
+    blinded: _Number
+    code: _Code
+    id: _Id
+    inverse: _Number
+    prefix: _Prefix
+
+
 class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole memory of a device. Frozen: each change is a new document."""
 
@@ -56,6 +79,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memos: dict[str, list[int]] = {}
     authors: dict[str, list[Digest]] = {}
     registers: dict[str, Seen] = {}
+    tickets: dict[Digest, Ticket] | msgspec.UnsetType = msgspec.UNSET
+    trades: dict[Digest, Trade] | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for version, kept in self.reports.items():
@@ -66,6 +91,8 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("the key of a memo is none")
         if not all(map(_ORIGIN.fullmatch, [*self.authors, *self.registers])):
             raise ValueError("an origin is none")
+        if self.tickets == {} or self.trades == {}:
+            raise ValueError("tickets and trades are left out where there are none")
 
     @property
     def canonical(self) -> bytes:
@@ -76,6 +103,14 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The report that this device made for a version of a survey, if it made one."""
         kept = self.reports.get(version)
         return None if kept is None else kept.report
+
+    def ticket(self, version: str) -> Ticket | None:
+        """What this device's invitation to a version of a survey was traded for."""
+        return self.tickets.get(version) if self.tickets else None
+
+    def trade(self, version: str) -> Trade | None:
+        """The trade of an invitation that has not come to an end."""
+        return self.trades.get(version) if self.trades else None
 
 
 # Built here, once and in one thread (see survey.py).
@@ -125,6 +160,8 @@ def fresh_questions(
     not answered.
     """
     report = memory.report(survey.digest)
+    if report and changed and survey.invited:
+        raise BadAnswer("one invitation gives one report, and it stays as it is", min(changed))
     known = report.values if report else kept_memos(memory, survey, author)
     for name in changed:
         if name not in known:
@@ -164,18 +201,25 @@ def answer(
     Where the survey was answered before, and nothing is said to have changed, the memory stays as
     it is and ``answers`` are not looked at: the stored report goes out again. Of ``changed``
     questions, and only of them, the answers are needed; the other values stay, under a new id.
+    An invited survey takes one report for an invitation, so there nothing can have changed once it
+    was answered, and the id is that of the ticket.
 
-    Raises BudgetSpent (before a coin is thrown) and BadAnswer; the memory is then as it was.
+    Raises Uninvited where there is no ticket, BudgetSpent (before a coin is thrown) and BadAnswer;
+    the memory is then as it was.
     """
     drawn = draw_questions(survey, coins) if drawn is None else drawn
     before = memory.report(survey.digest)
     fresh = fresh_questions(memory, survey, drawn, changed, author)
     if before and not fresh:
         return memory
+    ticket = memory.ticket(survey.digest)
+    if survey.invited and ticket is None:
+        raise Uninvited("this survey needs an invitation, and this device has traded none")
     ledger = charge(memory.ledger, charges(survey, fresh, author, day), limits)
     names = {question.name for question in fresh}
     memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
-    made = make_report(survey, answers, coins, fresh if before or not memos else drawn, memos)
+    asked = fresh if before or not memos else drawn
+    made = make_report(survey, answers, coins, asked, memos, ticket.id if ticket else None)
     values = (before.values if before else {}) | made.report.values
     report = msgspec.structs.replace(made.report, values=values)
     keys = memo_keys(survey, author)
@@ -220,6 +264,6 @@ def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
 
 
 __all__ = [
-    "Author", "Day", "Kept", "Memory", "Seen", "answer", "charges", "fresh_questions",
-    "kept_memos", "mark_sent", "memo_keys", "read_memory", "replace",
+    "Author", "Day", "Kept", "Memory", "Seen", "Ticket", "Trade", "answer", "charges",
+    "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory", "replace",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from deniably.blind_rsa import KEY_PATTERN
 from deniably.canonical import digest, parse
 from deniably.errors import BadRegister, BadSignature
 from deniably.privacy import plain
@@ -66,10 +67,17 @@ class Register:
 
 
 def published_entry(
-    survey: Survey, signature: Signature, day: str, number: int, previous: str
+    survey: Survey,
+    signature: Signature,
+    day: str,
+    number: int,
+    previous: str,
+    invitations: str | None = None,
 ) -> Entry:
-    """The entry that a survey gets when it is published. ``day`` is a date such as 2026-11-21."""
+    """The entry that a survey gets when it is published. ``day`` is a date such as 2026-11-21;
+    ``invitations`` is the public key of the survey's invitations, where it has such."""
     total = survey.total
+    key = {"invitations": invitations} if survey.invited else {}
     history = {"history": survey.history.epsilon_text()} if survey.waves else {}
     return {
         "number": number,
@@ -91,6 +99,7 @@ def published_entry(
             for question in survey.questions
         ],
         **history,
+        **key,
     }
 
 
@@ -180,7 +189,10 @@ def _compare(entry: Entry, survey: Survey) -> None:
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):
         raise BadRegister("an entry's day is a date such as 2026-11-21")
-    own = published_entry(survey, signature, day, entry["number"], entry["previous"])
+    key = entry.get("invitations")
+    if survey.invited and not (isinstance(key, str) and re.fullmatch(KEY_PATTERN, key)):
+        raise BadRegister("the register has no key of this survey's invitations")
+    own = published_entry(survey, signature, day, entry["number"], entry["previous"], key)
     if entry.get("digest") != own["digest"]:
         raise BadRegister(
             "the register shows others another version of this survey: its digest is"

@@ -132,6 +132,7 @@ def make_report(
     coins: Coins | None = None,
     questions: Sequence[Question] | None = None,
     memos: Mapping[str, Sequence[int]] | None = None,
+    id: str | None = None,  # noqa: A002  # as the report has it
 ) -> Made:
     """The report for a respondent's true ``answers`` to ``questions`` (those of the survey).
 
@@ -139,7 +140,8 @@ def make_report(
     (select_multiple), a number, or a mapping by part (vector, point, product). Every question
     that is shown needs an answer: a missing report would itself be an exact one. What is given
     for a hidden question is not looked at. ``memos``, by question, are those that the device
-    keeps for the survey's panel, whose questions need no answer; the others are drawn.
+    keeps for the survey's panel, whose questions need no answer; the others are drawn. ``id`` is
+    the report's where it was drawn before, as for an invitation.
 
     Raises BadAnswer, which names the question and the choices that exist but never the answer,
     and BadReport where a memo is none of its question.
@@ -171,7 +173,7 @@ def make_report(
             values[question.name] = list(mechanism.again(kept[question.name], coins))
         else:
             values[question.name] = list(mechanism.randomise(given, coins))
-    report = Report(id=secrets.token_hex(16), survey=survey.digest, values=values)
+    report = Report(id=id or secrets.token_hex(16), survey=survey.digest, values=values)
     return Made(report, kept)
 
 

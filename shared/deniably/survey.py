@@ -49,6 +49,7 @@ class Survey(Value, frozen=True, dict=True):
     contact: Prose | msgspec.UnsetType = msgspec.UNSET
     ask: int | msgspec.UnsetType = msgspec.UNSET
     waves: Waves | msgspec.UnsetType = msgspec.UNSET
+    invited: bool | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         unique((question.name for question in self.questions), "the question")
@@ -61,6 +62,8 @@ class Survey(Value, frozen=True, dict=True):
         for question in hidden:
             self._check_condition(question)
         self._check_waves(bool(hidden))
+        if self.invited is False:
+            raise ValueError("invited is true, or is not there")
 
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)

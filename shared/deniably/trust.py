@@ -18,10 +18,12 @@ from deniably.survey import Survey
 
 @dataclass(frozen=True)
 class Contact:
-    """A survey that may be answered: who asks, and the head of the register that lists it."""
+    """A survey that may be answered: who asks, the head of the register that lists it, and the
+    public key of its ``invitations``, where it has such."""
 
     author: str
     head: str
+    invitations: str | None = None
 
 
 def contact(
@@ -35,7 +37,8 @@ def contact(
     before = memory.registers.get(origin)
     try:
         found = read_register(register, Progress(before.count, before.head) if before else None)
-        author = signature_of(found.find(survey)).author
+        entry = found.find(survey)
+        author = signature_of(entry).author
     except BadRegister as error:
         raise Refused(f"this survey cannot be trusted: {error}") from None
     known = memory.authors.get(origin, [])
@@ -45,7 +48,7 @@ def contact(
         authors=memory.authors | {origin: known if author in known else [*known, author]},
         registers=memory.registers | {origin: Seen(found.seen.count, found.head)},
     )
-    return after, Contact(author, found.head)
+    return after, Contact(author, found.head, entry.get("invitations"))
 
 
 def _check_author(author: str, known: list[str], origin: str, expected: str | None) -> None:

@@ -19,7 +19,10 @@ from typing import Any, Protocol
 import pytest
 import requests
 
+from deniably import blind_rsa
 from deniably.canonical import canonical, digest
+from deniably.invitations import begin_trade, finish_trade
+from deniably.memory import Memory
 from deniably.register import NOTHING, Entry, Register, published_entry
 from deniably.report import Report
 from deniably.signing import Key, Signature, key_of
@@ -40,12 +43,17 @@ def signed(survey: Survey, author: Key = AUTHOR) -> Signature:
     return author.sign(survey.digest)
 
 
+INVITATIONS = blind_rsa.new_key()
+"""The key of the invitations in registers that tests make."""
+
+
 def register_of(*surveys: Survey, author: Key = AUTHOR, day: str = "2026-11-21") -> Register:
     """The register of a server that published these surveys, in this order."""
     entries: list[Entry] = []
     head = NOTHING
     for number, survey in enumerate(surveys, start=1):
-        entries.append(published_entry(survey, signed(survey, author), day, number, head))
+        rest = (day, number, head, INVITATIONS.public.text)
+        entries.append(published_entry(survey, signed(survey, author), *rest))
         head = digest(entries[-1])
     return Register(entries, head)
 
@@ -104,6 +112,27 @@ def a_report(survey: Survey, **values: list[int]) -> Report:
     """A report that a device could have made, with a new id."""
     own = {question.name: list(range(question.mechanism.omega)) for question in survey.questions}
     return Report(id=secrets.token_hex(16), survey=survey.digest, values=own | values)
+
+
+def a_trade(survey: Survey, key: str, code: str) -> tuple[Memory, dict[str, str]]:
+    """A device's memory with a trade in it, and what that device sends."""
+    memory = begin_trade(Memory(), survey.digest, key, code)
+    trade = memory.trade(survey.digest)
+    assert trade
+    return memory, {"invitation": trade.code, "blinded": trade.blinded}
+
+
+def a_ticketed_report(store: Store, survey: Survey, code: str) -> tuple[Report, str]:
+    """A report to a survey by invitation, and its ticket."""
+    key = store.invitation_key(survey.name).text
+    memory, offer = a_trade(survey, key, code)
+    signed = store.trade(survey.name, code, bytes.fromhex(offer["blinded"]))
+    trade = memory.trade(survey.digest)
+    assert trade
+    ticket = finish_trade(memory, survey.digest, key, trade, signed.hex()).ticket(survey.digest)
+    assert ticket
+    report = a_report(survey)
+    return Report(id=ticket.id, survey=report.survey, values=report.values), ticket.ticket
 
 
 def contents(address: str | Path) -> Contents:

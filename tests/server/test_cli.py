@@ -63,8 +63,8 @@ def test_every_command_of_the_distribution_is_here() -> None:
     ]
 
     assert sorted(each.name for each in ours) == [
-        "audit", "backup", "check", "close", "doctor", "migrate", "plan", "publish", "restore",
-        "serve", "simulate", "token",
+        "audit", "backup", "check", "close", "doctor", "invite", "migrate", "plan", "publish",
+        "restore", "serve", "simulate", "token",
     ]  # fmt: skip
     for each in ours:
         command = each.load()

@@ -75,14 +75,14 @@ def test_what_is_written_otherwise_is_refused(line: str) -> None:
 
 
 def test_every_line_of_every_module_is_there_in_its_order() -> None:
-    """Comments on lines of their own are left out, and imports and exports are not as they were."""
+    """Comments and types are left out, and imports and exports are not as they were."""
     for name in [*re.findall(r"^const \$(\w+) = once", JOINED, re.MULTILINE), "exit", "form"]:
         code = re.sub(r'^(import|export) [^;]*from "[^"]*";$', "", SOURCES[name], flags=re.M)
         at = JOINED.find(f"const ${name} = once") + 1
         for line in map(str.strip, code.splitlines()):
             if line.startswith(("//", "*")) or re.fullmatch(r"/\*(?:(?!\*/).)*(?:\*/)?", line):
                 continue
-            text = re.sub(r"^export (default )?", "", line)
+            text = re.sub(r"^export (default )?", "", re.sub(r"/\*\*.*?\*/ ?", "", line))
             found = JOINED.find(re.sub(r'\bimport\("\./(\w+)\.js"\)', r"late($\1)", text), at)
             assert found >= 0, f"{name}.js: {line}"
             at = found

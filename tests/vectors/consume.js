@@ -3,7 +3,7 @@
 
 import { encode, hiddenQuestions, withHidden } from "/answers.js";
 import { channel, distribution, worstOdds } from "/audit.js";
-import { KEY, blind, finalise, verify as verifyBlind } from "/blind_rsa.js";
+import { blind, finalise, verify as verifyBlind } from "/blind_rsa.js";
 import { canonicalise, digest, parse } from "/canonical.js";
 import { checkClaim, twoWeights } from "/claim.js";
 import { readCode } from "/codes.js";
@@ -17,6 +17,7 @@ import { history, total } from "/total.js";
 import * as mechanisms from "/mechanism.js";
 import * as noise from "/noise.js";
 import { contact, remember } from "/register.js";
+import { KEY } from "/shape.js";
 import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/signing.js";
 import { verify } from "/survey.js";
 
@@ -180,7 +181,8 @@ const RUN = {
         if (!after.authors.o.includes(met.author)) throw new Error("the author is not kept");
         const older = remember(after, { ...met, author: "another", count: 0, head: "0".repeat(64) });
         if (canonicalise(older.registers) !== canonicalise(after.registers)) throw new Error("cut");
-        return { author: met.author, head };
+        const { author, invitations } = met;
+        return { author, head, ...(invitations && { invitations }) };
       } catch (error) {
         if (error instanceof AuthorChanged !== other_author) throw new Error(`for another reason: ${error}`);
         throw error;
@@ -230,7 +232,7 @@ const RUN = {
       return {};
     },
     async key({ key }) {
-      if (typeof key !== "string" || !KEY.test(key)) throw new Refused("no key");
+      KEY(key, "key");
       return {};
     },
   },

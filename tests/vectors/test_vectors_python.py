@@ -301,6 +301,7 @@ def test_registers(group: Case, case: Case) -> None:
     else:
         after, found = met()
         assert (found.author, found.head) == (case["author"], case["head"])
+        assert found.invitations == case.get("invitations")
         assert after.registers[origin] == Seen(len(case["document"]["entries"]), case["head"])
         assert case["author"] in after.authors[origin]
 

@@ -3,10 +3,8 @@
 
 import { hexadecimal } from "./canonical.js";
 import { Refused } from "./errors.js";
+import { KEY } from "./shape.js";
 import { bytes } from "./signing.js";
-
-/** A modulus of 2048 to 4096 bits, in whole bytes: odd, and its first bit is set. */
-export const KEY = /^[89a-f]([0-9a-f]{2}){255,511}[13579bdf]$/;
 
 const PREFIX = 32;
 const HASH = 48;
@@ -24,7 +22,7 @@ export const prepare = (message) => random(PREFIX) + message;
 export async function blind(key, prepared, salt = random(SALT), inverse) {
   const modulus = read(checked(key));
   const number = await encoded(prepared, salt, 4 * key.length - 1);
-  if (inverted(number, modulus) === undefined) throw new Refused(NO_KEY);
+  if (inverted(number, modulus) === undefined) throw new Refused("the key is not the product of two large primes");
   const back = inverse === undefined ? invertible(modulus) : read(inverse);
   const factor = power(inverted(back, modulus) ?? 0n, modulus);
   const written = (/** @type {bigint} */ value) => value.toString(16).padStart(key.length, "0");
@@ -60,11 +58,9 @@ export async function verify(key, prepared, signature, saltLength = SALT) {
   if (!good) throw new Refused("the signature is not this key's, of this message");
 }
 
-const NO_KEY = "a key of invitations has 2048 to 4096 bits and two large primes";
-
-/** @param {unknown} key */
+/** @param {string} key */
 function checked(key) {
-  if (typeof key !== "string" || !KEY.test(key)) throw new Refused(NO_KEY);
+  KEY(key, "the key of its invitations");
   return key;
 }
 

@@ -3,7 +3,7 @@
 
 import { canonicalise, digest, parse } from "./canonical.js";
 import { pure } from "./claim.js";
-import { BadAnswer, must } from "./errors.js";
+import { BadAnswer, Refused, must } from "./errors.js";
 import { fraction, parts } from "./fraction.js";
 import { LIMITS, charge, check, entry } from "./ledger.js";
 import { history, loss } from "./mechanism.js";
@@ -90,6 +90,8 @@ export async function knownQuestions(memory, definition, version, author = "") {
 export async function freshQuestions(memory, { definition, version, drawn, changed = [], author }) {
   const { questions } = definition;
   const known = await knownQuestions(memory, definition, version, author);
+  const fixed = definition.invited && values(memory, version) && changed.length > 0;
+  if (fixed) throw new BadAnswer("one invitation gives one report");
   if (!changed.every((name) => known.includes(name))) {
     throw new BadAnswer("what was not answered on this device cannot have changed");
   }
@@ -133,7 +135,9 @@ export async function answer(memory, answering) {
   const kept = await keptMemos(memory, definition, author);
   for (const { name } of fresh) kept.delete(name);
   const drawn = before || kept.size === 0 ? fresh : definition.questions;
-  const made = await makeReport(definition, version, answers, undefined, drawn, before, kept);
+  const id = memory.tickets?.[version]?.id;
+  if (definition.invited && !id) throw new Refused("no invitation was traded");
+  const made = await makeReport(definition, version, answers, undefined, drawn, before, kept, id);
   const reports = { ...memory.reports, [version]: { text: made.text, sent: false } };
   const memos = { ...memory.memos };
   const keys = await memoKeys(definition, author);
@@ -202,7 +206,8 @@ const ENTRY = (value, path) => {
 };
 
 const INTEGERS = list(integer, 0, Infinity);
-const REPORT = object({ survey: HASH, id: like(/^[0-9a-f]{32}$/), values: record(text, INTEGERS) });
+const ID = like(/^[0-9a-f]{32}$/);
+const REPORT = object({ survey: HASH, id: ID, values: record(text, INTEGERS) });
 const KEPT = object({
   text,
   sent: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
@@ -224,6 +229,15 @@ const MEMO = like(/^([0-9a-f]{64})?\/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\/[0-9a-f
 const COUNT = (/** @type {any} */ value, /** @type {string} */ path) =>
   must(Number.isSafeInteger(value) && value >= 0, path, "is no count");
 
+/** @type {(item: Check) => Check} one or more, by version */
+const some = (item) => (value, path) => {
+  record(HASH, item)(value, path);
+  must(Object.keys(value).length > 0, path, "is empty");
+};
+
+/** @type {(least: number, most: number) => Check} so many bytes, in hexadecimal */
+const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
+
 const MEMORY = object({
   spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
   ledger: list(ENTRY, 0, Infinity),
@@ -231,4 +245,15 @@ const MEMORY = object({
   memos: record(MEMO, INTEGERS),
   authors: record(ORIGIN, list(HASH, 0, Infinity)),
   registers: record(ORIGIN, object({ count: COUNT, head: HASH })),
+}, {
+  tickets: some(object({ id: ID, ticket: NUMBER(288, 544) })),
+  trades: some(
+    object({
+      blinded: NUMBER(256, 512),
+      code: like(/^[0-9A-HJKMNP-TV-Y]{18}$/),
+      id: ID,
+      inverse: NUMBER(256, 512),
+      prefix: HASH,
+    }),
+  ),
 });

@@ -5,6 +5,7 @@ import { atMostExp } from "./claim.js";
 import { AuthorChanged, Refused } from "./errors.js";
 import { fraction } from "./fraction.js";
 import { history as ofMemo, loss } from "./mechanism.js";
+import { KEY } from "./shape.js";
 import { checkSignature, fingerprint } from "./signing.js";
 import { history, total } from "./total.js";
 
@@ -30,7 +31,8 @@ export async function contact(known, origin, definition, version, text, accepted
   if (authors.length > 0 && !authors.includes(entry.author) && accepted !== print) {
     throw new AuthorChanged(print, await Promise.all(authors.map(fingerprint)));
   }
-  return { origin, author: entry.author, fingerprint: print, ...seen };
+  const { author, invitations } = entry;
+  return { origin, author, fingerprint: print, ...seen, ...(invitations && { invitations }) };
 }
 
 /**
@@ -104,11 +106,17 @@ function compare(entry, definition, version) {
   }
 }
 
+/** @param {unknown} key */
+function checkedKey(key) {
+  KEY(key, "the key of its invitations");
+  return /** @type {string} */ (key);
+}
+
 /**
  * The entry that a definition makes.
  * @type {(definition: Definition, version: string, entry: Published) => Published}
  */
-function published(definition, version, { number, previous, day, author, signature }) {
+function published(definition, version, { number, previous, day, author, signature, invitations }) {
   const { name, questions } = definition;
   const all = total(definition);
   return {
@@ -126,6 +134,7 @@ function published(definition, version, { number, previous, day, author, signatu
       return { name: question, mechanism: mechanism.name, epsilon: epsilon(loss(mechanism)) };
     }),
     ...(questions.some(({ mechanism }) => ofMemo(mechanism)) && { history: epsilon(history(definition)) }),
+    ...(definition.invited && { invitations: checkedKey(invitations) }),
   };
 }
 

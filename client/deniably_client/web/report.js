@@ -17,12 +17,16 @@ import { conditional, verify } from "./survey.js";
  * Where the survey has `ask`, `drawn` is what drawQuestions gave; where it was answered `before`,
  * what is to be randomised anew, and the other values stay. Where it has waves, `memos` are those
  * that the device keeps for its panel, by the name of the question, which then needs no answer; the
- * others are drawn, and all that were used are in the report. Only tests bring coins.
+ * others are drawn, and all that were used are in the report. `id` is the report's where it was
+ * drawn before, as for an invitation. Only tests bring coins.
  * @type {(definition: unknown, digest: string, answers: Answers, coins?: Coins,
- *   drawn?: readonly {name: string}[], before?: Record<string, number[]>, memos?: Memos) =>
+ *   drawn?: readonly {name: string}[], before?: Record<string, number[]>, memos?: Memos,
+ *   id?: string) =>
  *   Promise<Report>}
  */
-export async function makeReport(definition, digest, answers, coins, drawn, before = {}, memos) {
+export async function makeReport(
+  definition, digest, answers, coins, drawn, before = {}, memos, id = hexadecimal(systemBytes()(16)),
+) {
   coins ??= new Coins();
   const survey = await verify(definition, digest);
   for (const name of answers.keys()) {
@@ -49,7 +53,6 @@ export async function makeReport(definition, digest, answers, coins, drawn, befo
     if (memo) used.set(name, memo);
     return [name, report];
   });
-  const id = hexadecimal(systemBytes()(16));
   const every = { ...before, ...Object.fromEntries(values) };
   const text = canonicalise({ survey: digest, id, values: every });
   return { text, id, receipt: await sha256(text), memos: used };

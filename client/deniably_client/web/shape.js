@@ -45,5 +45,7 @@ export const named = (check, least, most) => (value, path) => {
 
 export const HASH = like(/^[0-9a-f]{64}$/);
 export const SURVEY_NAME = like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
+/** Of invitations: a modulus of 2048 to 4096 bits, in whole bytes; odd, and its first bit is set. */
+export const KEY = like(/^[89a-f]([0-9a-f]{2}){255,511}[13579bdf]$/);
 export const NAME = like(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/);
 export const DECIMAL = like(/^(?=.{1,40}$)(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);

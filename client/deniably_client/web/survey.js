@@ -40,6 +40,9 @@ function checkWaves(survey) {
   must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if");
 }
 
+/** @type {import("./types.js").Check} */
+const yes = (value, path) => must(value === true, path, "is not true");
+
 const SURVEY = object(
   {
     spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
@@ -53,5 +56,5 @@ const SURVEY = object(
     }),
     questions: named(anything, 1, 100),
   },
-  { intro: text, contact: text, ask: integer, waves: object({ panel: SURVEY_NAME }) },
+  { intro: text, contact: text, ask: integer, waves: object({ panel: SURVEY_NAME }), invited: yes },
 );

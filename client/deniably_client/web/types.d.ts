@@ -222,6 +222,7 @@ export interface Definition {
   results: { minimum: number; while_open: boolean };
   ask?: number;
   waves?: { panel: string };
+  invited?: true;
   questions: Question[];
 }
 
@@ -271,6 +272,23 @@ export interface Memory {
   memos: Record<string, number[]>;
   authors: Record<string, string[]>;
   registers: Record<string, { count: number; head: string }>;
+  tickets?: Record<string, Ticket>;
+  trades?: Record<string, Trade>;
+}
+
+/** What an invitation was traded for: the id of the report, and who signed that without seeing it. */
+export interface Ticket {
+  id: string;
+  ticket: string;
+}
+
+/** What is needed to trade an invitation, and to trade it again where no answer came. */
+export interface Trade {
+  blinded: string;
+  code: string;
+  id: string;
+  inverse: string;
+  prefix: string;
 }
 
 /** What a respondent says to one version of a survey, and what of it has changed. */
@@ -304,6 +322,8 @@ export interface Contact extends Seen {
   origin: string;
   author: string;
   fingerprint: string;
+  /** The key of its invitations, where it has such. */
+  invitations?: string;
 }
 
 /** The entry of a published survey in the register. */
@@ -319,6 +339,7 @@ export interface Published {
   epsilon: string;
   delta: string;
   history?: string;
+  invitations?: string;
   questions: { name: string; mechanism: string; epsilon: string }[];
 }
 

@@ -1,0 +1,73 @@
+"""Trading an invitation for a ticket: what a device's report needs where a survey is by invitation.
+
+What is signed is blinded, and what comes with the report is not: nobody can say from the two which
+belong together. Neither is ever logged.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from flask import Blueprint, Response
+
+from deniably.codes import read_code
+from deniably.errors import BadSignature
+from deniably.invitations import is_ticket
+from deniably.report import Report
+from deniably.survey import Survey
+from deniably_server.answer import json_answer
+from deniably_server.body import JSON, read_body
+from deniably_server.current import current_store
+from deniably_server.errors import Malformed, Uninvited
+from deniably_server.store import Store
+
+HEADER = "Deniably-Ticket"
+
+tickets = Blueprint("tickets", __name__)
+
+_HEXADECIMAL = re.compile(r"([0-9a-f]{2})*\Z")
+
+
+class _Offer(msgspec.Struct, forbid_unknown_fields=True):
+    invitation: str
+    blinded: str
+
+
+_OFFER = msgspec.json.Decoder(_Offer)
+
+
+@tickets.post("/api/surveys/<name>/tickets")
+def trade(name: str) -> Response:
+    """Sign what a device has blinded, once for each invitation."""
+    offer = _offer(read_body(JSON))
+    try:
+        signed = current_store().trade(
+            name, read_code(offer.invitation), bytes.fromhex(offer.blinded)
+        )
+    except BadSignature as error:
+        raise Malformed(str(error)) from None
+    response = json_answer({"signature": signed.hex()})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def admit(store: Store, survey: Survey, report: Report, ticket: str) -> None:
+    """Raise Uninvited where a survey is by invitation and the ticket is not the report's."""
+    if survey.invited and not is_ticket(store.invitation_key(survey.name), report.id, ticket):
+        raise Uninvited(
+            "this survey is by invitation, and the report comes without the ticket that an"
+            " invitation is traded for"
+        )
+
+
+def _offer(body: bytes) -> _Offer:
+    try:
+        offer = _OFFER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        offer = None
+    if offer is None or not _HEXADECIMAL.match(offer.blinded):
+        raise Malformed(
+            'the body is {"invitation": "<code>", "blinded": "<small hexadecimal digits>"}'
+        )
+    return offer
