@@ -4,8 +4,7 @@ There is no build step: the file is joined when the server starts, from the very
 tests run and that ``/web/<name>`` shows with their comments. Each module becomes a function that
 runs once, when somebody first imports it, and gives its exports; imports and exports are the only
 lines that change, and comments on lines of their own, types and indentation stay behind. One file
-for every survey also means that nobody learns from a browser's cache what kinds of questions its owner
-was asked.
+for every survey also means that nobody learns from a browser's cache what its owner was asked.
 """
 
 from __future__ import annotations
@@ -35,8 +34,9 @@ _LATE = re.compile(r'\bimport\("\./(\w+)\.js"\)')
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
 
 
-def join(texts: Mapping[str, str], entries: Sequence[str]) -> str:
+def join(texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()) -> str:
     """One module that runs the ``entries`` in turn. ``texts``: name without ``.js`` -> source.
+    Modules that are to be left out are nothing to whoever imports them late.
 
     Raises ValueError for an import, export or text that is written in another way than ours are.
     """
@@ -45,18 +45,20 @@ def join(texts: Mapping[str, str], entries: Sequence[str]) -> str:
     while ahead:
         name = ahead.pop(0)
         if name not in needed:
-            needed[name], imported = _module(name, texts[name], entry=name in entries)
+            needed[name], imported = _module(name, texts[name], without, entry=name in entries)
             ahead += imported
     first = [text for name, text in needed.items() if name not in entries]
     return _HEAD + "".join(first) + "".join(needed[name] for name in entries)
 
 
-def _module(name: str, text: str, entry: bool) -> tuple[str, list[str]]:
+def _module(name: str, text: str, without: Sequence[str], entry: bool) -> tuple[str, list[str]]:
     """A module as a function, or an entry as a block; and the names of what it imports."""
     text = _TYPE.sub("", _COMMENT.sub("", text))
     if long := _LONG.search(text):
         raise ValueError(f"{name}.js: cannot be joined: {long[0]}")
     text = _INDENTED.sub("\n", text)
+    for each in without:
+        text = text.replace(f'import("./{each}.js")', "late(once(Object))")
     imported = [
         *(each[2] for each in _IMPORT.findall(text)),
         *(each[1] for each in _PASSED_ON.findall(text)),

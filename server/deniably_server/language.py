@@ -12,6 +12,7 @@ from deniably.words import LANGUAGES, Words, direction
 
 _FOR_SCRIPTS = ("script.", "number.")
 _FOR_FIELDS = "fields."
+_FOR_INVITED = "invited."
 
 
 def chosen(survey: Survey) -> Words:
@@ -39,7 +40,9 @@ def interface_texts(survey: Survey, words: Words) -> Markup:
     return Markup(' lang="{}" dir="ltr"').format(words.language)
 
 
-def for_scripts(words: Words, *, fields: bool) -> str:
-    """The texts that scripts need, as JSON; those of ticks and numbers where there are such."""
-    texts = words.some(*_FOR_SCRIPTS, *([_FOR_FIELDS] if fields else []))
+def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:
+    """The texts that scripts need, as JSON; those of ticks and numbers, and of invitations, where
+    there are such."""
+    some = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
+    texts = words.some(*some)
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

@@ -57,7 +57,9 @@ def form(name: str) -> str:
         its=language.survey_texts(survey, words),
         ours=language.interface_texts(survey, words),
         languages=[(code, Words(code)("language.name")) for code in LANGUAGES],
-        script_words=_data_block(language.for_scripts(words, fields=fields)),
+        script_words=_data_block(
+            language.for_scripts(words, fields=fields, invited=survey.invited is True)
+        ),
         explain=explain,
         squares=squares,
         FIELDS=_FIELDS,

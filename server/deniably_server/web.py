@@ -15,8 +15,10 @@ from deniably_server.joined import join
 web = Blueprint("web", __name__)
 
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_JOINED, _ENTRIES = "page.js", ("exit", "form")
-"""All code of the form, and the modules that it runs: the way out works first."""
+_ENTRIES = ("exit", "form")
+"""The modules that a form runs: the way out works first."""
+_JOINED = {"page.js": ("invited",), "page-invited.js": ()}
+"""All code of the form, and what it is without: only a survey by invitation needs that."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -78,7 +80,8 @@ def _files() -> dict[str, File]:
         if kind is not None:
             found[file.name] = _file(file.read_bytes(), kind)
     modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
-    found[_JOINED] = _file(join(modules, _ENTRIES).encode(), _KINDS[".js"])
+    for name, without in _JOINED.items():
+        found[name] = _file(join(modules, _ENTRIES, without).encode(), _KINDS[".js"])
     return found
 
 

@@ -51,7 +51,12 @@ def test_no_text_is_kept_that_nothing_says() -> None:
 def test_scripts_ask_only_for_what_the_page_brings() -> None:
     for name, text in sources():
         if name.endswith(".js"):
-            assert {key.split(".")[0] for key in used(text)} <= {"fields", "number", "script"}, name
+            assert {key.split(".")[0] for key in used(text)} <= {
+                "fields",
+                "invited",
+                "number",
+                "script",
+            }, name
 
 
 @pytest.mark.parametrize(

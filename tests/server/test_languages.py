@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
+import msgspec
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -189,10 +190,12 @@ def test_a_survey_in_the_language_of_the_page_needs_no_marks(
     assert re.findall(r' lang="(\w+)"', below) == ["en"], "the one place for technical reasons"
 
 
+@pytest.mark.parametrize("invited", [False, True])
 def test_scripts_get_their_texts_and_no_others(
-    client: FlaskClient, publish: Callable[[Survey], None]
+    client: FlaskClient, publish: Callable[[Survey], None], invited: bool
 ) -> None:
-    publish(survey_of_everything())
+    survey = survey_of_everything()
+    publish(msgspec.structs.replace(survey, invited=True) if invited else survey)
     html = client.get("/s/everything?language=zh").text
     block = re.search(r'<script type="application/json" id="words">(.*?)</script>', html)
     assert block
@@ -201,13 +204,14 @@ def test_scripts_get_their_texts_and_no_others(
     assert brought == {
         key: text
         for key, text in CATALOGUES["zh"].items()
-        if key.startswith(("script.", "number.", "fields."))
+        if key.startswith(("script.", "number.", "fields.", *["invited."] * invited))
     }
     used = "".join(
         path.read_text(encoding="utf-8")
         for path in (ROOT / "client/deniably_client/web").glob("*.js")
     )
-    assert set(re.findall(r'words\(\s*"([a-z_.]+)"', used)) <= set(brought)
+    asked = set(re.findall(r'words\(\s*"([a-z_.]+)"', used))
+    assert {key for key in asked if invited or not key.startswith("invited.")} <= set(brought)
 
 
 STRONG = "{name: s, title: T, questions: [{name: a, type: yes_no, label: A, odds: 20}]}"

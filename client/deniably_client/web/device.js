@@ -51,7 +51,7 @@ export async function remembered(about) {
     reveal("[data-first]", kept === undefined);
     reveal("[data-before]", kept !== undefined);
     reveal("[data-wave]", kept === undefined && known.length > 0);
-    reveal("[data-known]", known.length > 0);
+    reveal("[data-known]", known.length > 0 && !(kept && definition.invited));
     for (const label of places("#changed label")) {
       label.hidden = !known.includes(label.querySelector("input")?.value ?? "");
     }

@@ -9,7 +9,10 @@ class DeniablyError extends Error {
 }
 
 /** The device will not answer this survey, or cannot: the sentence, in English, says why. */
-export class Refused extends DeniablyError {}
+export class Refused extends DeniablyError {
+  /** The type of the server's problem, where it is the server that refuses. */
+  type = "";
+}
 
 /** The same, where the sentence is in the language of the page and for the respondent. */
 export class Told extends Refused {}

@@ -7,7 +7,7 @@ import { changes, record, recordSent, remembered, whatIsKnown } from "./device.j
 import { AuthorChanged, Refused, Told } from "./errors.js";
 import { keepPage, whenBack } from "./offline.js";
 import { Unreachable, send } from "./send.js";
-import { keeps, setAside } from "./storage.js";
+import { keeps, setAside, ticketOf } from "./storage.js";
 import { conditional, verify } from "./survey.js";
 import { sendOthers } from "./waiting.js";
 import { words } from "./words.js";
@@ -43,6 +43,8 @@ let sent = false;
 let current = 0;
 /** The questions that chance picked for this person, where it picks some. */
 let drawnFirst = /** @type {Path["drawn"]} */ (undefined);
+/** Whether this person cannot go on yet, for want of an invitation. */
+let bar = () => false;
 /** What this device made for the survey before. */
 let kept = /** @type {Awaited<ReturnType<typeof remembered>>["kept"]} */ (undefined);
 
@@ -95,6 +97,10 @@ function showKind(kind) {
  */
 function go(wanted) {
   if (locked) return;
+  if (wanted > 0 && bar()) {
+    showNumber(0);
+    return /** @type {HTMLFormElement} */ (byId("invitation")).requestSubmit();
+  }
   const number = path.nearest(wanted, current);
   const last = Math.max(wanted, number);
   for (let step = Math.min(wanted, current + 1); step <= last; step++) enter(step);
@@ -277,7 +283,7 @@ async function deliver(text, saying) {
   fill(heading, undefined);
   progress.textContent = saying;
   try {
-    await send(`${api}/reports`, text, () => {
+    await send(`${api}/reports`, text, await ticketOf(digest), () => {
       progress.textContent = words("script.waiting");
     });
     await recordSent(digest, text);
@@ -366,6 +372,10 @@ async function start() {
     const found = await remembered(about());
     kept = found.kept;
     if (!kept && found.known.length > 0) await askOnly([]);
+    if (definition.invited) {
+      const { enter } = await import("./invited.js");
+      bar = await enter(api, digest, contact.invitations ?? "", () => go(1), refuse);
+    }
   } catch (error) {
     survey.hidden = false;
     return refuse(error instanceof TypeError ? new Told(words("script.offline")) : error);

@@ -15,19 +15,17 @@ const FIRST_WAIT = 500;
  *
  * Network faults, 429 and 5xx are tried again after waits that double, with some chance in them
  * so that many phones do not come back at once. Throws Refused with the server's sentence after
- * any other refusal, and Unreachable after the last try.
+ * any other refusal, and Unreachable after the last try. Gives what the server answers.
  * @param {string} url
  * @param {string} text
+ * @param {string} [ticket] of a report to a survey by invitation
  * @param {(tries: number) => void} [waiting] called before each wait
  */
-export async function send(url, text, waiting = () => {}) {
+export async function send(url, text, ticket, waiting = () => {}) {
   for (let tries = 1; ; tries++) {
-    const response = await attempt(url, text);
-    if (response?.ok) {
-      // The status says it all; reading to the end lets the connection go.
-      await body(response, PROBLEM).catch(() => "");
-      return;
-    }
+    const response = await attempt(url, text, ticket);
+    // Of a report the status says it all; reading to the end lets the connection go.
+    if (response?.ok) return body(response, PROBLEM).catch(() => "");
     if (response && response.status !== 429 && response.status < 500) {
       throw await refusal(response);
     }
@@ -41,13 +39,14 @@ export async function send(url, text, waiting = () => {}) {
  * The response, or undefined where the network gave none.
  * @param {string} url
  * @param {string} body
+ * @param {string} [ticket]
  */
-async function attempt(url, body) {
+async function attempt(url, body, ticket) {
   try {
     return await fetch(url, {
       method: "POST",
       body,
-      headers: { "Content-Type": "application/json" },
+      headers: { "Content-Type": "application/json", ...(ticket && { "Deniably-Ticket": ticket }) },
       credentials: "omit",
       referrerPolicy: "no-referrer",
       redirect: "error",
@@ -62,7 +61,8 @@ async function attempt(url, body) {
 async function refusal(response) {
   try {
     const { type, detail } = JSON.parse(await body(response, PROBLEM));
-    return type === "/problems/closed" ? new Told(words("script.closed")) : new Refused(String(detail));
+    if (type === "/problems/closed") return new Told(words("script.closed"));
+    return Object.assign(new Refused(String(detail)), { type });
   } catch {
     return new Refused(`the server refused with status ${response.status}`);
   }

@@ -37,6 +37,9 @@ export async function keeps() {
 /** @type {() => Promise<Memory>} as it is; throws Damaged */
 export const read = async () => transient ?? unsealed(await load());
 
+/** @type {(version: string) => Promise<string | undefined>} what a report goes out with, if with anything */
+export const ticketOf = async (version) => (await read()).tickets?.[version]?.ticket;
+
 /**
  * Changes the memory and gives it back, once it is on the disk. Where another tab was quicker,
  * `change` is asked again, with what that tab has left. What it throws changes nothing.

@@ -3,7 +3,7 @@
 
 import { recordSent } from "./device.js";
 import { Unreachable, send } from "./send.js";
-import { read, setAside, wasRefused } from "./storage.js";
+import { read, setAside, ticketOf, wasRefused } from "./storage.js";
 
 /** At most so many from one page; the next page goes on. */
 const MOST = 3;
@@ -27,7 +27,7 @@ export async function sendOthers(except, place) {
       // Meanwhile it may be forgotten, changed, or sent from another tab.
       if (!(await waiting(except, place)).some((one) => one[1] === text)) continue;
       try {
-        await send(place(version) ?? "", text);
+        await send(place(version) ?? "", text, await ticketOf(version));
         await recordSent(version, text);
       } catch (error) {
         if (error instanceof Unreachable) return; // the others would not get through either

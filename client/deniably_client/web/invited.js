@@ -1,0 +1,134 @@
+// The start of a survey by invitation: the code, from the link or typed, is traded for a ticket before
+// anything is asked (SPEC section 11). The code is kept encrypted until then, and in no address.
+
+import { readCode } from "./codes.js";
+import { Refused } from "./errors.js";
+import { Unreachable, send } from "./send.js";
+import { read, update } from "./storage.js";
+import { beginTrade, endTrade, finishTrade } from "./trade.js";
+import { words } from "./words.js";
+
+/** @import { Memory } from "./types.js" */
+
+/** What is said where the server takes no such invitation, by the type of its problem. */
+const SAID = new Map([
+  ["/problems/uninvited", () => words("invited.unknown")],
+  ["/problems/used", () => words("invited.used")],
+]);
+
+/**
+ * Asks for an invitation, and goes `on` once it is traded. What it gives tells whether one still is
+ * needed. `key` is that of the register; `refuse` is called where nothing goes on.
+ * @param {string} api
+ * @param {string} version
+ * @param {string} key
+ * @param {() => void} on
+ * @param {(error: unknown) => void} refuse
+ * @returns {Promise<() => boolean>}
+ */
+export async function enter(api, version, key, on, refuse) {
+  const form = /** @type {HTMLFormElement} */ (document.getElementById("invitation"));
+  const field = /** @type {HTMLInputElement} */ (document.getElementById("code"));
+  const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
+  const link = /** @type {HTMLElement} */ (error.querySelector("a"));
+  let busy = false;
+  let done = false;
+
+  /** @param {Memory} memory */
+  const look = ({ tickets, trades, reports }) => {
+    done = tickets?.[version] !== undefined || reports[version] !== undefined;
+    for (const [id, hidden] of /** @type {const} */ ([["untraded", done], ["traded", !done]])) {
+      /** @type {HTMLElement} */ (document.getElementById(id)).hidden = hidden;
+    }
+    field.value = done ? "" : grouped(trades?.[version]?.code ?? field.value);
+  };
+
+  /** @param {string} sentence */
+  const tell = (sentence) => {
+    error.hidden = sentence === "";
+    field.setAttribute("aria-invalid", String(!error.hidden));
+    link.textContent = sentence;
+    if (sentence) error.focus();
+  };
+
+  const take = async () => {
+    const text = takeFromAddress();
+    if (text === "" || done) return;
+    field.value = text;
+    const code = readCode(text);
+    if (code) look(await update((memory) => beginTrade(memory, version, key, code)));
+    else tell(words("invited.wrong"));
+  };
+
+  /** @type {(code: string) => Promise<void>} */
+  const trade = async (code) => {
+    const begun = await update((memory) => beginTrade(memory, version, key, code));
+    const open = begun.trades?.[version];
+    if (open === undefined) return look(begun); // another tab was quicker
+    try {
+      const signed = await ask(`${api}/tickets`, open.code, open.blinded);
+      look(await update((memory) => finishTrade(memory, version, key, open, signed)));
+    } catch (error) {
+      if (!(error instanceof Refused && SAID.has(error.type))) throw error;
+      field.value = code;
+      look(await update((memory) => endTrade(memory, version, open)));
+      if (open.code === code) throw error;
+      await trade(code); // the one from before is of no use; this one may be
+    }
+  };
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const code = readCode(field.value);
+    if (done) return on();
+    if (code === undefined) return tell(words("invited.wrong"));
+    if (busy) return;
+    busy = true;
+    tell("");
+    try {
+      await trade(code);
+      on();
+    } catch (error) {
+      const said = error instanceof Refused && SAID.get(error.type);
+      if (said) tell(said());
+      else if (error instanceof Unreachable) tell(words("invited.offline"));
+      else refuse(error);
+    } finally {
+      busy = false;
+    }
+  });
+  field.addEventListener("input", () => tell(""));
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    field.focus();
+  });
+  addEventListener("hashchange", () => take().catch(refuse));
+
+  look(await read());
+  await take();
+  return () => !done;
+}
+
+/**
+ * What follows the # in the address, which has it no more then: nor has the tab's history.
+ * @returns {string}
+ */
+function takeFromAddress() {
+  const { hash, pathname, search } = location;
+  if (hash) history.replaceState(history.state, "", pathname + search);
+  return hash.slice(1);
+}
+
+/** @type {(url: string, invitation: string, blinded: string) => Promise<string>} */
+async function ask(url, invitation, blinded) {
+  const answer = await send(url, JSON.stringify({ invitation, blinded }));
+  if (answer === "") throw new Unreachable(); // it broke off
+  try {
+    return String(JSON.parse(answer).signature);
+  } catch {
+    throw new Refused("the server's answer is not JSON");
+  }
+}
+
+/** @param {string} code */
+const grouped = (code) => (readCode(code) ?? code).replace(/^(.{6})(.{6})(.{6})$/, "$1-$2-$3");

@@ -1,0 +1,287 @@
+"""A survey by invitation on a phone: the link or the letter, the trade, and what is left of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, Page, Request
+
+from browser.conftest import PHONE, SURVEY, Watched
+from deniably.authoring import publish_text
+from deniably.codes import shown
+from deniably_server.store import Store
+from server.material import Server
+
+pytestmark = pytest.mark.browser
+
+INVITED = SURVEY.replace("workplace", "invited") + "invited: true\n"
+PATH = "/s/invited"
+FIELD = "#code"
+ERROR = "#invitation .error"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    server.publish(publish_text(INVITED))
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def invite(server: Server) -> Iterator[Callable[[], str]]:
+    with closing(Store(str(server.database))) as store:
+        yield lambda: shown(store.invite("invited", 1)[0])
+
+
+def count(server: Server) -> int:
+    with closing(Store(str(server.database))) as store:
+        return store.tally("invited")["stolen"].n
+
+
+def answer(phone: Watched) -> None:
+    phone.click("Start")
+    for label in ("Yes", "Weeklyish"):
+        phone.choose(label)
+    phone.send()
+
+
+def bodies(phone: Watched) -> list[Request]:
+    return [request for request in phone.posts() if "/api/" in request.url]
+
+
+def test_a_link_leads_to_a_receipt_and_stays_in_no_address(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    before, code = count(server), invite()
+    phone.open(f"{PATH}#{code}")
+
+    assert phone.page.url == phone.url + PATH
+    assert phone.page.input_value(FIELD) == code
+    assert phone.posts() == [], "nothing is sent before somebody starts"
+    phone.page.click("nav.languages a[lang=en]")
+    phone.page.wait_for_selector("#survey[data-kept]")
+    assert phone.page.input_value(FIELD) == code, "the other language has it, too"
+    answer(phone)
+    phone.wait("receipt")
+
+    assert count(server) == before + 1
+    trade, report = bodies(phone)
+    assert trade.url.endswith("/api/surveys/invited/tickets")
+    assert set(json.loads(trade.post_data or "")) == {"invitation", "blinded"}
+    ticket = report.headers["deniably-ticket"]
+    sent = json.loads(report.post_data or "")
+    for secret in (ticket[:64], ticket[64:128], sent["id"]):
+        assert secret not in (trade.post_data or "")
+    assert not any(code in request.url for request in phone.requests)
+    assert code not in phone.page.content()
+    assert code.replace("-", "") not in phone.page.evaluate("JSON.stringify(history.state)")
+
+
+def test_a_letter_is_typed_as_it_comes(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    before = count(server)
+    phone.open(PATH)
+    phone.page.fill(FIELD, f" {invite().lower().replace('0', 'O').replace('-', ' ')} ")
+    answer(phone)
+    phone.wait("receipt")
+
+    assert count(server) == before + 1
+
+
+def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
+    phone: Watched, chromium: Browser, server: Server, invite: Callable[[], str]
+) -> None:
+    code = invite()
+    phone.open(PATH)
+    swapped = code[:2] + code[3] + code[2] + code[4:]
+    if swapped == code:
+        swapped = ("1" if code[0] != "1" else "2") + code[1:]
+
+    def told(text: str) -> str:
+        phone.page.fill(FIELD, text)
+        assert phone.page.locator(ERROR).is_hidden(), "whoever types is not told off any more"
+        phone.click("Start")
+        phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
+        assert phone.page.evaluate("document.activeElement.classList.contains('error')")
+        return phone.page.inner_text(f"{ERROR} a")
+
+    for typo in (swapped, "", "ABC"):
+        assert "a letter or digit is missing" in told(typo)
+    assert phone.posts() == [], "no typing error reaches the server"
+    assert "has no such invitation" in told("000000-000000-000000")
+    other = Watched(chromium.new_context(viewport=PHONE).new_page(), server)
+    other.open(f"{PATH}#{code}")
+    other.click("Start")
+    other.page.wait_for_selector("[data-step=question]:not([hidden])")
+    other.page.context.close()
+    assert "used already" in told(code)
+
+    phone.page.fill(FIELD, invite())
+    answer(phone)
+    phone.wait("receipt")
+
+
+def test_a_link_that_was_cut_short_says_so(phone: Watched, invite: Callable[[], str]) -> None:
+    phone.open(f"{PATH}#{invite()[:-3]}")
+
+    assert "missing" in phone.page.inner_text(f"{ERROR} a")
+    assert phone.page.url == phone.url + PATH
+
+
+def test_a_second_link_in_the_same_tab_leaves_the_address_too(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    phone.open(PATH)
+    code = invite()
+    phone.page.evaluate("code => { location.hash = code; }", code)
+    phone.page.wait_for_function("code => document.querySelector('#code').value === code", arg=code)
+
+    assert phone.page.url == phone.url + PATH
+
+
+def test_nobody_gets_past_the_start_without_an_invitation(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    phone.open(PATH)
+    phone.page.click("#practise")
+    phone.wait("practice")
+    phone.page.click("[data-step=practice] [data-go='1']")
+
+    phone.wait("start")
+    phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
+    assert phone.page.locator("[data-step=question]:visible").count() == 0
+    phone.page.fill(FIELD, invite())
+    phone.page.click("#practise")
+    phone.page.click("[data-step=practice] [data-go='1']")
+    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+
+
+def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    before = count(server)
+    phone.open(f"{PATH}#{invite()}")
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+    assert phone.page.input_value(FIELD) != "", "the code is kept until it is traded"
+    phone.click("Start")
+    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+    phone.page.wait_for_selector("#survey[data-settled]", state="attached")
+
+    phone.page.context.set_offline(True)
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+    assert phone.page.locator("#traded").is_visible()
+    assert phone.page.locator(FIELD).is_hidden()
+    answer(phone)
+    phone.page.wait_for_selector("#again:visible", timeout=30_000)
+    assert count(server) == before
+    phone.page.context.set_offline(False)
+    phone.wait("receipt")
+
+    assert count(server) == before + 1
+
+
+def test_without_a_network_the_invitation_waits(phone: Watched, invite: Callable[[], str]) -> None:
+    phone.open(f"{PATH}#{invite()}")
+    phone.page.context.set_offline(True)
+    phone.click("Start")
+    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
+    assert "cannot be reached" in phone.page.inner_text(f"{ERROR} a")
+
+    phone.page.context.set_offline(False)
+    phone.click("Start")
+    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+
+
+def test_an_answer_that_was_lost_costs_no_invitation(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    """The server signed, and the line broke: the same is asked again, and signed again."""
+    phone.open(f"{PATH}#{invite()}")
+    lost: list[bytes] = []
+
+    def lose(route: object, request: Request) -> None:
+        lost.append(route.fetch().body())  # type: ignore[attr-defined]
+        route.abort()  # type: ignore[attr-defined]
+
+    phone.page.context.route("**/tickets", lose)
+    phone.click("Start")
+    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
+    phone.page.context.unroute("**/tickets")
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.click("Start")
+    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+
+    assert len(set(lost)) == 1
+    assert len({request.post_data for request in bodies(phone)}) == 1
+
+
+def test_a_server_that_signs_with_another_key_is_refused(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    phone.open(f"{PATH}#{invite()}")
+
+    def change(route: object, request: Request) -> None:
+        answer = route.fetch()  # type: ignore[attr-defined]
+        signature = answer.json()["signature"]
+        other = signature[:-1] + f"{int(signature[-1], 16) ^ 1:x}"
+        route.fulfill(response=answer, json={"signature": other})  # type: ignore[attr-defined]
+
+    phone.page.context.route("**/tickets", change)
+    phone.click("Start")
+    phone.wait("refused")
+
+    assert "not this key's" in phone.page.inner_text("#detail")
+
+
+def test_who_has_answered_is_told_that_it_stays(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    phone.open(f"{PATH}#{invite()}")
+    answer(phone)
+    phone.wait("receipt")
+    after = count(server)
+    phone.page.goto("about:blank")
+    phone.open(f"{PATH}#{invite()}")
+
+    assert phone.page.url == phone.url + PATH
+    assert "One invitation gives one report" in phone.page.inner_text("[data-before]")
+    assert phone.page.locator("#changed").is_hidden()
+    assert phone.page.locator("[data-known]").is_hidden()
+    phone.page.click("#same")
+    phone.wait("receipt")
+    assert count(server) == after
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_the_start_fits_a_narrow_screen_and_everybody(
+    chromium: Browser, server: Server, axe: Callable[[Page], list[str]], width: int
+) -> None:
+    context = chromium.new_context(viewport={"width": width, "height": 700})
+    phone = Watched(context.new_page(), server)
+    phone.open(PATH)
+    phone.click("Start")
+    phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
+
+    assert axe(phone.page) == []
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()
+
+
+def test_only_who_is_invited_fetches_what_invitations_need(phone: Watched, server: Server) -> None:
+    phone.open(PATH)
+    sizes = phone.page.evaluate(
+        "performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
+        ".map(({name, encodedBodySize}) => [name, encodedBodySize])"
+    )
+
+    assert any("page-invited.js" in name for name, _ in sizes)
+    assert not any(name.endswith("/page.js") for name, _ in sizes)
+    assert 20_000 < sum(size for _, size in sizes) < 54_000
