@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from deniably.report import LARGEST_BODY
 from deniably_server import told
+from deniably_server.admission import HEADER
 from deniably_server.answer import encode
 from deniably_server.body import JSON
 from deniably_server.errors import Malformed
@@ -23,7 +24,6 @@ from deniably_server.metrics import Metrics
 from deniably_server.problems import refuse
 from deniably_server.reports import take
 from deniably_server.store import Store
-from deniably_server.tickets import HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -21,12 +21,12 @@ import msgspec
 from deniably.errors import BadReport
 from deniably.report import LARGEST_BODY, read_report
 from deniably.survey import Survey
+from deniably_server.admission import admit
 from deniably_server.answer import encode
 from deniably_server.commit import Bulk, Outcome
 from deniably_server.errors import Malformed, Refusal, TooLarge, WrongDigest
 from deniably_server.problems import members
 from deniably_server.store import Store
-from deniably_server.tickets import admit
 
 NDJSON = "application/x-ndjson"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from flask import Blueprint, Response, request
 
 from deniably.report import read_report
+from deniably_server.admission import HEADER, admit
 from deniably_server.answer import encode
 from deniably_server.body import JSON, read_body
 from deniably_server.commit import Outcome
 from deniably_server.current import current_store
 from deniably_server.errors import Closed, Conflict, NotFound, WrongDigest
 from deniably_server.store import Store
-from deniably_server.tickets import HEADER, admit
 
 reports = Blueprint("reports", __name__)
 

@@ -13,16 +13,10 @@ from flask import Blueprint, Response
 
 from deniably.codes import read_code
 from deniably.errors import BadSignature
-from deniably.invitations import is_ticket
-from deniably.report import Report
-from deniably.survey import Survey
 from deniably_server.answer import json_answer
 from deniably_server.body import JSON, read_body
 from deniably_server.current import current_store
-from deniably_server.errors import Malformed, Uninvited
-from deniably_server.store import Store
-
-HEADER = "Deniably-Ticket"
+from deniably_server.errors import Malformed
 
 tickets = Blueprint("tickets", __name__)
 
@@ -50,15 +44,6 @@ def trade(name: str) -> Response:
     response = json_answer({"signature": signed.hex()})
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def admit(store: Store, survey: Survey, report: Report, ticket: str) -> None:
-    """Raise Uninvited where a survey is by invitation and the ticket is not the report's."""
-    if survey.invited and not is_ticket(store.invitation_key(survey.name), report.id, ticket):
-        raise Uninvited(
-            "this survey is by invitation, and the report comes without the ticket that an"
-            " invitation is traded for"
-        )
 
 
 def _offer(body: bytes) -> _Offer:
