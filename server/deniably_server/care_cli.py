@@ -17,16 +17,29 @@ if TYPE_CHECKING:
 @click.command()
 @settings_options("database")
 @click.option("--repair", is_flag=True, help="Count tallies that are wrong anew.")
-def doctor(database: str, repair: bool) -> None:
+@click.option("--privacy", is_flag=True, help="Look for traces of people instead.")
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) -> None:
     """Check that everything stored is whole; the server may go on meanwhile.
 
     The database itself, every tally against a recount of all reports, and the register's chain.
+
+    With --privacy: that neither the database with its log nor the FILES (server logs, backups) have
+    network addresses, names of browsers, times of day, or the order in which the reports of a
+    closed survey came.
     """
     from contextlib import closing
 
     from deniably_server import doctor as doctors
 
+    if files and not privacy:
+        raise click.UsageError("FILES are for --privacy")
+    if repair and privacy:
+        raise click.UsageError("--repair is not for --privacy")
     with closing(_store_of(database)) as store:
+        if privacy:
+            _look_for_traces(store, files)
+            return
         found = doctors.examine(store)
         for finding in found:
             click.echo(finding.what)
@@ -39,6 +52,23 @@ def doctor(database: str, repair: bool) -> None:
         surveys = store.names()
         reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
     click.echo(f"whole: {_number(len(surveys), 'survey')}, {_number(reports, 'report')}")
+
+
+def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
+    from deniably_server.traces import traces
+
+    found = traces(store, list(files))
+    for trace in found:
+        click.echo(f"{trace.where}: {trace.what}")
+    if found:
+        raise click.ClickException(f"{len(found)} found; see above")
+    click.echo("no traces of people")
+    waiting = [name for name in store.names() if store.state(name) == "open"]
+    if waiting:
+        click.echo(
+            f"{', '.join(waiting)}: still open; until closing the disk may tell in which order"
+            " reports came"
+        )
 
 
 def _number(count: int, noun: str) -> str:

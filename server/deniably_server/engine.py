@@ -54,6 +54,14 @@ class Connection(Protocol):
     def tidy(self) -> None:
         """After it, leave nothing of what was deleted."""
 
+    def tells_order(self, survey: str, /) -> bool:
+        """Whether what lies on the disk tells in which order a survey's reports came."""
+        ...
+
+    def columns(self) -> list[tuple[str, str, str]]:
+        """Every column of every table: its table, its name, its type in capitals."""
+        ...
+
     def problems(self) -> list[str]:
         """What the database finds wrong with itself, in sentences."""
         ...

@@ -107,6 +107,21 @@ class PostgresConnection:
         """Free the places of rows that were deleted."""
         self.execute("VACUUM reports, invitations")
 
+    def tells_order(self, survey: str, /) -> bool:
+        """Whether rows lie otherwise than by their keys, or tell which transaction brought them."""
+        rows = self.execute(
+            "SELECT id, xmin::text FROM reports WHERE survey = ? ORDER BY ctid", [survey]
+        ).fetchall()
+        keys = [key for key, _ in rows]
+        return keys != sorted(keys) or len({brought for _, brought in rows}) > 1
+
+    def columns(self) -> list[tuple[str, str, str]]:
+        """Every column of every table."""
+        return self.execute(
+            "SELECT table_name, column_name, upper(data_type) FROM information_schema.columns"
+            " WHERE table_schema = current_schema()"
+        ).fetchall()
+
     def problems(self) -> list[str]:
         """Of the constraints that are not enforced. (Its files are the business of PostgreSQL.)"""
         rows = self.execute("SELECT conname FROM pg_constraint WHERE NOT convalidated")

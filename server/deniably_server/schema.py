@@ -199,6 +199,8 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         migrations.apply(database)
+        # The library notes the microsecond at which it did this; the day is enough.
+        connection.execute("UPDATE _sqlite_migrations SET applied_at = date(applied_at)")
     except BaseException:
         connection.rollback()
         raise

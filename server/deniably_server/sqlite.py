@@ -6,9 +6,11 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from time import monotonic, sleep
 
 from deniably_server.engine import Row
+from deniably_server.pages_of_file import lies_by_keys, report_pages
 from deniably_server.schema import migrate
 
 _BUSY_SECONDS = 10
@@ -78,10 +80,27 @@ class SqliteConnection(sqlite3.Connection):
         self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
 
     def forget_order(self, survey: str, /) -> None:
-        """Nothing to do: rows lie in the order of their random ids from the start."""
+        """Nothing to do before the commit: ``tidy`` does it."""
 
     def tidy(self) -> None:
-        """Nothing to do: what is deleted is overwritten."""
+        """Write the file anew, with an empty log. A table has its rows by their random ids, but
+        the bytes of each page lie in it as they came, and the log has pages as they were."""
+        self.execute("VACUUM")
+        self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def tells_order(self, survey: str, /) -> bool:
+        """Whether the bytes of a page lie otherwise than by the keys."""
+        rows = self.execute("SELECT id FROM reports WHERE survey = ?", [survey])
+        known = {key for (key,) in rows}
+        (path,) = self.execute("SELECT file FROM pragma_database_list WHERE seq = 0").fetchone()
+        return not all(map(lies_by_keys, report_pages(Path(path), known)))
+
+    def columns(self) -> list[tuple[str, str, str]]:
+        """Every column of every table."""
+        return self.execute(
+            "SELECT t.name, c.name, upper(c.type) FROM pragma_table_list AS t,"
+            " pragma_table_info(t.name) AS c WHERE t.type = 'table'"
+        ).fetchall()
 
     def problems(self) -> list[str]:
         """Of the file's pages and indices, and of rows that refer to nothing."""

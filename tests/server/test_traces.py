@@ -1,0 +1,241 @@
+"""What the disk tells of people: nothing, and whoever doubts it can look."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from deniably.report import Report
+from deniably_server import care_cli
+from deniably_server.engine import engine_at
+from deniably_server.pages_of_file import lies_by_keys, report_pages
+from deniably_server.store import Store
+from deniably_server.traces import in_file
+from server.material import a_report, signed, survey_named
+
+SURVEY = survey_named()
+
+
+def doctor(address: str | Path, *more: str | Path) -> Result:
+    arguments = ["--privacy", "--database", str(address), *map(str, more)]
+    return CliRunner().invoke(care_cli.doctor, arguments)
+
+
+@pytest.fixture
+def answered(address: str) -> Iterator[Store]:
+    with closing(Store(address)) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        for _ in range(300):
+            store.add(SURVEY, a_report(SURVEY))
+        yield store
+
+
+# --- order --------------------------------------------------------------------------------------
+
+
+def came(store: Store, reports: int) -> list[Report]:
+    """That many reports, in the order in which they came."""
+    found = [a_report(SURVEY) for _ in range(reports)]
+    for report in found:
+        store.add(SURVEY, report)
+    return found
+
+
+def test_which_page_a_report_lies_on_says_nothing_of_when_it_came(tmp_path: Path) -> None:
+    """The rank correlation of arrival and page is within chance: false alarm below 1e-6."""
+    path = tmp_path / "deniably.db"
+    with closing(Store(str(path))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        ranks = {bytes.fromhex(one.id): rank for rank, one in enumerate(came(store, 3000))}
+    pages = list(report_pages(path, set(ranks)))
+
+    pairs = [(ranks[key], page.number) for page in pages for key in page.ids]
+
+    assert len(pairs) == 3000
+    assert len(pages) > 20
+    arrival, number = np.array(pairs).T
+    correlation = np.corrcoef(arrival, np.argsort(np.argsort(number, kind="stable")))[0, 1]
+    assert abs(correlation) * np.sqrt(len(pairs)) < 5
+
+
+def test_once_a_survey_is_closed_its_reports_lie_by_their_random_ids(tmp_path: Path) -> None:
+    """Until then the bytes within a page lie as they came; SQL does not show it, the disk does."""
+    path = tmp_path / "deniably.db"
+    other = survey_named("other")
+    with closing(Store(str(path))) as store:
+        for survey in (SURVEY, other):
+            store.publish(survey, signed(survey))
+        known = {bytes.fromhex(report.id) for report in came(store, 400)}
+        store.add(other, a_report(other))
+        with closing(store.engine.connect()) as database:
+            database.execute("PRAGMA wal_checkpoint")
+            assert not all(map(lies_by_keys, report_pages(path, known))), "or the test says nothing"
+            assert database.tells_order("workplace")
+
+            store.close_survey("workplace")
+
+            assert path.with_name("deniably.db-wal").stat().st_size == 0, "an empty log"
+            assert not database.tells_order("workplace")
+        pages = list(report_pages(path, known))
+        assert sum(len(page.ids) for page in pages) == 400
+        assert all(map(lies_by_keys, pages))
+        store.add(other, a_report(other))
+        assert store.tally("workplace") == store.recount("workplace")
+
+
+@pytest.mark.parametrize("size", [512, 4096, 65536])
+def test_every_report_is_found_on_its_page(tmp_path: Path, size: int) -> None:
+    """Whatever the page size, in leaves and between them."""
+    path = tmp_path / "x.db"
+    ids = [
+        number.to_bytes(16, "big") for number in np.random.default_rng(1).permutation(500).tolist()
+    ]
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA page_size = {size}")
+        database.execute("CREATE TABLE r (id BLOB PRIMARY KEY, t TEXT) WITHOUT ROWID")
+        database.executemany("INSERT INTO r VALUES (?, ?)", [(key, "x" * 40) for key in ids])
+        database.commit()
+
+    found = [key for page in report_pages(path, set(ids)) for key in page.ids]
+
+    assert sorted(found) == sorted(ids)
+
+
+# --- the doctor ---------------------------------------------------------------------------------
+
+
+def test_a_server_that_was_used_has_no_traces_of_people(answered: Store, tmp_path: Path) -> None:
+    answered.close_survey("workplace")
+
+    done = doctor(answered.engine.address)
+
+    assert (done.exit_code, done.output) == (0, "no traces of people\n")
+
+
+def test_of_an_open_survey_it_is_said_what_the_disk_may_tell(answered: Store) -> None:
+    done = doctor(answered.engine.address)
+
+    assert done.exit_code == 0
+    assert "workplace: still open" in done.output
+
+
+def test_the_order_of_a_closed_survey_is_found(answered: Store) -> None:
+    with closing(answered.engine.connect()) as database:
+        database.execute("UPDATE surveys SET state = 'closed'")
+        if ":" not in answered.engine.address:
+            database.execute("PRAGMA wal_checkpoint")
+
+    done = doctor(answered.engine.address)
+
+    assert done.exit_code == 1
+    assert "the order in which the reports of workplace came" in done.output
+
+
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("CREATE TABLE visits (at TIMESTAMP)", "a column for times of day, at"),
+        (
+            "CREATE TABLE visits (seen BIGINT); INSERT INTO visits VALUES (1795292100)",
+            "1 times of day in seen",
+        ),
+        (
+            "CREATE TABLE visits (who TEXT); INSERT INTO visits VALUES ('203.0.113.77')",
+            "1 network addresses",
+        ),
+        (
+            "CREATE TABLE visits (who TEXT); INSERT INTO visits VALUES ('2026-11-21 20:15:00')",
+            "1 times of day",
+        ),
+    ],
+)
+def test_what_a_table_tells_of_people_is_found(answered: Store, sql: str, found: str) -> None:
+    with closing(engine_at(answered.engine.address).connect()) as database:
+        for statement in sql.split(";"):
+            database.execute(statement)
+
+    done = doctor(answered.engine.address)
+
+    assert done.exit_code == 1
+    assert found in done.output
+    assert "203.0.113.77" not in done.output, "what is found is not told on"
+
+
+LINES = {
+    "network addresses": (
+        '203.0.113.77 - - "GET /s/workplace" 200',
+        "peer=[2001:db8:85a3:8d3:1319:8a2e:370:7348]:443",
+        "from fe80::1ff:fe23:4567:890a",
+        "x-forwarded-for: 2001:db8::ff00:42:8329",
+    ),
+    "names of browsers or programs": (
+        "Mozilla/5.0 (X11; Linux x86_64)",
+        "agent=curl/8.5.0",
+        "python-requests/2.32",
+    ),
+    "times of day": (
+        "2026-11-21T20:15:01Z INFO",
+        "[21/Nov/2026:20:15:01 +0000]",
+        "Date: Sat, 21 Nov 2026 20:15:01 GMT",
+        "Nov 21 20:15:01 host deniably",
+        "ts=1795292100.25",
+        '{"at":1795292100123}',
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"), [(kind, line) for kind, lines in LINES.items() for line in lines]
+)
+def test_logs_and_backups_are_looked_through(
+    answered: Store, tmp_path: Path, kind: str, line: str
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(f"GET /s/<name> 200 10 ms\n{line}\nGET /healthz 200 0 ms\n")
+
+    done = doctor(answered.engine.address, log)
+
+    assert done.exit_code == 1
+    assert f"{log}: 1 {kind}" in done.output
+    assert line not in done.output
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "INFO GET /api/surveys/<name>/results 200 12 ms 4f0c9a7be1d2c3a4",
+        "version 0.1.0, SQLite 3.45.1",
+        "2026-11-21",
+        '{"count":1700,"epsilon":"1.0986122886681098"}',
+        "ratio 16:9, 12:30",
+    ],
+)
+def test_what_says_nothing_of_people_is_no_trace(tmp_path: Path, line: str) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(line)
+
+    assert in_file(log) == []
+
+
+def test_a_trace_is_found_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deniably_server.traces._CHUNK", 10)
+    log = tmp_path / "server.log"
+    for before in range(25):
+        log.write_text("x" * before + " 203.0.113.77 " + "y" * 300)
+        assert [trace.what for trace in in_file(log)] != [], before
+
+
+def test_what_the_options_do_not_allow_is_a_sentence(tmp_path: Path) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("")
+
+    for arguments in ([str(log)], ["--repair", "--privacy"]):
+        done = CliRunner().invoke(care_cli.doctor, arguments)
+        assert done.exit_code == 2
+        assert "for --privacy" in done.output
