@@ -18,6 +18,7 @@ DeniablyError
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
   Unavailable             the database does not answer or store; ask the same again later
+  Newer                   a newer version made the database, and this one knows less
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
 
@@ -105,3 +106,13 @@ class NotStored(DeniablyError):
 class Unavailable(DeniablyError):
     """The disk, a lock or the network refuses; the same may be asked again later, and counts
     once."""
+
+
+class Newer(DeniablyError):
+    """A newer version of Deniably made the database; this one would not know what it breaks."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a newer version of Deniably made this database; use that version or a later one, or"
+            " restore a backup from before"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deniably_server.engine import Connection
+from deniably_server.errors import Newer
 
 STEPS = (
     """
@@ -137,9 +138,11 @@ STEPS = (
 
 
 def migrate(database: Connection) -> None:
-    """Bring the tables to this schema, within the transaction of the one writer."""
+    """Bring the tables to this schema, within the transaction of the one writer. Raises Newer."""
     database.execute("CREATE TABLE IF NOT EXISTS steps (number INTEGER PRIMARY KEY)")
     (done,) = database.execute("SELECT count(*) FROM steps").fetchone()
+    if done > len(STEPS):
+        raise Newer
     for number, step in enumerate(STEPS[done:], start=done + 1):
         database.execute(step)
         database.execute("INSERT INTO steps VALUES (?)", [number])

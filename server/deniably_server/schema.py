@@ -7,8 +7,11 @@ the table says nothing about who came first.
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 from sqlite_utils import Database, Migrations
+
+from deniably_server.errors import Newer
 
 migrations = Migrations("deniably")
 
@@ -189,11 +192,13 @@ def invitations(database: Database) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to this schema; safe where several processes start at once.
+    """Bring the file to this schema; safe where several processes start at once. Raises Newer.
 
     Plug-ins of sqlite-utils are left out: nothing that happens to be installed may see reports.
     """
     database = Database(connection, execute_plugins=False)
+    if not {step.name for step in migrations.applied(database)} <= _known():
+        raise Newer
     if not migrations.pending(database):
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -205,3 +210,10 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.rollback()
         raise
     connection.commit()
+
+
+def _known() -> set[str]:
+    """Every step of this version: those that an empty database lacks."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        empty = Database(connection, execute_plugins=False)
+        return {step.name for step in migrations.pending(empty)}
