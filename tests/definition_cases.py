@@ -111,6 +111,9 @@ def _renamed(*names):
 
 
 def _valid():
+    for to in ("everybody", "", ["analysts"], True, None):
+        results = {"minimum": 100, "while_open": False, "to": to}
+        yield f"results are to {to!r}", ["Type"], "invalid", workplace(results=results)
     many = [stolen(name=f"q{i}", label="?", hint=None) for i in range(100)]
     yield "the example of section 4", [], "valid", workplace()
     yield (
@@ -140,6 +143,8 @@ def _valid():
     yield "results at once", [], "valid", workplace(results={"minimum": 1, "while_open": True})
     largest = {"minimum": 2**53 - 1, "while_open": False}
     yield "the largest minimum", [], "valid", workplace(results=largest)
+    to_some = {"minimum": 100, "while_open": False, "to": "analysts"}
+    yield "results for analysts", [], "valid", workplace(results=to_some)
     stricter = stolen(claim={"odds": "4"})
     yield "weights below the claimed odds", ["Claim"], "valid", _asking(stricter)
     in_epsilon = stolen(claim={"epsilon": "1.0986123"})
@@ -193,6 +198,9 @@ def _invalid_shapes():
     for flag in (0, 1, "false"):
         results = {"minimum": 100, "while_open": flag}
         yield f"while_open is {flag!r}", ["Type"], "invalid", workplace(results=results)
+    for to in ("everybody", "", ["analysts"], True, None):
+        results = {"minimum": 100, "while_open": False, "to": to}
+        yield f"results are to {to!r}", ["Type"], "invalid", workplace(results=results)
     many = [stolen(name=f"q{i}", label="?", hint=None) for i in range(101)]
     yield "too many questions", [], "invalid", workplace(questions=many)
     for value in ([], [1], "x", 1, True):

@@ -261,10 +261,11 @@ def check_definition(value):
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language", "intro", "contact")
-    keys(value["results"], ("minimum", "while_open"))
+    keys(value["results"], ("minimum", "while_open"), ("to",))
     minimum = value["results"]["minimum"]
     require(type(minimum) is int and minimum >= 1, "results.minimum is at least 1")
     require(type(value["results"]["while_open"]) is bool, "while_open is true or false")
+    require(value["results"].get("to", "analysts") == "analysts", "to is analysts or absent")
     questions = value["questions"]
     require(type(questions) is list and 1 <= len(questions) <= 100, "1 to 100 questions")
     for index, question in enumerate(questions):

@@ -201,10 +201,11 @@ def check_definition(survey):
     must(type(survey["name"]) is str and re.fullmatch(SURVEY_NAME, survey["name"]), "a bad name")
     texts = ("title", "language", "intro", "contact")
     must(all(type(survey.get(key, "")) is str for key in texts), "a text is none")
-    exactly(survey["results"], {"minimum", "while_open"})
+    exactly(survey["results"], {"minimum", "while_open"}, {"to"})
     minimum = survey["results"]["minimum"]
     must(type(minimum) is int and minimum >= 1, "minimum is a whole number from 1 on")
     must(type(survey["results"]["while_open"]) is bool, "while_open is true or false")
+    must(survey["results"].get("to", "analysts") == "analysts", "to is analysts, if it is there")
     named(survey["questions"], 1, 100)
     for question in survey["questions"]:
         check_question(question)

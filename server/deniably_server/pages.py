@@ -14,7 +14,7 @@ from deniably.words import ENGLISH, LANGUAGES, Words
 from deniably_server import charts, language
 from deniably_server.checks import checkable
 from deniably_server.current import current_store
-from deniably_server.errors import Hidden, NotFound
+from deniably_server.errors import Hidden, NotFound, Unauthorised
 from deniably_server.finding import decimals
 from deniably_server.grid import squares
 from deniably_server.results import current_results, wants_smooth
@@ -82,6 +82,16 @@ def dashboard(name: str) -> str:
             title=survey.title,
             heading="The results are not shown yet",
             text=f"{str(hidden)[:1].upper()}{str(hidden)[1:]}.",
+            link=(f"/s/{name}", "Go to the survey"),
+        )
+    except Unauthorised:
+        return render_template(
+            "message.html",
+            title=survey.title,
+            heading="The results are for analysts",
+            text="Who has an analyst's token gets them by a program, with the header Authorization:"
+            f" Bearer and the token: as JSON from /api/surveys/{name}/results, or for a spreadsheet"
+            f" from /api/surveys/{name}/results.csv.",
             link=(f"/s/{name}", "Go to the survey"),
         )
     parts = {

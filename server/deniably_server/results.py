@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, request
 
 from deniably_server.answer import json_answer
+from deniably_server.auth import require
 from deniably_server.current import current_store
 from deniably_server.errors import Hidden, Malformed, NotFound
 from deniably_server.result import SurveyResult
@@ -43,13 +44,16 @@ def wants_smooth() -> bool:
 def current_results(name: str, *, smooth: bool = False) -> SurveyResult:
     """The results of a survey as of now.
 
-    Raises NotFound, or Hidden while the survey's own rules hide them. Neither the sentence nor
+    Raises NotFound; Hidden while the survey's own rules hide them; Unauthorised or Forbidden where
+    they are for analysts, and who asks is none. Neither the sentence nor
     anything else says how many reports there are until they may be seen.
     """
     store = current_store()
     survey = store.survey(name)
     state = store.state(name)  # before the tally: a closed survey's tally is final
     rules = survey.results
+    if rules.to == "analysts":
+        require("analyst", name)  # who sees, and below, for them as well, whether it is time
     if state == "open" and not rules.while_open:
         raise Hidden(
             "the results are shown once the survey is closed, and from"

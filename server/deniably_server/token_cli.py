@@ -29,7 +29,7 @@ def token() -> None:
     type=click.Choice(["author", "analyst", "operator"]),
     default="author",
     show_default=True,
-    help="An author publishes and closes surveys, an analyst reads results that are not public,"
+    help="An author publishes and closes surveys, an analyst reads results that are for analysts,"
     " an operator looks after tokens and metrics.",
 )
 @click.option("--survey", metavar="NAME", help="For this survey alone, published or not yet.")

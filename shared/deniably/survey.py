@@ -23,10 +23,12 @@ EPSILON_LIMIT = "5"
 
 
 class Results(Value, frozen=True):
-    """When the results are shown: from ``minimum`` reports on, and ``while_open`` or only after."""
+    """When the results are shown: from ``minimum`` reports on, and ``while_open`` or only after;
+    and to whom, which is everybody unless it is said."""
 
     minimum: Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
     while_open: bool
+    to: Literal["analysts"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Waves(Value, frozen=True):

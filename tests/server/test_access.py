@@ -31,7 +31,11 @@ GUARDED = {
     ("DELETE", "/api/tokens/<name>"): "operator",
     ("GET", "/metrics"): "operator",
 }
-OPEN = {("POST", "/api/surveys/<name>/reports"), ("POST", "/api/admin")}
+OPEN = {
+    ("POST", "/api/surveys/<name>/reports"),
+    ("POST", "/api/surveys/<name>/tickets"),
+    ("POST", "/api/admin"),
+}
 """What changes something and needs no token: respondents have none, and who uses the first link
 has none yet."""
 SCOPED = [("PATCH", "/api/surveys/<name>"), ("POST", "/api/surveys")]

@@ -49,11 +49,14 @@ const SURVEY = object(
     name: SURVEY_NAME,
     title: text,
     language: text,
-    results: object({
-      minimum: (value, path) =>
-        must(Number.isSafeInteger(value) && value >= 1, path, "is not an integer of at least 1"),
-      while_open: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
-    }),
+    results: object(
+      {
+        minimum: (value, path) =>
+          must(Number.isSafeInteger(value) && value >= 1, path, "is not an integer of at least 1"),
+        while_open: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
+      },
+      { to: (value, path) => must(value === "analysts", path, "is not analysts") },
+    ),
     questions: named(anything, 1, 100),
   },
   { intro: text, contact: text, ask: integer, waves: object({ panel: SURVEY_NAME }), invited: yes },

@@ -219,7 +219,7 @@ export interface Definition {
   language: string;
   intro?: string;
   contact?: string;
-  results: { minimum: number; while_open: boolean };
+  results: { minimum: number; while_open: boolean; to?: "analysts" };
   ask?: number;
   waves?: { panel: string };
   invited?: true;

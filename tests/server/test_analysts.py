@@ -1,0 +1,111 @@
+"""Results for analysts: to who has their token, no earlier than anybody's, and to nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.authoring import publish_text
+from deniably.survey import Survey
+from deniably_server.auth import new_token
+from server.material import a_report, assert_problem, signed, survey_named
+
+RULES = {"minimum": 3, "while_open": True, "to": "analysts"}
+PATHS = [
+    "/api/surveys/private/results",
+    "/api/surveys/private/results.csv",
+    "/api/surveys/private/checks",
+    "/api/surveys/private/crosstab?rows=stolen&columns=often",
+    "/api/surveys/private/difference?question=stolen&choice=yes&share=0.1",
+    "/api/surveys/private/differences?question=often&survey=workplace",
+    "/api/surveys/workplace/difference?question=stolen&choice=yes&survey=private",
+    "/surveys/private/crosstab?rows=stolen&columns=often",
+    "/surveys/private/checks",
+]
+"""Every way to what came of the reports, but the page, which shows nobody anything."""
+
+Ask = Callable[..., Any]
+
+
+def fill(app: Flask, survey: Survey, reports: int = 9) -> Survey:
+    store = app.extensions["deniably"]
+    store.publish(survey, signed(survey))
+    for _ in range(reports):
+        store.add(survey, a_report(survey))
+    return survey
+
+
+@pytest.fixture
+def private(app: Flask) -> Survey:
+    fill(app, survey_named(results={"minimum": 3, "while_open": True}))
+    return fill(app, survey_named("private", results=RULES))
+
+
+@pytest.fixture
+def ask(app: Flask, client: FlaskClient) -> Ask:
+    """GET a path with a new token of a role and a scope."""
+
+    def get(path: str, *role: Any) -> Any:
+        token = new_token(app.extensions["deniably"], *role) if role else ""
+        return client.get(path, headers={"Authorization": f"Bearer {token}"} if token else {})
+
+    return get
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_only_who_has_an_analysts_token_for_it_sees_the_results(
+    private: Survey, ask: Ask, path: str
+) -> None:
+    assert_problem(ask(path), 401, "unauthorised")
+    for refused in (("author",), ("operator",), ("analyst", "workplace")):
+        assert_problem(ask(path, *refused), 403, "forbidden")
+    assert ask(path, "analyst").status_code == 200
+    if "workplace" not in path:
+        assert ask(path, "analyst", "private").status_code == 200
+
+
+def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> None:
+    tried = {path.partition("?")[0] for path in PATHS}
+    known = {"/surveys/<name>", "/api/surveys/<name>"}  # a page and the definition; see below
+    known.add("/api/surveys/<name>/groups")  # of points, which this survey has not
+    known.add("/surveys/<name>/groups")
+
+    for rule in app.url_map.iter_rules():
+        if "surveys/<name>" in rule.rule and "GET" in (rule.methods or ()):
+            assert rule.rule in known or rule.rule.replace("<name>", "private") in tried
+
+
+def test_the_page_says_how_analysts_read_them_and_shows_no_figure(
+    private: Survey, ask: Ask
+) -> None:
+    for role in ((), ("analyst",)):
+        page = ask("/surveys/private", *role)
+        assert page.status_code == 200
+        assert ("The results are for analysts" in page.text) is not bool(role)
+        assert ("<svg" in page.text) is bool(role)
+
+
+def test_an_analyst_sees_nothing_earlier_than_the_definition_promises(app: Flask, ask: Ask) -> None:
+    fill(app, survey_named("private", results=RULES), 2)
+    fill(app, survey_named("later", results=RULES | {"while_open": False}))
+
+    assert_problem(ask("/api/surveys/private/results", "analyst"), 403, "hidden")
+    assert_problem(ask("/api/surveys/later/results", "analyst"), 403, "hidden")
+    assert_problem(ask("/api/surveys/private/results"), 401, "unauthorised")
+
+
+def test_results_of_other_surveys_are_for_everybody(private: Survey, ask: Ask) -> None:
+    assert ask("/api/surveys/workplace/results").status_code == 200
+
+
+def test_an_author_writes_it_in_one_word() -> None:
+    survey = publish_text(
+        "{name: a, title: A, results: {to: analysts}, questions:"
+        " [{name: q, type: yes_no, label: Q, odds: 3}]}"
+    )
+
+    assert b'"results":{"minimum":100,"to":"analysts","while_open":false}' in survey.canonical
