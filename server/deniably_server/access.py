@@ -19,19 +19,23 @@ _SECRET = "no-store, no-transform"  # noqa: S105
 """Kept nowhere, and not compressed either: by its length a compressed secret could be guessed."""
 
 
-class _Wanted(msgspec.Struct, forbid_unknown_fields=True):
+class Wanted(msgspec.Struct, forbid_unknown_fields=True):
+    """A token that is asked for."""
+
     role: Role
     survey: str | None = None
     days: int = DAYS
     note: str = ""
 
 
-class _Secret(msgspec.Struct, forbid_unknown_fields=True):
+class Secret(msgspec.Struct, forbid_unknown_fields=True):
+    """What is behind the # of the admin link."""
+
     secret: str
 
 
-_WANTED = msgspec.json.Decoder(_Wanted)
-_LINK = msgspec.json.Decoder(_Secret)
+_WANTED = msgspec.json.Decoder(Wanted)
+_LINK = msgspec.json.Decoder(Secret)
 
 
 @blueprint.get("/api/tokens")

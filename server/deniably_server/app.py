@@ -11,6 +11,7 @@ from deniably_server import (
     access,
     checks,
     differences,
+    openapi,
     register_page,
     reports,
     results,
@@ -49,7 +50,8 @@ def create_app(
     """The WSGI application. ``config`` comes before the environment, which comes before the
     defaults (``settings.SETTINGS``); its further keys are Flask's. Without a ``journal`` nothing is
     logged but faults."""
-    app = Flask("deniably_server")
+    app = Flask("deniably_server", static_folder=None)  # `web` serves the files
+    app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # no page of another origin has to ask
     settings = configuration(config)
     app.config.from_mapping(settings, MAX_CONTENT_LENGTH=READ_AT_MOST)
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True  # a page has to be light
@@ -71,6 +73,7 @@ def create_app(
     app.register_blueprint(pages)
     app.register_blueprint(web.web)
     attach_metrics(app, metrics)
+    app.register_blueprint(openapi.blueprint)
     handle_problems(app)
     told.tell_routes(app)
     app.after_request(compress)

@@ -32,9 +32,8 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", ", ".join(f"{feature}=()" for feature in _UNUSED)),
 )
-NO_STORE = ("Cache-Control", "no-store")
 _ALWAYS = list(SECURITY_HEADERS)
-_NO_STORE = [*SECURITY_HEADERS, NO_STORE]
+_NO_STORE = [*SECURITY_HEADERS, ("Cache-Control", "no-store")]
 
 
 class Headers:

@@ -18,7 +18,10 @@ reports = Blueprint("reports", __name__)
 
 @reports.post("/api/surveys/<name>/reports")
 def add(name: str) -> Response:
-    """Store one report. (``intake`` takes the plain ones before they get here.)"""
+    """Store one report, or many as lines.
+
+    ``intake`` takes lines, and reports that are sent the plain way, before they get here.
+    """
     ticket = request.headers.get(HEADER, "")
     status, body = take(current_store(), name, read_body(JSON), ticket)
     return Response(body, status, mimetype=JSON)

@@ -20,11 +20,13 @@ from deniably_server.errors import Closed, Malformed, Unsigned
 surveys = Blueprint("surveys", __name__)
 
 
-class _Change(msgspec.Struct, forbid_unknown_fields=True):
+class Change(msgspec.Struct, forbid_unknown_fields=True):
+    """What of a survey may be changed."""
+
     state: Literal["open", "closed"]
 
 
-_CHANGE = msgspec.json.Decoder(_Change)
+_CHANGE = msgspec.json.Decoder(Change)
 
 
 @surveys.get("/api/surveys/<name>")

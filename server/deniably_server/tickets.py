@@ -23,12 +23,14 @@ tickets = Blueprint("tickets", __name__)
 _HEXADECIMAL = re.compile(r"([0-9a-f]{2})*\Z")
 
 
-class _Offer(msgspec.Struct, forbid_unknown_fields=True):
+class Offer(msgspec.Struct, forbid_unknown_fields=True):
+    """An invitation, and what is to be signed for it."""
+
     invitation: str
     blinded: str
 
 
-_OFFER = msgspec.json.Decoder(_Offer)
+_OFFER = msgspec.json.Decoder(Offer)
 
 
 @tickets.post("/api/surveys/<name>/tickets")
@@ -46,7 +48,7 @@ def trade(name: str) -> Response:
     return response
 
 
-def _offer(body: bytes) -> _Offer:
+def _offer(body: bytes) -> Offer:
     try:
         offer = _OFFER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

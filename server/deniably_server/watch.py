@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from deniably_server import told
-from deniably_server.headers import NO_STORE
 from deniably_server.told import Answer, milliseconds
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Watch:
             nonlocal status
             status = int(line[:3])
             # What a browser keeps would keep the id, which belongs to this one moment.
-            kept = NO_STORE not in headers
+            kept = not any(key == "Cache-Control" and "no-store" in how for key, how in headers)
             return start_response(line, headers if kept else [*headers, (told.HEADER, request)])
 
         body = self._app(environ, start)

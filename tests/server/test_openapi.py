@@ -1,0 +1,106 @@
+"""The served description of the interface is the interface: nothing more, nothing less."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from deniably_server.openapi import OPERATIONS
+from deniably_server.problems import KINDS
+
+SPEC = (Path(__file__).parents[2] / "shared/SPEC.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def document(client: FlaskClient) -> dict[str, Any]:
+    answer = client.get("/api/openapi.json")
+    assert answer.status_code == 200
+    found: dict[str, Any] = json.loads(answer.data)
+    return found
+
+
+def operations(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {
+        (method.upper(), path): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def test_it_is_valid_openapi_3_1(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1.")
+    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+
+
+def test_it_has_every_route_and_method_of_the_application(
+    app: Flask, document: dict[str, Any]
+) -> None:
+    served = {
+        (method, re.sub(r"<(\w+)>", r"{\1}", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in rule.methods or ()
+    }
+
+    assert set(operations(document)) == served
+    assert {rule.endpoint for rule in app.url_map.iter_rules()} == set(OPERATIONS)
+
+
+def test_it_has_every_problem(document: dict[str, Any]) -> None:
+    text = json.dumps(document)
+
+    assert document["components"]["schemas"]["Problem"]["properties"]["type"]["enum"] == [
+        kind.uri for kind in KINDS.values()
+    ]
+    for kind in KINDS.values():
+        used = [
+            response
+            for operation in operations(document).values()
+            for status, response in operation["responses"].items()
+            if status == str(kind.status) and kind.when in response["description"]
+        ]
+        assert used or kind.name in document["components"]["responses"], kind.name
+        assert kind.uri in text
+
+
+def test_every_operation_says_what_it_does_and_has_a_name_of_its_own(
+    document: dict[str, Any],
+) -> None:
+    found = list(operations(document).values())
+
+    assert all(operation["summary"].endswith(".") for operation in found)
+    assert len({operation["operationId"] for operation in found}) == len(found)
+
+
+def test_an_operation_that_needs_a_token_is_refused_without_one(
+    client: FlaskClient, document: dict[str, Any]
+) -> None:
+    """And no other: what the document says about roles is what the views do."""
+    for (method, path), operation in operations(document).items():
+        answer = client.open(path.replace("{", "").replace("}", ""), method=method)
+        secret = path == "/api/admin"  # asks for another secret, in its body
+        assert (answer.status_code == 401) == ("security" in operation), (method, path)
+        assert ("401" in operation["responses"]) == ("security" in operation or secret)
+
+
+def test_every_route_of_the_specification_is_there(document: dict[str, Any]) -> None:
+    listed = re.findall(r"^\| `(GET|POST|PATCH|DELETE) (/[^ `?,]*)", SPEC, re.MULTILINE)
+    generic = {(method, re.sub(r"\{\w+\}", "{}", path)) for method, path in operations(document)}
+
+    assert len(listed) >= 8
+    for method, path in listed:
+        assert (method, re.sub(r"<\w+>", "{}", path)) in generic
+
+
+def test_it_is_not_sent_again_where_it_is_known(client: FlaskClient) -> None:
+    tag = client.get("/api/openapi.json").headers["ETag"]
+
+    again = client.get("/api/openapi.json", headers={"If-None-Match": tag})
+
+    assert (again.status_code, again.data) == (304, b"")
