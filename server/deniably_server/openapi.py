@@ -152,7 +152,8 @@ _GROUPS: Mapping[str, Mapping[str, object]] = {
 }
 _BODY = ("malformed", "too-large", "unsupported-media-type")
 _TOKEN = ("unauthorised", "forbidden", "too-many")
-_RESULTS = ("malformed", "hidden", "not-found")
+_RESULTS = ("malformed", "hidden", "not-found", *_TOKEN)
+"""A survey may keep its results to analysts."""
 _NEW_TOKEN = {201: {JSON: NewTokenAnswer}}
 _FILES: Mapping[str, Any] = dict.fromkeys(_WEB)
 _FILE: Mapping[int, Mapping[str, Any]] = {200: _FILES, 304: {}}
@@ -183,7 +184,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "health.ready": Operation({200: {_TEXT: None}}),
     "metrics.page": Operation({200: {METRICS: None}}, _TOKEN, "operator"),
     "openapi.document": Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",)),
-    "pages.dashboard": Operation(_PAGE, ("malformed", "not-found"), query=_SMOOTH),
+    "pages.dashboard": Operation(
+        _PAGE, ("malformed", "not-found", "forbidden", "too-many"), query=_SMOOTH
+    ),
     "pages.form": Operation(_PAGE, ("not-found",), query=_LANGUAGE),
     "pages.home": Operation(_PAGE),
     "pages.measures": Operation(_PAGE),
@@ -335,8 +338,9 @@ def _operation(rule: Rule, method: str, text: str, schemas: _Schemas) -> dict[st
     if parameters:
         told["parameters"] = parameters
     if known.role is not None:
-        told["security"] = [{"token": []}]
-        told["x-role"] = known.role
+        told |= {"security": [{"token": []}], "x-role": known.role}
+    elif "forbidden" in known.problems:
+        told |= {"security": [{}, {"token": []}], "x-role": "analyst"}
     if known.body is not None:
         content = {kind: schemas.content(type_) for kind, type_ in known.body.items()}
         told["requestBody"] = {"required": True, "content": content}

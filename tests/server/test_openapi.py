@@ -85,8 +85,9 @@ def test_an_operation_that_needs_a_token_is_refused_without_one(
     for (method, path), operation in operations(document).items():
         answer = client.open(path.replace("{", "").replace("}", ""), method=method)
         secret = path == "/api/admin"  # asks for another secret, in its body
-        assert (answer.status_code == 401) == ("security" in operation), (method, path)
-        assert ("401" in operation["responses"]) == ("security" in operation or secret)
+        needed = {} not in operation.get("security", [{}])  # of results, only where the survey says
+        assert (answer.status_code == 401) == needed, (method, path)
+        assert ("401" in operation["responses"]) >= (needed or secret)
 
 
 def test_every_route_of_the_specification_is_there(document: dict[str, Any]) -> None:
