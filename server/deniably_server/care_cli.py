@@ -36,7 +36,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
         raise click.UsageError("FILES are for --privacy")
     if repair and privacy:
         raise click.UsageError("--repair is not for --privacy")
-    with closing(_store_of(database)) as store:
+    with closing(store_of(database)) as store:
         if privacy:
             _look_for_traces(store, files)
             return
@@ -124,7 +124,7 @@ def _move(source: str, target: str) -> int:
     from deniably_server.moving import move
 
     try:
-        return move(_engine(_store_of(source)), _engine(open_store(target)))
+        return move(_engine(store_of(source)), _engine(open_store(target)))
     except Conflict as error:
         raise click.ClickException(error.why) from None
 
@@ -135,7 +135,7 @@ def _engine(store: Store) -> Engine:
     return store.engine
 
 
-def _store_of(address: str) -> Store:
+def store_of(address: str) -> Store:
     """The store that is there already: of a name that was misspelt nothing is made."""
     from deniably_server.engine import file_at
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from deniably_server.care_cli import store_of
 from deniably_server.cli import open_store, settings_options
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def new(database: str, role: str, survey: str | None, days: int, note: str) -> N
 @settings_options("database")
 def show(database: str) -> None:
     """List every token: its id, role, survey, last day and note, and whether it is valid."""
-    with closing(open_store(database)) as store:
+    with closing(store_of(database)) as store:
         tokens = store.tokens()
     rows = [("id", "role", "survey", "until", "state", "note")]
     for each in tokens:
@@ -71,7 +72,7 @@ def show(database: str) -> None:
 @click.argument("id")
 def revoke(database: str, id: str) -> None:  # noqa: A002  # as the command line shows it
     """Make the token ID worth nothing, for good."""
-    with closing(open_store(database)) as store:
+    with closing(store_of(database)) as store:
         if not store.revoke_token(id):
             raise click.ClickException(f"there is no token {id}; see deniably token list")
     click.echo(f"{id} is revoked")

@@ -19,6 +19,7 @@ from sqlite_utils import Database
 from deniably.authoring import publish_text
 from deniably.survey import Survey
 from deniably_server import link, postgres_schema, schema, token_cli, tokens
+from deniably_server.app import create_app
 from deniably_server.auth import new_token
 from deniably_server.engine import engine_at
 from deniably_server.errors import Unauthorised
@@ -171,10 +172,15 @@ def test_an_operator_makes_lists_and_revokes(
     assert "revoked" in problem["detail"]
 
 
-def test_a_token_that_is_not_there_is_not_found(
-    client: FlaskClient, operator: dict[str, str]
-) -> None:
-    assert_problem(client.delete("/api/tokens/nobody", headers=operator), 404, "not-found")
+@pytest.mark.parametrize("name", ["nobody", "%00", "a%00", "%ff", "%F0%9F%98%80", "x" * 3000])
+def test_a_token_that_is_not_there_is_not_found(address: str, name: str) -> None:
+    app = create_app({"DATABASE": address})
+    with closing(app.extensions["deniably"]) as store:
+        operator = bearer(new_token(store, "operator"))
+
+        answer = app.test_client().delete(f"/api/tokens/{name}", headers=operator)
+
+    assert_problem(answer, 404, "not-found")
 
 
 @pytest.mark.parametrize(
@@ -270,12 +276,14 @@ def test_tokens_are_made_listed_and_revoked_from_the_command_line(tmp_path: Path
     assert f"there is no token {name}x" in run("revoke", *at, f"{name}x", exit_code=1).output
 
 
-def test_a_token_that_cannot_be_is_a_usage_error_and_touches_no_database(tmp_path: Path) -> None:
+def test_what_cannot_be_is_refused_and_makes_no_database(tmp_path: Path) -> None:
     at = ("--database", tmp_path / "deniably.db")
 
     run("new", *at, "--days", "0", exit_code=2)
     run("new", *at, "--role", "operator", "--survey", "health", exit_code=2)
     run("new", *at, "--role", "king", exit_code=2)
+    run("list", *at, exit_code=1)
+    run("revoke", *at, "first", exit_code=1)
 
     assert not (tmp_path / "deniably.db").exists()
 
