@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from http.cookiejar import DefaultCookiePolicy
+from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -23,11 +24,13 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from deniably import memory as remembered
-from deniably.errors import BadSurvey, Refused, SurveyChanged
+from deniably.codes import read_code
+from deniably.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.explain import at_most
+from deniably.invitations import begin_trade, end_trade, finish_trade
 from deniably.ledger import Limits, Scope, charge, check, spent
 from deniably.loss import Loss
-from deniably.memory import Kept, Memory, Seen
+from deniably.memory import Kept, Memory, Seen, Ticket
 from deniably.questions import Question
 from deniably.report import draw_questions
 from deniably.signing import fingerprint
@@ -37,6 +40,8 @@ from deniably.words import Words
 from deniably_client.body import DEFINITION, PROBLEM, REGISTER, Patience, body
 from deniably_client.errors import (
     AlreadyAnswered,
+    InvitationUnknown,
+    InvitationUsed,
     MemoryUnusable,
     Rejected,
     SurveyClosed,
@@ -144,8 +149,9 @@ class Device:
     ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``). ``memory`` is where
     the device keeps what it has sent, what that cost and what it knows of servers; without one all
     of that ends with this object. Above its ``limits`` the device refuses. ``digest`` pins the
-    version and ``fingerprint`` the author, if the respondent knows them. ``timeout`` is in seconds
-    a request.
+    version and ``fingerprint`` the author, if the respondent knows them. ``invitation`` is the code
+    that a survey by invitation needs (a link may carry it behind a #). ``timeout`` is in seconds a
+    request.
 
     Raises ValueError for an address that is none of a survey.
     """
@@ -155,10 +161,13 @@ class Device:
     limits: Limits = field(default_factory=Limits)
     digest: str | None = None
     fingerprint: str | None = None
+    invitation: str | None = field(default=None, repr=False)
     timeout: float = 30.0
     session: requests.Session = field(default_factory=session, repr=False)
 
     def __post_init__(self) -> None:
+        self.url, _, behind = self.url.partition("#")  # which is shown, and must hold no code
+        self.invitation = self.invitation or behind or None
         self._base, self._origin, self._name = _address(self.url)
         self._api = f"{self._base}/api/surveys/{self._name}"
         self._memory = self.memory or Transient()
@@ -231,6 +240,54 @@ class Device:
         """The report that was made for this survey before, and whether it was sent."""
         return self._memory.read().reports.get(self.survey.digest)
 
+    @property
+    def needs_invitation(self) -> bool:
+        """Whether the survey is by invitation, and this device has traded none for it yet."""
+        return bool(self.survey.invited) and self.kept is None and self._ticket is None
+
+    @property
+    def _ticket(self) -> Ticket | None:
+        return self._memory.read().ticket(self.survey.digest)
+
+    def trade(self, invitation: str | None = None) -> None:
+        """Trade an invitation (by default the device's) for a ticket that nobody can link to it.
+
+        ``answer`` does it where it has to. The earlier it is done by itself, the less its moment
+        tells of the report's. It may be done again after any fault: the server gives the same.
+        Raises BadInvitation, InvitationUnknown, InvitationUsed, Uninvited where there is none to
+        trade, Refused where the server signs by a key that is not everybody's, SurveyClosed,
+        Rejected and Unreachable.
+        """
+        if not self.needs_invitation:
+            return
+        text = invitation or self.invitation
+        if text is None:
+            raise Uninvited("this survey needs an invitation: Device(url, invitation=...)")
+        version, key = self.survey.digest, self._met[1].invitations or ""
+        begun = self._memory.update(lambda memory: begin_trade(memory, version, key, text))
+        trade = begun.trade(version)
+        if trade is None:
+            return  # another process was quicker
+        try:
+            signed = self._signed(trade.code, trade.blinded)
+        except (InvitationUnknown, InvitationUsed):
+            self._memory.update(lambda memory: end_trade(memory, version, trade))
+            if trade.code == read_code(text):
+                raise
+            self.trade(text)  # the one from before is of no use; this one may be
+            return
+        self._memory.update(lambda memory: finish_trade(memory, version, key, trade, signed))
+
+    def _signed(self, code: str, blinded: str) -> str:
+        """The blind signature, over a connection that the report will not come by."""
+        body = json.dumps({"invitation": code, "blinded": blinded}).encode()
+        address, alone = f"{self._api}/tickets", {"Connection": "close"}
+        answer = self._request("POST", address, PROBLEM, body, headers=alone)
+        try:
+            return str(json.loads(answer.body)["signature"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise Refused("the server's answer to an invitation cannot be read") from None
+
     def fresh(self, changed: Collection[str] = ()) -> list[Question]:
         """The questions that need an answer: none that this device remembers, unless changed."""
         return remembered.fresh_questions(
@@ -265,14 +322,16 @@ class Device:
         does ``answer`` where the memory has one. Only the answers that are said to have
         ``changed``, and those to questions shown after them, are randomised and charged anew.
         The charge and the report are kept before anything is sent.
+        In a survey by invitation one is traded first, where that was not done.
         Raises BadAnswer and BudgetSpent (nothing is drawn or sent), AlreadyAnswered (where there
-        is no memory), MemoryUnusable, and what ``resend`` raises.
+        is no memory), MemoryUnusable, and what ``trade`` and ``resend`` raise.
         """
         if self.memory is None and not changed and self.kept is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
         survey, author, drawn = self.survey, self.author, self.questions
         if changed or self.kept is None:
             self._check_unchanged()
+        self.trade()
 
         def change(memory: Memory) -> Memory:
             self._check_total(memory)
@@ -293,7 +352,9 @@ class Device:
         if kept is None:
             raise ValueError("there is no report yet: call answer() first")
         report = kept.report
-        self._request("POST", f"{self._api}/reports", PROBLEM, kept.text.encode())
+        ticket = self._ticket
+        headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
+        self._request("POST", f"{self._api}/reports", PROBLEM, kept.text.encode(), headers=headers)
         with suppress(MemoryUnusable):  # sent it is; sent again, the same bytes count once
             self._memory.update(lambda memory: remembered.mark_sent(memory, report))
         losses = {
@@ -324,10 +385,18 @@ class Device:
             )
 
     def _request(
-        self, method: str, url: str, most: int, sent: bytes | None = None, known: str | None = None
+        self,
+        method: str,
+        url: str,
+        most: int,
+        sent: bytes | None = None,
+        known: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
     ) -> _Answer:
         """``most`` bytes are read; ``known`` is the version that need not be sent again."""
-        headers = {} if sent is None else {"Content-Type": "application/json"}
+        headers = dict(headers)
+        if sent is not None:
+            headers["Content-Type"] = "application/json"
         if known is not None:
             headers["If-None-Match"] = f'"{known}"'
         try:
@@ -372,8 +441,15 @@ def _refusal(response: requests.Response) -> Rejected:
     except (Refused, ValueError, RecursionError):  # too long, or no JSON
         said = None
     problem = cast(dict[str, object], said) if isinstance(said, dict) else {}
-    kind = SurveyClosed if problem.get("type") == "/problems/closed" else Rejected
+    kind = _REJECTIONS.get(str(problem.get("type")), Rejected)
     return kind(response.status_code, problem)
+
+
+_REJECTIONS: dict[str, type[Rejected]] = {
+    "/problems/closed": SurveyClosed,
+    "/problems/uninvited": InvitationUnknown,
+    "/problems/used": InvitationUsed,
+}
 
 
 def _address(url: str) -> tuple[str, str, str]:

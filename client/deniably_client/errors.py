@@ -4,6 +4,8 @@ DeniablyError
   AlreadyAnswered     this device has made its one report
   MemoryUnusable      what this device remembers cannot be read or written
   SurveyClosed        the survey takes no more reports
+  InvitationUnknown   the survey has no such invitation
+  InvitationUsed      the invitation was traded before, by another device
   Rejected            the server refused; carries its problem document
   Unreachable         no usable answer after every retry; the report can be sent again
 """
@@ -48,6 +50,14 @@ class Rejected(DeniablyError):
 
 class SurveyClosed(Rejected):
     """The survey takes no more reports."""
+
+
+class InvitationUnknown(Rejected):
+    """The survey has no such invitation, or the report came without its ticket."""
+
+
+class InvitationUsed(Rejected):
+    """The invitation was traded before: by another device, or by this one before it forgot."""
 
 
 class Unreachable(DeniablyError):

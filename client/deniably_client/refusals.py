@@ -7,10 +7,18 @@ from __future__ import annotations
 
 from typing import cast
 
-from deniably.errors import BudgetSpent, DeniablyError, Refused, SurveyChanged
+from deniably.errors import BadInvitation, BudgetSpent, DeniablyError, Refused, SurveyChanged
 from deniably.ledger import Scope, percent
 from deniably.words import Words
-from deniably_client.errors import MemoryUnusable, Rejected, SurveyClosed, Unreachable, shown
+from deniably_client.errors import (
+    InvitationUnknown,
+    InvitationUsed,
+    MemoryUnusable,
+    Rejected,
+    SurveyClosed,
+    Unreachable,
+    shown,
+)
 
 _SPENT: dict[Scope, str] = {
     "survey": "script.survey_spent",
@@ -33,6 +41,12 @@ def told(error: DeniablyError, words: Words) -> str:
             return f"{words('script.untrusted')}\n{shown(str(error))}"
         case SurveyClosed():
             return words("script.closed")
+        case BadInvitation():
+            return words("invited.wrong")
+        case InvitationUnknown():
+            return words("invited.unknown")
+        case InvitationUsed():
+            return words("invited.used")
         case Rejected():
             return f"{words('script.rejected')}\n{shown(error.sentence)}"
         case Unreachable():

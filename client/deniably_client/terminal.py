@@ -11,7 +11,7 @@ from typing import TypeVar
 import click
 
 from deniably import explain
-from deniably.errors import AuthorChanged, BadAnswer, DeniablyError, Refused
+from deniably.errors import AuthorChanged, BadAnswer, BadInvitation, DeniablyError, Refused
 from deniably.ledger import Limits, Scope, share
 from deniably.parts import Choice, Range
 from deniably.questions import (
@@ -26,7 +26,7 @@ from deniably.report import is_shown
 from deniably.survey import Survey
 from deniably.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device, Receipt
-from deniably_client.errors import Unreachable
+from deniably_client.errors import InvitationUnknown, InvitationUsed, Unreachable
 from deniably_client.ledger_cli import with_limits
 from deniably_client.plain import TwoReadings, plain
 from deniably_client.refusals import told
@@ -95,9 +95,13 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
     kept = device.kept
     if kept is None:
         talk.introduce(survey)
+        _invited(device, talk)
         _answer(device, talk, talk.wave(device.known))
     elif not kept.sent:
         click.echo(talk.words("script.unsent"))
+        _deliver(device, talk, device.resend)
+    elif survey.invited:
+        talk.answered(survey)
         _deliver(device, talk, device.resend)
     elif changed := talk.changed(survey, device.known):
         _answer(device, talk, changed)
@@ -105,6 +109,26 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
         click.echo(talk.words("terminal.stopped"))
     else:
         _deliver(device, talk, device.resend)
+
+
+def _invited(device: Device, talk: Talk) -> None:
+    """Trade an invitation, where the survey needs one: before anything is asked. It is typed here,
+    and not on the command line, which other users of the machine and the shell's history have."""
+    if not device.needs_invitation:
+        return
+    click.echo(f"\n{talk.words('invited.promise')}")
+    text = device.invitation
+    while True:
+        try:
+            device.trade(text or talk.invitation())
+            break
+        except (BadInvitation, InvitationUnknown, InvitationUsed) as error:
+            click.echo(told(error, talk.words), err=True)
+            text = device.invitation = None
+        except Unreachable:
+            click.echo(talk.words("invited.offline"), err=True)
+            sys.exit(1)
+    click.echo(talk.words("invited.ready"))
 
 
 def _answer(device: Device, talk: Talk, changed: Collection[str] = ()) -> None:
@@ -188,6 +212,16 @@ class Talk:
             self._explain(question)
             answers[question.name] = self._ask(question)
         return answers
+
+    def invitation(self) -> str:
+        """The code, as it was typed."""
+        click.echo(f"\n{self.words('invited.hint')}")
+        return str(click.prompt(self.words("invited.label")))
+
+    def answered(self, survey: Survey) -> None:
+        """That the report of a survey by invitation stays as it is."""
+        click.secho(f"\n{survey.title}", bold=True)
+        click.echo(f"\n{self.words('memory.before')} {self.words('invited.before')}")
 
     def wave(self, known: Sequence[Question]) -> list[str]:
         """The names of questions whose answers have changed since an earlier wave."""

@@ -4,7 +4,8 @@ There is no build step: the file is joined when the server starts, from the very
 tests run and that ``/web/<name>`` shows with their comments. Each module becomes a function that
 runs once, when somebody first imports it, and gives its exports; imports and exports are the only
 lines that change, and comments on lines of their own, types and indentation stay behind. One file
-for every survey also means that nobody learns from a browser's cache what its owner was asked.
+for every survey also means that nobody learns from a browser's cache what its owner was asked (but
+for invitations, which have a file with more in it).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.explain import describe
 from deniably.register import Entry, signature_of
+from deniably.signing import fingerprint
 from deniably_server.body import JSON
 from deniably_server.current import current_store
 from deniably_server.errors import Malformed
@@ -53,6 +54,7 @@ class _Row:
     title: str
     entry: Entry
     fingerprint: str
+    invitations: str | None
     closed: str | None
     questions: list[tuple[str, str, str]]
 
@@ -72,4 +74,12 @@ def _row(store: Store, entry: Entry, closed: dict[str, str]) -> _Row:
         (question.label, describe(question.mechanism), listed["epsilon"])
         for question, listed in zip(survey.questions, entry["questions"], strict=True)
     ]
-    return _Row(survey.title, entry, signature_of(entry).fingerprint, closed.get(name), questions)
+    key = entry.get("invitations")
+    return _Row(
+        survey.title,
+        entry,
+        signature_of(entry).fingerprint,
+        None if key is None else fingerprint(key),
+        closed.get(name),
+        questions,
+    )

@@ -168,7 +168,7 @@ const RUN = {
     },
   },
   registers: {
-    async register({ document, seen, known, accepted, other_author = false }, tape, group) {
+    async register({ document, seen, known, accepted, other_author = false, invitations }, tape, group) {
       const definition = await survey(group.definition);
       const before = { authors: { o: known }, registers: { o: seen } };
       const version = await digest(definition);
@@ -181,8 +181,8 @@ const RUN = {
         if (!after.authors.o.includes(met.author)) throw new Error("the author is not kept");
         const older = remember(after, { ...met, author: "another", count: 0, head: "0".repeat(64) });
         if (canonicalise(older.registers) !== canonicalise(after.registers)) throw new Error("cut");
-        const { author, invitations } = met;
-        return { author, head, ...(invitations && { invitations }) };
+        if (met.invitations !== invitations) throw new Error("another key of its invitations");
+        return { author: met.author, head };
       } catch (error) {
         if (error instanceof AuthorChanged !== other_author) throw new Error(`for another reason: ${error}`);
         throw error;

@@ -13,6 +13,9 @@ from playwright.sync_api import Page
 
 import reference
 from definition_cases import party, stolen, workplace
+from deniably.blind_rsa import new_key
+from deniably.invitations import finish_trade, is_ticket
+from deniably.memory import Memory, read_memory
 from deniably.report import read_report
 from deniably.survey import as_survey
 from reference_definition import check_definition
@@ -678,3 +681,82 @@ def test_the_bound_of_gaussian_noise_has_its_known_answers(
       return String(upperDelta(parts(sigma2), BigInt(shift), 1n, parts(epsilon)));
     """
     assert run(body, [sigma2, shift, epsilon]) == bound
+
+
+# --- invitations ------------------------------------------------------------------------------
+
+TRADE = """
+  const { beginTrade, finishTrade, endTrade } = await import("/trade.js");
+  const { EMPTY, readMemory, written } = await import("/memory.js");
+"""
+
+
+def test_what_javascript_blinds_python_signs_and_both_keep_alike(run: Any) -> None:
+    key, version = new_key(), "ab" * 32
+    given = {"key": key.public.text, "version": version, "code": "0" * 18}
+    begun = run(
+        f"""{TRADE}
+        const memory = await beginTrade(EMPTY, given.version, given.key, given.code);
+        const again = await beginTrade(memory, given.version, given.key, "1".repeat(18));
+        return [written(memory), written(again)];
+        """,
+        given,
+    )
+    assert begun[0] == begun[1], "one trade at a time"
+    trade = read_memory(begun[0].encode()).trade(version)
+    assert trade
+    signed = key.sign(bytes.fromhex(trade.blinded)).hex()
+
+    ended = run(
+        f"""{TRADE}
+        const memory = readMemory(given.memory);
+        const trade = memory.trades[given.version];
+        const done = await finishTrade(memory, given.version, given.key, trade, given.signed);
+        const late = await finishTrade(done, given.version, given.key, trade, given.signed);
+        const [dropped, kept] = [memory, done].map((one) => endTrade(one, given.version, trade));
+        return [done, late, dropped, kept].map(written);
+        """,
+        given | {"memory": begun[0], "signed": signed},
+    )
+
+    done, late, dropped, kept = (read_memory(text.encode()) for text in ended)
+    ticket = done.ticket(version)
+    assert ticket
+    assert ticket.id == trade.id
+    assert is_ticket(key.public, ticket.id, ticket.ticket)
+    assert (
+        done
+        == late
+        == kept
+        == finish_trade(read_memory(begun[0].encode()), version, key.public.text, trade, signed)
+    )
+    assert dropped == Memory()
+
+
+def test_javascript_takes_no_signature_of_another_key(run: Any) -> None:
+    key = new_key()
+    given = {"key": key.public.text, "version": "ab" * 32}
+    found = run(
+        f"""{TRADE}
+        const memory = await beginTrade(EMPTY, given.version, given.key, "0".repeat(18));
+        const trade = memory.trades[given.version];
+        return finishTrade(memory, given.version, given.key, trade, "7" + "0".repeat(511));
+        """,
+        given,
+    )
+
+    assert found["name"] == "Refused"
+
+
+def test_javascript_blinds_otherwise_each_time(run: Any) -> None:
+    made = run(
+        """
+        const { blind, prepare } = await import("/blind_rsa.js");
+        const prepared = prepare("00".repeat(16));
+        const all = await Promise.all(Array.from({ length: 20 }, () => blind(given, prepared)));
+        return [...all.map(({ blinded }) => blinded), prepare("00"), prepare("00")];
+        """,
+        new_key().public.text,
+    )
+
+    assert len(set(made)) == 22

@@ -762,6 +762,21 @@ MUTANTS = (
     Mutant(
         "the author is not kept", "register.js", "new Set([...authors, author])", "authors", LISTED
     ),
+    Mutant("any key", "register.js", "checkedKey(invitations)", "invitations", LISTED),
+    Mutant("no key of invitations", "register.js", "definition.invited &&", "false &&", LISTED),
+    Mutant(
+        "a key without invitations",
+        "register.js",
+        "definition.invited &&",
+        "invitations &&",
+        LISTED,
+    ),
+    Mutant("the key is not told", "register.js", "...(invitations && { invitations })", "", LISTED),
+    Mutant("invited is anything", "survey.js", "value === true", "true", "definitions"),
+    Mutant("trades of nothing", "memory.js", "Object.keys(value).length > 0", "true", "ledger"),
+    Mutant("short tickets", "memory.js", "NUMBER(288, 544)", "NUMBER(1, 544)", "ledger"),
+    Mutant("long tickets", "memory.js", "NUMBER(288, 544)", "NUMBER(288, 1000)", "ledger"),
+    Mutant("any code", "memory.js", "/^[0-9A-HJKMNP-TV-Y]{18}$/", "/^/", "ledger"),
     Mutant("one square less", "blind_rsa.js", "squared < 16", "squared < 15", BLIND),
     Mutant("one square more", "blind_rsa.js", "squared < 16", "squared < 17", BLIND),
     Mutant("an even exponent", "blind_rsa.js", "(result * base) % modulus", "result", BLIND),
