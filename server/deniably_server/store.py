@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ import msgspec
 
 from deniably.blind_rsa import PrivateKey, PublicKey, new_key
 from deniably.codes import new_code
+from deniably.parts import SURVEY_NAME
 from deniably.report import Report
 from deniably.signing import Signature, verify
 from deniably.survey import Survey, read_survey
@@ -34,6 +36,8 @@ from deniably_server.writer import Observer, Writer
 
 _SECRET = "invitations_hmac_sha256"  # noqa: S105  # the name under which it is kept
 State = Literal["open", "closed"]
+
+_NAME = re.compile(SURVEY_NAME)
 
 _decode = msgspec.json.Decoder(list[list[int] | None]).decode
 
@@ -393,6 +397,8 @@ class Store:
             raise Unavailable(f"the database refuses: {str(error).strip()}") from error
 
     def _row(self, sql: str, name: str) -> tuple[str, ...]:
+        if not _NAME.match(name):  # PostgreSQL takes no text with a NUL, not even to look for it
+            raise _no_such_survey()
         with self._reading() as database:
             row = database.execute(sql, [name]).fetchone()
         if row is None:

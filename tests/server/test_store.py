@@ -69,6 +69,9 @@ def test_another_definition_under_the_same_name_is_a_conflict(
 
 @pytest.mark.parametrize("call", ["survey", "state", "close_survey", "tally", "recount"])
 def test_a_name_that_was_never_published_is_not_found(store: Store, call: str) -> None:
+    for name in ("a\0", "\0", "x" * 3000, "\ufffd"):  # and what no name can be
+        with pytest.raises(NotFound):
+            getattr(store, call)(name)
     with pytest.raises(NotFound):
         getattr(store, call)("nobody")
 
