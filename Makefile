@@ -6,6 +6,7 @@
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
 #   make bench         speed and accuracy, measured side by side with the alternatives
+#   make load          a steady load for ten minutes: latency, and memory that stays flat (MINUTES=)
 #   make vectors       write shared/vectors anew from the reference
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 JOBS ?= 2
 
-.PHONY: demo test crash lint serve bench vectors clean
+.PHONY: demo test crash lint serve bench load vectors clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -39,6 +40,9 @@ lint: $(VENV)/.dev client/node_modules/.installed
 
 bench: $(VENV)/.dev $(VENV)/.chromium
 	$(BIN)/python tests/bench/run.py $(ARGS)
+
+load: $(VENV)/.dev
+	$(BIN)/python tests/bench/steady.py --minutes $(or $(MINUTES),10) $(if $(RATE),--rate $(RATE))
 
 vectors: $(VENV)/.dev
 	$(BIN)/python tests/reference.py

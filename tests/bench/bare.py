@@ -14,7 +14,7 @@ from deniably_server import serving
 from deniably_server.settings import configuration
 
 
-def application(config: Mapping[str, object]) -> Flask:
+def application(config: Mapping[str, object], *_: object) -> Flask:
     app = Flask("bare")
 
     @app.post("/api/surveys/<name>/reports")

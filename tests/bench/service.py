@@ -253,12 +253,17 @@ def serving(command: list[str], database: Path) -> Iterator[int]:
     """A server process, until the block ends; gives its port."""
     if command[-1] == "serve":
         command = [*command, "--port", "0", "--database"]
-    with subprocess.Popen([*command, str(database)], stdout=subprocess.PIPE, text=True) as process:
+    command = [*command, str(database)]
+    path = database.with_suffix(".log")
+    with (
+        path.open("w") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
         try:
             assert process.stdout
             address = process.stdout.readline().split()[-1:]
             if not address:
-                raise RuntimeError("the server did not start; see above")
+                raise RuntimeError(f"the server did not start: {path.read_text()}")
             port = urlsplit(address[0]).port
             assert port
             wait(port)

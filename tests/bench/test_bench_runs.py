@@ -21,3 +21,15 @@ def test_a_quick_run_prints_every_section() -> None:
         f"{letter}. " for letter in "abcdefghijkl"
     ]
     assert "goals met" in run.stdout
+
+
+@pytest.mark.slow
+def test_a_steady_load_of_seconds_says_what_it_is_for() -> None:
+    steady = RUN.with_name("steady.py")
+    run = subprocess.run(
+        [sys.executable, steady, "--minutes", "0.05", "--rate", "100"],
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    for figure in ("99 of 100 within, against the bare route", "memory at the end", "growth"):
+        assert figure in run.stdout
