@@ -255,15 +255,17 @@ class Device:
         ``answer`` does it where it has to. The earlier it is done by itself, the less its moment
         tells of the report's. It may be done again after any fault: the server gives the same.
         Raises BadInvitation, InvitationUnknown, InvitationUsed, Uninvited where there is none to
-        trade, Refused where the server signs by a key that is not everybody's, SurveyClosed,
-        Rejected and Unreachable.
+        trade, BudgetSpent, Refused where the server signs by a key that is not everybody's,
+        SurveyClosed, Rejected and Unreachable.
         """
         if not self.needs_invitation:
             return
-        text = invitation or self.invitation
+        version, key = self.survey.digest, self._met[1].invitations or ""
+        before = self._memory.read().trade(version)
+        text = invitation or self.invitation or (before.code if before else None)
         if text is None:
             raise Uninvited("this survey needs an invitation: Device(url, invitation=...)")
-        version, key = self.survey.digest, self._met[1].invitations or ""
+        self.cost()  # an invitation is not traded for what the device would not answer
         begun = self._memory.update(lambda memory: begin_trade(memory, version, key, text))
         trade = begun.trade(version)
         if trade is None:

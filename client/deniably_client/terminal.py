@@ -11,7 +11,14 @@ from typing import TypeVar
 import click
 
 from deniably import explain
-from deniably.errors import AuthorChanged, BadAnswer, BadInvitation, DeniablyError, Refused
+from deniably.errors import (
+    AuthorChanged,
+    BadAnswer,
+    BadInvitation,
+    DeniablyError,
+    Refused,
+    Uninvited,
+)
 from deniably.ledger import Limits, Scope, share
 from deniably.parts import Choice, Range
 from deniably.questions import (
@@ -117,14 +124,15 @@ def _invited(device: Device, talk: Talk) -> None:
     if not device.needs_invitation:
         return
     click.echo(f"\n{talk.words('invited.promise')}")
-    text = device.invitation
     while True:
         try:
-            device.trade(text or talk.invitation())
+            device.trade()
             break
+        except Uninvited:
+            device.invitation = talk.invitation()
         except (BadInvitation, InvitationUnknown, InvitationUsed) as error:
             click.echo(told(error, talk.words), err=True)
-            text = device.invitation = None
+            device.invitation = talk.invitation()
         except Unreachable:
             click.echo(talk.words("invited.offline"), err=True)
             sys.exit(1)

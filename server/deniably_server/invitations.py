@@ -49,10 +49,8 @@ def enter_invitations(
     database.fill("invitations", ("hash", "survey", "blinded"), rows)
 
 
-def spend_invitation(
-    database: Connection, survey: str, secret: bytes, code: str, blinded: bytes
-) -> None:
-    """Use an invitation for a blinded message; a second time for the same one is as good.
+def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> bool:
+    """Whether an invitation was used already, for this very message.
 
     Raises Uninvited where there is no such invitation, Used where it was for another message.
     """
@@ -60,10 +58,16 @@ def spend_invitation(
     row = database.execute("SELECT blinded FROM invitations WHERE hash = ?", [name]).fetchone()
     if row is None:
         raise Uninvited("this is no invitation to this survey")
-    if bytes(row[0]) == _UNUSED:
-        database.execute("UPDATE invitations SET blinded = ? WHERE hash = ?", [seen, name])
-    elif bytes(row[0]) != seen:
+    if bytes(row[0]) not in (_UNUSED, seen):
         raise Used("this invitation was used before; everybody needs one of their own")
+    return bytes(row[0]) == seen
+
+
+def spend(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> None:
+    """Use an invitation for a blinded message. Raises what ``is_spent`` raises."""
+    if not is_spent(database, survey, secret, code, blinded):
+        name, seen = _hash(secret, survey, code), hashlib.sha256(blinded).digest()
+        database.execute("UPDATE invitations SET blinded = ? WHERE hash = ?", [seen, name])
 
 
 def revoke_invitations(

@@ -27,8 +27,9 @@ from deniably_server.invitations import (
     enter_invitations,
     enter_key,
     find_key,
+    is_spent,
     revoke_invitations,
-    spend_invitation,
+    spend,
 )
 from deniably_server.register import enter_closed, enter_published, entries, last
 from deniably_server.tokens import Token, enter_token, every_token, find_token, revoke_token
@@ -259,11 +260,14 @@ class Store:
         """
         key, secret = self._key(name), self._invitation_secret()
         key.public.number(blinded)  # an invitation is not spent for what cannot be signed
-        with self._transaction() as database:
-            row = database.execute("SELECT state FROM surveys WHERE name = ?", [name]).fetchone()
-            if row[0] == "closed":
-                raise Closed("the survey is closed and takes no more reports")
-            spend_invitation(database, name, secret, code, blinded)
+        with self._reading() as database:  # whoever guesses keeps no writer waiting
+            spent = is_spent(database, name, secret, code, blinded)
+        if not spent:
+            with self._transaction() as database:
+                state = "SELECT state FROM surveys WHERE name = ?"
+                if database.execute(state, [name]).fetchone()[0] == "closed":
+                    raise Closed("the survey is closed and takes no more reports")
+                spend(database, name, secret, code, blinded)
         return key.sign(blinded)
 
     def invitation_key(self, name: str) -> PublicKey:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from client.test_terminal import answer as in_terminal
 from deniably.authoring import publish_text
 from deniably.blind_rsa import new_key
 from deniably.codes import read_code, shown
-from deniably.errors import BadAnswer, BadInvitation, Refused, Uninvited
+from deniably.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
+from deniably.ledger import Limits
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import InvitationUnknown, InvitationUsed
@@ -93,6 +95,16 @@ def test_a_link_carries_the_invitation(url: str, invite: Invite) -> None:
     device.answer(ANSWERS)
 
 
+def test_an_invitation_is_not_traded_for_what_the_device_would_not_answer(
+    url: str, invite: Invite
+) -> None:
+    code = invite()
+    with pytest.raises(BudgetSpent):
+        Device(url, invitation=code, limits=Limits(survey=Fraction("0.5"))).answer(ANSWERS)
+
+    Device(url, invitation=code).answer(ANSWERS)
+
+
 @pytest.mark.parametrize(
     ("invitation", "error"),
     [(None, Uninvited), ("ABC", BadInvitation), ("000000-000000-000000", InvitationUnknown)],
@@ -153,9 +165,12 @@ def test_a_crash_between_the_request_and_its_answer_loses_no_invitation(
             Device(url, memory=Storage(), invitation=code).trade()
 
     # The next start needs no code, and a code that comes by then is not spent.
+    with monkeypatch.context() as patch:
+        patch.setattr(Device, "_signed", crash)
+        with pytest.raises(Crash):
+            Device(url, memory=Storage()).trade()
     other = invite()
-    device = Device(url, memory=Storage(), invitation=other)
-    device.answer(ANSWERS)
+    Device(url, memory=Storage(), invitation=other).answer(ANSWERS)
     Device(url, invitation=other).answer(ANSWERS)
 
 

@@ -53,6 +53,7 @@ paths = st.sampled_from(
     [
         "/api/surveys/workplace/reports",
         "/api/surveys/workplace",
+        "/api/surveys/workplace/tickets",
         "/api/surveys/workplace/results",
         "/api/surveys/workplace/results.csv",
         "/api/surveys",

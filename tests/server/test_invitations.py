@@ -291,6 +291,20 @@ def test_on_disk_the_order_of_trades_is_not_kept(database: Path) -> None:
     assert rows == sorted(rows)
 
 
+def test_once_a_survey_is_closed_nothing_is_left_of_the_order_of_trades(address: str) -> None:
+    with closing(Store(address)) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        for code in store.invite("invited", 30)[:15]:
+            a_ticketed_report(store, SURVEY, code)
+        store.close_survey("invited")
+        counts = store.invitations("invited")
+    with closing(engine_at(address).connect()) as connection:
+        rows = [bytes(row[0]) for row in connection.execute("SELECT hash FROM invitations")]
+
+    assert (counts.issued, counts.used) == (30, 15)
+    assert rows == sorted(rows), "on PostgreSQL as they lie in the table"
+
+
 def test_neither_codes_nor_tickets_are_logged(server: Server) -> None:
     server.publish(SURVEY)
     with closing(Store(str(server.database))) as store:

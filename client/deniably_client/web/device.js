@@ -47,7 +47,8 @@ export async function remembered(about) {
     const { definition, version, author } = about;
     const kept = memory.reports[version];
     const known = await knownQuestions(memory, definition, version, author);
-    reveal("[data-forget]", memory.ledger.length > 0);
+    const { ledger, tickets, trades } = memory;
+    reveal("[data-forget]", ledger.length > 0 || Boolean(tickets ?? trades));
     reveal("[data-first]", kept === undefined);
     reveal("[data-before]", kept !== undefined);
     reveal("[data-wave]", kept === undefined && known.length > 0);
