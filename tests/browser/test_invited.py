@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request
 
 from browser.conftest import PHONE, SURVEY, Watched
+from browser.test_offline import HURRY
 from deniably.authoring import publish_text
 from deniably.codes import shown
 from deniably_server.store import Store
@@ -26,7 +27,8 @@ ERROR = "#invitation .error"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    server.publish(publish_text(INVITED))
+    for text in (INVITED, SURVEY):
+        server.publish(publish_text(text))
     yield server
     server.kill()
 
@@ -258,6 +260,23 @@ def test_who_has_answered_is_told_that_it_stays(
     phone.page.click("#same")
     phone.wait("receipt")
     assert count(server) == after
+
+
+def test_the_page_of_another_survey_sends_what_waits_with_its_ticket(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    phone.page.add_init_script(HURRY)
+    phone.open(f"{PATH}#{invite()}")
+    phone.page.context.route("**/invited/reports", lambda route: route.abort())
+    answer(phone)
+    phone.page.wait_for_selector("#again:visible", timeout=30_000)
+    phone.page.context.unroute("**/invited/reports")
+
+    with phone.page.expect_response("**/invited/reports", timeout=30_000) as sent:
+        phone.open("/s/workplace")
+
+    assert sent.value.status == 201
+    assert sent.value.request.headers["deniably-ticket"]
 
 
 @pytest.mark.parametrize("width", [320, 390])
