@@ -5,8 +5,10 @@
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
+#   make fuzz          100,000 hostile requests: no fault, no change (COUNT=1000 for fewer)
 #   make bench         speed and accuracy, measured side by side with the alternatives
 #   make load          a steady load for ten minutes: latency, and memory that stays flat (MINUTES=)
+#   make lock          choose the versions of what is installed anew (constraints.txt)
 #   make vectors       write shared/vectors anew from the reference
 
 PYTHON ?= python3
@@ -15,7 +17,7 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 JOBS ?= 2
 
-.PHONY: demo test crash lint serve bench load vectors clean
+.PHONY: demo test crash lint serve bench load fuzz lock vectors clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -24,7 +26,7 @@ demo: $(VENV)/.server
 serve: $(VENV)/.server
 	$(BIN)/deniably serve --port $(PORT)
 
-test: $(VENV)/.dev $(VENV)/.chromium client/node_modules/.installed
+test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.installed
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
 
 crash: $(VENV)/.dev
@@ -44,6 +46,18 @@ bench: $(VENV)/.dev $(VENV)/.chromium
 load: $(VENV)/.dev
 	$(BIN)/python tests/bench/steady.py --minutes $(or $(MINUTES),10) $(if $(RATE),--rate $(RATE))
 
+fuzz: $(VENV)/.dev
+	cd tests && ../$(BIN)/python -m server.fuzz $(COUNT)
+
+# Exact versions of all that is installed, newly chosen: in an environment that has nothing else.
+lock:
+	rm -rf .venv-lock
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/pip install --quiet --disable-pip-version-check '.[dev]'
+	{ echo '# The versions that make installs. Made by make lock.'; \
+	  .venv-lock/bin/pip freeze --disable-pip-version-check --exclude deniably; } > constraints.txt
+	rm -rf .venv-lock
+
 vectors: $(VENV)/.dev
 	$(BIN)/python tests/reference.py
 
@@ -55,12 +69,12 @@ $(BIN)/python:
 	  || { echo "Deniably needs Python 3.11 or later; call make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.server: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[server]'
+$(VENV)/.server: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[server]'
 	touch $@
 
-$(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $@ $(VENV)/.server
 
 # The browser tests run in the Chromium that respondents use: the system's own, or Debian's.
@@ -68,6 +82,14 @@ $(VENV)/.chromium: | $(BIN)/python
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } \
 	  || { echo "The browser tests need Chromium and could not install it: as root, run 'apt-get install chromium', then make again."; exit 1; }
+	touch $@
+
+# The proxies that operators put in front. Their tests are left out where they cannot be installed.
+$(VENV)/.proxies: | $(BIN)/python
+	@command -v nginx >/dev/null && command -v caddy >/dev/null || { [ "$$(id -u)" = 0 ] \
+	  && command -v apt-get >/dev/null && apt-get update -qq \
+	  && apt-get install -y -qq --no-install-recommends nginx-light caddy >/dev/null; } \
+	  || echo "Without nginx and Caddy their files in server/deploy are not tried."
 	touch $@
 
 client/node_modules/.installed: client/package.json client/package-lock.json

@@ -13,9 +13,11 @@ from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deniably.report import LARGEST_BODY
 from deniably_server.app import create_app
 from deniably_server.auth import new_token
-from server.material import a_report, assert_problem, contents, signed, survey_named
+from server.hostile import draw, pour
+from server.material import Server, a_report, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -124,6 +126,71 @@ def test_no_request_brings_the_server_to_a_fault(
     assert answer.status_code < 500
     if answer.status_code >= 400 and method != "HEAD":
         _assert_some_problem(answer)
+
+
+@pytest.mark.slow
+def test_what_is_drawn_from_the_description_is_answered_as_described(app: Flask) -> None:
+    """A short ``make fuzz``."""
+    before = contents(Path(app.config["DATABASE"]))
+
+    found = draw(app, 4, {})
+
+    assert found.total() > 100
+    assert contents(Path(app.config["DATABASE"])) == before
+
+
+def test_what_breaks_http_itself_is_never_a_fault(server: Server) -> None:
+    """Cut, pipelined, chunked, deep and huge: the other short half of ``make fuzz``."""
+    server.publish(SURVEY)
+    before = contents(server.database)
+
+    found = pour(server.port, 600, seed=1)
+
+    assert found.total() >= 600
+    assert found[0] < found.total() / 5, "most are answered"
+    assert contents(server.database) == before
+    assert server.stop() == 0
+    assert "ERROR" not in server.log
+    assert "Traceback" not in server.log
+
+
+CHANGING = [
+    ("POST", "/api/surveys"),
+    ("POST", "/api/surveys/workplace/reports"),
+    ("POST", "/api/surveys/workplace/tickets"),
+    ("PATCH", "/api/surveys/workplace"),
+    ("POST", "/api/tokens"),
+    ("POST", "/api/admin"),
+]
+TOO_MUCH = {
+    "deep lists": b"[" * 100_000,
+    "deep objects": b'{"a":' * 100_000,
+    "deep YAML": b"- " * 100_000,
+    "aliases": b"a: &a [x,x]\n" + b"".join(
+        b"%c: &%c [*%c,*%c,*%c]\n" % (one, one, one - 1, one - 1, one - 1) for one in range(98, 123)
+    ),
+    "a long number": b'{"days": ' + b"9" * 100_000 + b"}",
+    "not a number": b'{"days": NaN, "role": Infinity}',
+    "over 1 MiB": b" " * (LARGEST_BODY + 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", TOO_MUCH.values(), ids=TOO_MUCH)
+@pytest.mark.parametrize(("method", "path"), CHANGING)
+@pytest.mark.parametrize("kind", ["application/json", "application/yaml"])
+def test_what_is_too_deep_or_too_large_is_refused_on_every_route(
+    app: Flask, method: str, path: str, body: bytes, kind: str
+) -> None:
+    role = "operator" if path == "/api/tokens" else "author"
+    token = new_token(app.extensions["deniably"], role)
+
+    answer = app.test_client().open(
+        path, method=method, data=body, content_type=kind,
+        headers={"Authorization": f"Bearer {token}"},
+    )  # fmt: skip
+
+    assert 400 <= answer.status_code < 500
+    _assert_some_problem(answer)
 
 
 def _latin(text: str) -> str:

@@ -1,0 +1,260 @@
+"""What operators copy works: parsed, run where it can be, and in step with the settings.
+
+No container runs here: of the Containerfile the steps are checked, not their execution.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from deniably_server.settings import SETTINGS
+from house.test_readme import free_port
+from server.material import Server, a_report, survey_named
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "server/deploy"
+
+
+def needs(program: str) -> Callable[[Any], Any]:
+    found = shutil.which(program)
+    return pytest.mark.skipif(found is None, reason=f"{program} is not installed")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "deniably.db")
+    yield server
+    server.kill()
+
+
+# --- settings ---------------------------------------------------------------------------------
+
+
+def test_the_table_of_settings_is_that_of_the_program() -> None:
+    rows = [f"| `{one.variable}` | `{one.default}` | {one.help} |" for one in SETTINGS]
+
+    table = (DEPLOY / "README.md").read_text(encoding="utf-8")
+
+    found = [line for line in table.splitlines() if line.startswith("| `DENIABLY_")]
+    assert found == [row.replace("| `` |", "| |") for row in rows]
+
+
+@pytest.mark.parametrize("name", ["compose.yaml", "Containerfile", "deniably.service"])
+def test_every_variable_that_is_set_is_one(name: str) -> None:
+    text = (DEPLOY / name).read_text(encoding="utf-8")
+
+    assert set(re.findall(r"\bDENIABLY_[A-Z]+", text)) <= {one.variable for one in SETTINGS}
+
+
+# --- containers ---------------------------------------------------------------------------------
+
+
+def test_the_container_runs_as_nobody_and_has_no_build_tools() -> None:
+    build, final = re.split(r"^FROM ", _containerfile(), flags=re.MULTILINE)[1:]
+
+    assert "AS build" in build
+    assert "USER 10001:10001" in final
+    assert "pip uninstall --yes --quiet pip setuptools wheel" in final
+    assert "pip install" not in final
+    assert "apt-get" not in build + final
+    assert {"HEALTHCHECK", "STOPSIGNAL"} <= set(re.findall(r"^[A-Z]+", final, re.MULTILINE))
+
+
+def test_the_container_copies_what_is_there_and_all_that_the_wheel_needs() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", _containerfile(), re.MULTILINE)
+    paths = [path for line in copied for path in line.split()]
+
+    assert all((ROOT / path).exists() for path in paths), paths
+    packages = re.search(r"wheel\]\npackages = \[(.+)\]", (ROOT / "pyproject.toml").read_text())
+    assert packages is not None
+    assert set(re.findall(r'"(.+?)"', packages[1])) <= set(paths)
+
+
+def test_the_containers_check_of_its_health_asks_the_server(server: Server) -> None:
+    (check,) = re.findall(r'CMD \["python", "-c", "(.+)"\]', _containerfile())
+    here = check.replace(":8000", f":{server.port}")
+
+    assert subprocess.run([sys.executable, "-c", here], timeout=60).returncode == 0
+    server.kill()
+    assert subprocess.run([sys.executable, "-c", here], timeout=60, stderr=-3).returncode != 0
+
+
+def _containerfile() -> str:
+    return (DEPLOY / "Containerfile").read_text(encoding="utf-8")
+
+
+def test_the_compose_file_has_no_default_password_and_hides_the_database() -> None:
+    text = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+    document = yaml.safe_load(text)
+    server, database = (document["services"][name] for name in ("server", "database"))
+
+    assert len(re.findall(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}", text)) == 2
+    assert len(re.findall(r"\$\{?POSTGRES_PASSWORD", text)) == 2, "and no other way"
+    assert "ports" not in database
+    assert document["networks"]["back"] == {"internal": True}
+    assert server["ports"] == ["127.0.0.1:8000:8000"]
+    assert server["read_only"] is True
+    assert server["cap_drop"] == ["ALL"]
+    assert all("no-new-privileges:true" in each["security_opt"] for each in (server, database))
+
+
+# --- systemd ------------------------------------------------------------------------------------
+
+
+@needs("systemd-analyze")
+def test_the_unit_is_right_and_hardened() -> None:
+    unit = DEPLOY / "deniably.service"
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", unit], capture_output=True, text=True, timeout=60
+    )
+    wrong = [line for line in verified.stderr.splitlines() if "is not executable" not in line]
+    assert wrong == []
+
+    rated = subprocess.run(
+        ["systemd-analyze", "security", "--offline=true", "--threshold=20", unit],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert rated.returncode == 0, rated.stdout[-2000:]
+
+
+# --- proxies ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def running(*command: object) -> Iterator[None]:
+    with subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL) as process:
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def _certificate(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "survey.example.org")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    pem = serialization.Encoding.PEM
+    (folder / "fullchain.pem").write_bytes(made.public_bytes(pem))
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    (folder / "privkey.pem").write_bytes(private)
+
+
+@contextmanager
+def _nginx(server: Server, folder: Path) -> Iterator[str]:
+    """nginx with our file; only its ports and folders are this test's."""
+    port, plain = free_port(), free_port()
+    _certificate(folder)
+    text = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    text = re.sub(r"    listen \[::\].*\n", "", text)
+    text = text.replace("listen 443", f"listen 127.0.0.1:{port}")
+    text = text.replace("listen 80;", f"listen 127.0.0.1:{plain};")
+    text = text.replace("127.0.0.1:8000", f"127.0.0.1:{server.port}")
+    text = text.replace("/etc/ssl/deniably", str(folder))
+    temporary = "".join(
+        f"{kind}_temp_path {folder}/{kind};\n"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    whole = folder / "nginx.conf"
+    whole.write_text(
+        f"daemon off; master_process off; pid {folder}/pid; error_log /dev/null;\n"
+        f"events {{}}\nhttp {{\naccess_log off;\n{temporary}{text}}}\n"
+    )
+    tried = subprocess.run(["nginx", "-t", "-c", whole], capture_output=True, text=True)
+    assert tried.returncode == 0, tried.stderr
+    with running("nginx", "-c", whole):
+        yield f"https://127.0.0.1:{port}"
+
+
+@contextmanager
+def _caddy(server: Server, folder: Path) -> Iterator[str]:
+    """Caddy with our file; without HTTPS, for which it would ask the world."""
+    port = free_port()
+    text = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
+    text = text.replace("\nsurvey.example.org {", f"\nhttp://127.0.0.1:{port} {{")
+    text = text.replace("127.0.0.1:8000", f"127.0.0.1:{server.port}")
+    whole = folder / "Caddyfile"
+    whole.write_text(text.replace("{\n\t# It logs", "{\n\tadmin off\n\t# It logs", 1))
+    with running("caddy", "run", "--adapter", "caddyfile", "--config", whole):
+        yield f"http://127.0.0.1:{port}"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        pytest.param(_nginx, marks=needs("nginx"), id="nginx"),
+        pytest.param(_caddy, marks=needs("caddy"), id="caddy"),
+    ],
+)
+def test_respondents_get_through_the_proxy_and_slow_ones_stay_there(
+    server: Server, tmp_path: Path, proxy: Any
+) -> None:
+    survey = survey_named()
+    server.publish(survey)
+    with proxy(server, tmp_path) as url:
+        form = _when_it_answers(f"{url}/s/workplace")
+        assert form.status_code == 200
+        assert "max-age=31536000" in form.headers["Strict-Transport-Security"]
+        report = f"{url}/api/surveys/workplace/reports"
+
+        half = threading.Event()
+
+        def slowly() -> Iterator[bytes]:
+            yield b"{"
+            half.set()
+            done.wait(60)
+            yield b"}"
+
+        done = threading.Event()
+        kind = {"Content-Type": "application/json"}
+        slow = threading.Thread(
+            target=requests.post,
+            args=(report, slowly()),
+            kwargs={"headers": kind, "verify": False, "timeout": 60},
+        )
+        slow.start()
+        half.wait(60)
+        body = a_report(survey).canonical
+        sent = requests.post(report, body, headers=kind, verify=False, timeout=60)
+        done.set()
+        slow.join()
+
+    assert sent.status_code == 201
+    server.stop()
+    # What came late had been taken in by the proxy first: no read of the server waited for it.
+    waited = re.findall(r"reports 422 (\d+) ms", server.log)
+    assert waited
+    assert all(int(each) < 10_000 for each in waited)
+
+
+def _when_it_answers(url: str) -> requests.Response:
+    for _ in range(100):
+        try:
+            return requests.get(url, verify=False, timeout=30)
+        except requests.ConnectionError:
+            threading.Event().wait(0.1)
+    pytest.fail(f"no answer from {url}")
