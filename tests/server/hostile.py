@@ -107,7 +107,7 @@ _METHODS = (
 )
 _KINDS = (
     *[b"application/json"] * 6, *[b"application/x-ndjson"] * 2, b"application/yaml",
-    b"text/plain", b"", b"application/json; charset=utf-16", b"multipart/form-data; boundary=x", b"\xff\xfe",
+    b"text/plain", b"", b"application/json; charset=utf-16", b"multipart/form-data", b"\xff\xfe",
 )  # fmt: skip
 _VERSIONS = (b"HTTP/9", b"HTTP/1.0", b"", b"FTP/1.1")
 _DEEP = 20_000
