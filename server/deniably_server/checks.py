@@ -17,7 +17,7 @@ from deniably.survey import Survey
 from deniably_server.answer import json_answer
 from deniably_server.current import current_store
 from deniably_server.finding import area_text
-from deniably_server.results import current_results
+from deniably_server.results import current_reports
 
 blueprint = Blueprint("checks", __name__)
 
@@ -68,10 +68,9 @@ def checks_page(name: str) -> str:
 
 def current_checks(name: str) -> ChecksResult:
     """The checks of a survey. Raises NotFound, and Hidden as long as its results are."""
-    current_results(name)  # hidden results stay hidden here too
+    rows = current_reports(name)
     survey = current_store().survey(name)
     chosen = checkable(survey)
-    rows = current_store().values(name) if chosen else []
     found: list[CheckedResult] = []
     for index, question in chosen:
         mechanism = question.once

@@ -8,7 +8,7 @@ acknowledged is in every result computed after the closing, and none comes later
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import compress, islice, repeat
@@ -20,6 +20,7 @@ from deniably.report import Report
 from deniably.survey import Survey
 from deniably_server.engine import Connection
 from deniably_server.errors import NotStored, Unavailable
+from deniably_server.snapshots import batch_of, renew
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[int]).decode
@@ -80,15 +81,20 @@ class Entry(Waiting):
     """A report on its way to the disk: its row, the cells it counts in, and who waits for it.
 
     ``cells`` holds (question, cell) pairs; ``answered`` the questions that it has, where a survey
-    asks only some.
+    asks only some; ``batch`` how many reports renew its results, see ``snapshots``.
     """
 
-    __slots__ = ("answered", "cells", "row")
+    __slots__ = ("answered", "batch", "cells", "row")
 
     def __init__(
-        self, row: Row, cells: Sequence[tuple[str, int]], answered: Sequence[str] = ()
+        self,
+        row: Row,
+        cells: Sequence[tuple[str, int]],
+        answered: Sequence[str] = (),
+        batch: int = 0,
     ) -> None:
         super().__init__()
+        self.batch = batch
         self.row = row
         self.cells = cells
         self.answered = answered
@@ -148,6 +154,7 @@ def entry_of(survey: Survey, report: Report) -> Entry:
         (bytes.fromhex(report.id), survey.name, _encode(values).decode()),
         [(name, cell) for name, value in report.values.items() for cell in value],
         list(report.values) if survey.asked < len(survey.questions) else [],
+        batch_of(survey),
     )
 
 
@@ -172,7 +179,8 @@ def commit_entries(database: Connection, entries: Sequence[Entry]) -> list[Outco
             answered.update((survey, question) for question in each.answered)
         return Counts(cells, answered)
 
-    return _commit(database, [each.row for each in entries], counted)
+    batches = {each.row[1]: each.batch for each in entries}
+    return _commit(database, [each.row for each in entries], counted, batches)
 
 
 def commit_bulk(database: Connection, bulk: Bulk) -> list[Outcome]:
@@ -192,7 +200,7 @@ def commit_bulk(database: Connection, bulk: Bulk) -> list[Outcome]:
                     found.cells[survey.name, question.name, cell] += more
         return found
 
-    return _commit(database, list(bulk.rows), counted)
+    return _commit(database, list(bulk.rows), counted, {survey.name: batch_of(survey)})
 
 
 def commit_trial(database: Connection) -> list[Outcome]:
@@ -205,9 +213,13 @@ def commit_trial(database: Connection) -> list[Outcome]:
 
 
 def _commit(
-    database: Connection, rows: Sequence[Row], counted: Callable[[Sequence[bool]], Counts]
+    database: Connection,
+    rows: Sequence[Row],
+    counted: Callable[[Sequence[bool]], Counts],
+    batches: Mapping[str, int],
 ) -> list[Outcome]:
-    """One transaction. ``counted`` gives what those add that are stored."""
+    """One transaction. ``counted`` gives what those add that are stored, ``batches`` for each
+    survey how many reports renew its results."""
     database.begin_writing()
     outcomes = _outcomes(database, rows)
     stored = [outcome is Outcome.STORED for outcome in outcomes]
@@ -215,7 +227,10 @@ def _commit(
     fresh = sorted(compress(rows, stored))
     if fresh:
         database.fill("reports", ("id", "survey", "report"), fresh)
-        _add(database, Counter(survey for _, survey, _ in fresh), counted(stored))
+        totals = Counter(survey for _, survey, _ in fresh)
+        _add(database, totals, counted(stored))
+        for survey in filter(batches.get, totals):
+            renew(database, survey, batches[survey])
     database.commit()
     return outcomes
 

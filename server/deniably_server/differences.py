@@ -165,7 +165,7 @@ def _answers(name: str, question: Question, choice: str) -> Answers:
         raise Malformed("the question has no choices whose reports can be counted")
     if choice not in question.names:
         raise Malformed("a choice is one of " + ", ".join(question.names))
-    counts, asked = supports(current_store().tally(name)[question.name], mechanism)
+    counts, asked = supports(current_store().shown_tally(name)[question.name], mechanism)
     v = question.names.index(choice)
     return Answers(int(counts[v]), int(asked[v]), float(mechanism.p), float(mechanism.q))
 
@@ -201,7 +201,7 @@ def _of_means(name: str, question: Question, kind: str, value: str) -> tuple[str
 
 def _mean(name: str, question: Question) -> Callable[[float], Mean]:
     """The mean with margins of any confidence, as the results have it."""
-    tally = current_store().tally(name)[question.name]
+    tally = current_store().shown_tally(name)[question.name]
 
     def found(confidence: float) -> Mean:
         if isinstance(question, VectorOfNumbers):
@@ -222,7 +222,7 @@ def _scores(name: str, question: Question) -> Scores | None:
     mechanism = question.once
     if not isinstance(mechanism, Window | Channel | BoundedLaplace):
         return None
-    counts = current_store().tally(name)[question.name].counts
+    counts = current_store().shown_tally(name)[question.name].counts
     if isinstance(question, Number) and mechanism.k != question.range.positions:
         channel = matrix(mechanism)
         middles = [float(middle) for middle in analysis.bucket_middles(question)]

@@ -13,6 +13,7 @@ _TABLES = {
     "totals": ("survey", "reports"),
     "tallies": ("survey", "question", "choice", "count"),
     "answered": ("survey", "question", "reports"),
+    "snapshots": ("survey", "reports", "tallies"),
     "settings": ("key", "value"),
     "tokens": ("id", "hash", "role", "survey", "until", "note", "revoked"),
     "keys": ("survey", "secret"),

@@ -102,8 +102,8 @@ def dashboard(name: str) -> str:
     return render_template(
         "dashboard.html",
         survey_parts=parts,
-        links=links(survey),
-        checks=bool(checkable(survey)),
+        links=links(survey, results["state"]),
+        checks=results["state"] == "closed" and bool(checkable(survey)),
         results=results,
         smooth=smooth,
         survey=survey,

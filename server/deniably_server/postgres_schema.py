@@ -134,6 +134,13 @@ STEPS = (
     WHEN (OLD.blinded <> decode(repeat('00', 32), 'hex'))
     EXECUTE FUNCTION never('a used invitation stays used');
     """,
+    """
+    CREATE TABLE snapshots (
+        survey TEXT PRIMARY KEY REFERENCES surveys (name),
+        reports BIGINT NOT NULL CHECK (reports >= 0),
+        tallies TEXT NOT NULL
+    );
+    """,
 )
 
 

@@ -41,6 +41,19 @@ def wants_smooth() -> bool:
     return wanted == "1"
 
 
+def current_reports(name: str) -> list[list[list[int] | None]]:
+    """Every report of a survey whose results may be seen, and which is closed: of an open one
+    results are shown by batches, and whole reports would show what came since.
+
+    Raises as ``current_results`` does.
+    """
+    current_results(name)
+    store = current_store()
+    if store.state(name) == "open":
+        raise Hidden("what goes together in whole reports is shown once the survey is closed")
+    return store.values(name)
+
+
 def current_results(name: str, *, smooth: bool = False) -> SurveyResult:
     """The results of a survey as of now.
 
@@ -59,7 +72,7 @@ def current_results(name: str, *, smooth: bool = False) -> SurveyResult:
             "the results are shown once the survey is closed, and from"
             f" {rules.minimum:,} reports on"
         )
-    tallies = store.tally(name)
+    tallies = store.shown_tally(name)
     if min(tally.n for tally in tallies.values()) < rules.minimum:
         raise Hidden(
             f"the results are shown from {rules.minimum:,} reports on"

@@ -191,6 +191,20 @@ def invitations(database: Database) -> None:
     )
 
 
+@migrations()
+def snapshots(database: Database) -> None:
+    """What the results of open surveys show."""
+    database.executescript(
+        """
+        CREATE TABLE snapshots (
+            survey TEXT PRIMARY KEY REFERENCES surveys (name),
+            reports INTEGER NOT NULL CHECK (reports >= 0),
+            tallies TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """
+    )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this schema; safe where several processes start at once. Raises Newer.
 

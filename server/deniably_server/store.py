@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from threading import Lock
 from typing import Literal, cast
@@ -32,6 +32,7 @@ from deniably_server.invitations import (
     spend,
 )
 from deniably_server.register import enter_closed, enter_published, entries, last
+from deniably_server.snapshots import Snapshot, current, forget, shown
 from deniably_server.tokens import Token, enter_token, every_token, find_token, revoke_token
 from deniably_server.writer import Observer, Writer
 
@@ -124,6 +125,7 @@ class Store:
             with self._transaction() as database:
                 database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
                 enter_closed(database, name)
+                forget(database, name)
                 database.forget_order(name)
             with self._connection() as database:
                 database.tidy()
@@ -159,6 +161,13 @@ class Store:
         with self._reading() as database, _one_state(database):
             return self._kept(database, name)
 
+    def shown_tally(self, name: str) -> dict[str, Tally]:
+        """The tallies that results are made of: of an open survey those of the last full batch
+        (``snapshots``). Raises NotFound."""
+        self.survey(name)
+        with self._reading() as database, _one_state(database):
+            return self._tallies(name, shown(database, name) or current(database, name))
+
     def recount(self, name: str) -> dict[str, Tally]:
         """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
         self.survey(name)  # read, and kept, before the connection is taken
@@ -182,6 +191,7 @@ class Store:
             database.execute("DELETE FROM tallies WHERE survey = ?", [name])
             database.execute("DELETE FROM answered WHERE survey = ?", [name])
             database.execute("DELETE FROM totals WHERE survey = ?", [name])
+            forget(database, name)
             database.fill("totals", ("survey", "reports"), [(name, total)])
             database.fill(
                 "answered",
@@ -410,33 +420,26 @@ class Store:
         return cast(tuple[str, ...], row)
 
     def _kept(self, database: Connection, name: str) -> dict[str, Tally]:
-        rows = database.execute(
-            "SELECT question, choice, count FROM tallies WHERE survey = ?", [name]
-        ).fetchall()
-        totals = dict(
-            database.execute(
-                "SELECT NULL, reports FROM totals WHERE survey = ?"
-                " UNION ALL SELECT question, reports FROM answered WHERE survey = ?",
-                [name, name],
-            )
-        )
-        return self._tallies(name, totals, rows)
+        return self._tallies(name, current(database, name))
 
     def _counted(self, database: Connection, name: str) -> dict[str, Tally]:
         counted = database.execute(self.engine.answered, [name]).fetchall()
         rows = database.execute(self.engine.cells, [name]).fetchall()
         names = [question.name for question in self.survey(name).questions]
-        totals: dict[str | None, int] = {names[index]: count for index, count in counted}
-        return self._tallies(name, totals, [(names[index], *rest) for index, *rest in rows])
+        return self._tallies(
+            name,
+            Snapshot(
+                [(names[index], count) for index, count in counted],
+                [(names[index], *rest) for index, *rest in rows],
+            ),
+        )
 
-    def _tallies(
-        self, name: str, totals: Mapping[str | None, int], rows: list[tuple[str, int, int]]
-    ) -> dict[str, Tally]:
-        """From the numbers of reports (of a question, or None for all alike) and of each cell."""
+    def _tallies(self, name: str, found: Snapshot) -> dict[str, Tally]:
         survey = self.survey(name)
+        totals = dict(found.reports)
         everybody = totals.get(None, 0) if survey.asked == len(survey.questions) else 0
         cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
-        for question_name, cell, count in rows:
+        for question_name, cell, count in found.cells:
             cells[question_name][cell] = count
         return {
             question.name: from_cells(

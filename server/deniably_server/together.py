@@ -24,7 +24,7 @@ from deniably_server.answer import json_answer
 from deniably_server.current import current_store
 from deniably_server.errors import Malformed, NotFound
 from deniably_server.result import CONFIDENCE, CellResult
-from deniably_server.results import current_results
+from deniably_server.results import current_reports, current_results
 
 blueprint = Blueprint("together", __name__)
 
@@ -113,12 +113,12 @@ def groups_page(name: str) -> str:
 
 def current_crosstab(name: str) -> CrosstabResult:
     """The cross-table that the request asks for. Raises Malformed, NotFound or Hidden."""
-    current_results(name)  # hidden results stay hidden here too
+    reports = current_reports(name)
     survey = current_store().survey(name)
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise Malformed("rows and columns name the same question")
-    (first, rate), (second, other) = (_supports(survey, name, index) for index in chosen)
+    (first, rate), (second, other) = (_supports(survey, reports, chosen, index) for index in chosen)
     found = crosstab(count_pairs(first, second), rate, other, CONFIDENCE)
     questions = [survey.questions[index] for index in chosen]
     fit, shown = _for_display(questions, first, second, found.raw)
@@ -165,14 +165,14 @@ def _for_display(
     return "maximum_likelihood", shares
 
 
-def links(survey: Survey) -> list[tuple[str, str]]:
+def links(survey: Survey, state: str) -> list[tuple[str, str]]:
     """Addresses below the dashboard with their texts; the first few where there are many pairs."""
     crossable = [question for question in survey.questions if _is_crossable(question)]
     found = [
         (f"crosstab?rows={one.name}&columns={other.name}", f"{one.label} × {other.label}")
         for index, one in enumerate(crossable)
         for other in crossable[index + 1 :]
-        if survey.asked > 1
+        if survey.asked > 1 and state == "closed"
     ][:_MOST_LINKS]
     found += [
         (f"groups?question={question.name}&count={count}", f"{question.label}: {count} groups")
@@ -195,7 +195,7 @@ def _groups(name: str) -> tuple[Point, GroupsResult]:
     if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
         raise Malformed(f"count is the number of groups, from 1 to {_MOST_GROUPS}")
     try:
-        found = clusters(question, store.tally(name)[question.name], int(count))
+        found = clusters(question, store.shown_tally(name)[question.name], int(count))
     except ImportError:
         raise NotFound(
             "groups need scikit-learn on the server; install it with pip install"
@@ -248,16 +248,13 @@ def _is_crossable(question: Question) -> bool:
     )
 
 
-def _supports(survey: Survey, name: str, index: int) -> tuple[_Bits, tuple[float, float]]:
+def _supports(
+    survey: Survey, reports: list[list[list[int] | None]], both: list[int], index: int
+) -> tuple[_Bits, tuple[float, float]]:
     """For each respondent who was asked both: which choices the report supports; and (p, q)."""
     mechanism = survey.questions[index].once
     assert isinstance(mechanism, SubsetSelection | SetResponse | Unary)
-    both = [_asked(survey, key) for key in ("rows", "columns")]
-    rows = [
-        row[index] or ()
-        for row in current_store().values(name)
-        if all(row[other] is not None for other in both)
-    ]
+    rows = [row[index] or () for row in reports if all(row[other] is not None for other in both)]
     if not rows:
         raise NotFound("no respondent was asked both questions")
     found = np.zeros((len(rows), mechanism.cell_count), dtype=np.bool_)

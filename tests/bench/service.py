@@ -62,7 +62,7 @@ def survey_named(name: str) -> Survey:
             "name": name,
             "title": "Benchmark",
             "contact": "bench@example.org",
-            "results": {"minimum": 1, "while_open": True},
+            "results": {"minimum": 100, "while_open": True},
             "questions": questions,
         }
     )

@@ -42,7 +42,9 @@ def fill(app: Flask, survey: Survey, reports: int = 9) -> Survey:
 @pytest.fixture
 def private(app: Flask) -> Survey:
     fill(app, survey_named(results={"minimum": 3, "while_open": True}))
-    return fill(app, survey_named("private", results=RULES))
+    survey = fill(app, survey_named("private", results=RULES))
+    app.extensions["deniably"].close_survey("private")
+    return survey
 
 
 @pytest.fixture

@@ -80,12 +80,16 @@ def forge(store: Store, survey: Survey, count: int, **values: list[int]) -> None
 @pytest.fixture
 def answered(app: Flask, survey: Survey) -> Store:
     store: Store = app.extensions["deniably"]
+    fill(store, survey)
+    return store
+
+
+def fill(store: Store, survey: Survey) -> None:
     bulk = Bulk(survey)
     for person in honest():
         bulk.add(randomise_answers(survey, person))
     store.begin(bulk)
     bulk.wait()
-    return store
 
 
 def results(client: FlaskClient) -> dict[str, dict[str, object]]:
@@ -153,12 +157,17 @@ def test_one_report_far_off_the_scale_is_refused(app: Flask, survey: Survey) -> 
 
 def test_whole_reports_are_checked(client: FlaskClient, answered: Store, survey: Survey) -> None:
     assert survey.questions[0].mechanism.omega == 2
-    calm = client.get("/api/surveys/work/checks").get_json()
+    calm = publish_text(TEXT.replace("name: work", "name: calm"))
+    answered.publish(calm, signed(calm))
+    fill(answered, calm)
     forge(answered, survey, PEOPLE // 10, colour=[6, 7])
+    for name in ("calm", "work"):
+        answered.close_survey(name)
 
+    even = client.get("/api/surveys/calm/checks").get_json()
     odd = client.get("/api/surveys/work/checks").get_json()
 
-    assert calm["questions"] == [
+    assert even["questions"] == [
         {"name": "colour", "label": "Which colour", "n": PEOPLE, "pairs": 28, "odd": []}
     ]
     first = odd["questions"][0]["odd"][0]
@@ -181,6 +190,8 @@ def test_checks_are_hidden_as_results_are(app: Flask) -> None:
 def test_the_dashboard_and_the_spreadsheet_have_the_figures(
     client: FlaskClient, answered: Store
 ) -> None:
+    assert "/surveys/work/checks" not in client.get("/surveys/work").text, "not while it is open"
+    answered.close_survey("work")
     page = client.get("/surveys/work").text
     rows = list(csv.DictReader(io.StringIO(client.get("/api/surveys/work/results.csv").text)))
 

@@ -161,6 +161,7 @@ def test_two_answers_are_crossed_without_anybody_having_seen_them(
     answered: tuple[Survey, Store], client: FlaskClient
 ) -> None:
     """Who has not stolen was not asked what: a cell that must come out near nothing."""
+    answered[1].close_survey("everything")
     found = client.get("/api/surveys/everything/crosstab?rows=stolen&columns=what").get_json()
 
     assert found["rows"] == ["Yes", "No"]
@@ -191,6 +192,7 @@ def test_two_answers_are_crossed_without_anybody_having_seen_them(
 def test_what_cannot_be_crossed_is_said(
     answered: tuple[Survey, Store], client: FlaskClient, query: str, why: str
 ) -> None:
+    answered[1].close_survey("everything")
     answer = client.get(f"/api/surveys/everything/crosstab?{query}")
 
     assert why.lower() in assert_problem(answer, 400, "malformed")["detail"].lower()

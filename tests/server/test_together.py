@@ -45,6 +45,7 @@ def crossed(app: Flask) -> list[tuple[int, list[int], int]]:
     ]
     for own, pair, times in made:
         add(store, survey, {"stolen": [own], "often": pair}, times)
+    store.close_survey("workplace")
     return made
 
 
@@ -98,6 +99,7 @@ def test_bits_one_by_one_have_the_likelihood_that_they_have(
     for bits, pair, times in made:
         add(store, survey, {"stolen": bits, "often": pair}, times)
 
+    store.close_survey("workplace")
     found = client.get(PATH).get_json()
 
     def likelihood(bits: list[int], a: int) -> float:
@@ -140,6 +142,7 @@ def test_several_ticks_are_shown_one_by_one(app: Flask, client: FlaskClient) -> 
     add(store, survey, {"stolen": [0], "often": [0, 1]}, 20)
     add(store, survey, {"stolen": [1], "often": [4]}, 20)
 
+    store.close_survey("workplace")
     found = client.get(PATH).get_json()
 
     raw = np.array([[cell["estimate"] for cell in row] for row in found["cells"]])
@@ -158,6 +161,7 @@ def test_only_those_who_were_asked_both_are_crossed(app: Flask, client: FlaskCli
     add(store, survey, {"stolen": [0], "third": [1]}, 35)
     add(store, survey, {"often": [0, 3], "third": [0]}, 25)
 
+    store.close_survey("workplace")
     found = client.get(PATH).get_json()
 
     bits = np.eye(2, dtype=bool)[[own for own, _ in both]]
@@ -182,6 +186,7 @@ def test_where_nobody_was_asked_both_there_is_no_table(app: Flask, client: Flask
     add(store, survey, {"stolen": [0]}, 10)
     add(store, survey, {"often": [0, 1]}, 10)
 
+    store.close_survey("workplace")
     answer = client.get(PATH)
 
     assert answer.status_code == 404

@@ -1,0 +1,132 @@
+"""Results of an open survey are renewed in batches: no two looks differ by one person's report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from flask.testing import FlaskClient
+
+from deniably.survey import Survey
+from deniably_server.app import create_app
+from deniably_server.commit import Bulk
+from deniably_server.store import Store
+from server.material import a_report, assert_problem, signed, survey_named
+
+RULES = {"minimum": 5, "while_open": True}
+SURVEY = survey_named(results=RULES)
+PATH = "/api/surveys/workplace/results"
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[FlaskClient]:
+    app = create_app({"DATABASE": address})
+    store: Store = app.extensions["deniably"]
+    store.publish(SURVEY, signed(SURVEY))
+    yield app.test_client()
+    store.close()
+
+
+@pytest.fixture
+def store(client: FlaskClient) -> Store:
+    found: Store = client.application.extensions["deniably"]
+    return found
+
+
+def come(store: Store, reports: int, survey: Survey = SURVEY) -> None:
+    for _ in range(reports):
+        store.add(survey, a_report(survey))
+
+
+def test_results_stay_as_they_are_until_another_batch_is_full(
+    client: FlaskClient, store: Store
+) -> None:
+    seen = []
+    for _ in range(12):
+        come(store, 1)
+        seen.append(client.get(PATH).get_json())
+
+    assert [found["status"] for found in seen[:4]] == [403] * 4
+    assert [found["n"] for found in seen[4:]] == [5, 5, 5, 5, 5, 10, 10, 10]
+    assert all(found == seen[4] for found in seen[5:9])
+    assert seen[9] != seen[8]
+
+
+def test_the_closing_shows_all(client: FlaskClient, store: Store) -> None:
+    come(store, 12)
+
+    store.close_survey("workplace")
+
+    assert client.get(PATH).get_json()["n"] == 12
+    with closing(store.engine.connect()) as database:
+        assert database.execute("SELECT * FROM snapshots").fetchall() == []
+
+
+def test_a_batch_of_lines_is_shown_at_once(client: FlaskClient, store: Store) -> None:
+    come(store, 5)
+    bulk = Bulk(SURVEY)
+    for _ in range(23):
+        bulk.add(a_report(SURVEY))
+    store.begin(bulk)
+    bulk.wait()
+
+    assert client.get(PATH).get_json()["n"] == 28
+
+
+def test_every_server_shows_the_same(client: FlaskClient, store: Store) -> None:
+    come(store, 7)
+
+    with closing(Store(store.engine.address)) as other:
+        come(other, 2)
+
+        assert other.shown_tally("workplace") == store.shown_tally("workplace")
+        assert store.shown_tally("workplace")["stolen"].n == 5
+        assert store.tally("workplace")["stolen"].n == 9
+
+
+def test_where_only_some_questions_are_asked_it_is_the_same(client: FlaskClient) -> None:
+    store: Store = client.application.extensions["deniably"]
+    some = survey_named("some", ask=1, results=RULES)
+    store.publish(some, signed(some))
+    for number in range(14):
+        report = a_report(some)
+        del report.values[("stolen", "often")[number % 2]]
+        store.add(some, report)
+
+    shown = store.shown_tally("some")
+
+    assert shown["stolen"].n + shown["often"].n == 10
+
+
+@pytest.mark.parametrize("path", ["crosstab?rows=stolen&columns=often", "checks"])
+def test_whole_reports_wait_for_the_closing(client: FlaskClient, store: Store, path: str) -> None:
+    come(store, 9)
+
+    for address in (f"/api/surveys/workplace/{path}", f"/surveys/workplace/{path}"):
+        refusal = client.get(address)
+        assert refusal.status_code == 403
+    assert (
+        "once the survey is closed"
+        in assert_problem(client.get(f"/api/surveys/workplace/{path}"), 403, "hidden")["detail"]
+    )
+    store.close_survey("workplace")
+    assert client.get(f"/api/surveys/workplace/{path}").status_code == 200
+
+
+def test_differences_are_those_of_what_is_shown(client: FlaskClient, store: Store) -> None:
+    path = "/api/surveys/workplace/difference?question=stolen&choice=yes&share=0.5"
+    come(store, 5)
+    before = client.get(path).get_json()
+
+    come(store, 4)
+
+    assert client.get(path).get_json() == before
+
+
+def test_a_repair_shows_what_is_right(client: FlaskClient, store: Store) -> None:
+    come(store, 6)
+
+    store.count_anew("workplace")
+
+    assert store.shown_tally("workplace") == store.recount("workplace")
