@@ -125,7 +125,8 @@ def test_the_worst_forgery_does_what_is_stated_and_no_more(
         share = count / (count + PEOPLE)
         gained = share * (stated["exchange"] - was)
         assert now - was == pytest.approx(gained, abs=1e-4)
-        assert now - was <= stated["shift"][1]
+        # What is stated starts from a share of 0; an estimate may lie below.
+        assert now - was <= stated["shift"][1] + share * max(0.0, -was)
 
 
 def test_forgery_that_is_bold_enough_is_flagged(

@@ -221,12 +221,14 @@ def test_a_vector_with_a_tiny_epsilon_is_still_asked() -> None:
 
 
 def test_a_scale_with_many_digits_is_rounded_up_by_next_to_nothing() -> None:
-    for k, epsilon in ((2, "9.123456789"), (1_000_001, "0.010000001"), (3, "0.3333333331")):
+    for k, epsilon in ((2, "9.123456789"), (1_001, "0.010000001"), (3, "0.3333333331")):
         found = for_mean(k, eps(epsilon), "laplace")
         assert found.loss.within(Fraction(epsilon))
         assert found.loss.epsilon == pytest.approx(float(epsilon), rel=1e-6)
     with pytest.raises(ValueError, match="coarser step"):
         for_mean(1 << 20, Privacy(epsilon=Fraction(1, 4000)), "laplace")
+    with pytest.raises(ValueError, match="take a larger step"):
+        for_mean(1_000_001, eps("0.01"), "laplace")
 
 
 def test_odds_with_many_digits_are_rounded_down() -> None:
