@@ -15,7 +15,7 @@ from deniably_server.tokens import DAYS, ROLES, Role, Token, make
 
 blueprint = Blueprint("access", __name__)
 
-_SECRET = "no-store, no-transform"  # noqa: S105
+_KEPT_NOWHERE = "no-store, no-transform"
 """Kept nowhere, and not compressed either: by its length a compressed secret could be guessed."""
 
 
@@ -92,7 +92,7 @@ def first_tokens() -> Response:
 def secret_answer(value: object, status: int = 200) -> Response:
     """An answer that holds a secret."""
     response = json_answer(value, status)
-    response.headers["Cache-Control"] = _SECRET
+    response.headers["Cache-Control"] = _KEPT_NOWHERE
     return response
 
 

@@ -137,7 +137,7 @@ def _engine(store: Store) -> Engine:
 
 def store_of(address: str) -> Store:
     """The store that is there already: of a name that was misspelt nothing is made."""
-    from deniably_server.engine import file_at
+    from deniably_server.addresses import file_at
 
     file = file_at(address)
     if file is not None and not file.exists():

@@ -236,7 +236,7 @@ def serve(**options: str | int) -> None:
 
 def open_store(address: str) -> Store:
     """The store, or a sentence on why there can be none at the address."""
-    from deniably_server.engine import engine_at, shown
+    from deniably_server.addresses import engine_at, shown
     from deniably_server.store import Store
 
     try:

@@ -8,9 +8,7 @@ they say differently (how a transaction begins, the tables, the recount) is in `
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 Row = tuple[Any, ...]
 
@@ -122,31 +120,3 @@ class Engine(Protocol):
 
     def migrate(self) -> None:
         """Bring the tables to the newest schema; safe where several processes start at once."""
-
-
-def engine_at(address: str) -> Engine:
-    """The database at an address: ``postgresql://...``, or the path of an SQLite file."""
-    if _is_uri(address):
-        from deniably_server.postgres import Postgres
-
-        return Postgres(address)
-    from deniably_server.sqlite import Sqlite
-
-    return Sqlite(str(file_at(address)))
-
-
-def file_at(address: str) -> Path | None:
-    """The file of an SQLite database, which may be still to be made."""
-    return None if _is_uri(address) else Path(address.removeprefix("sqlite:///"))
-
-
-def shown(address: str) -> str:
-    """The address for people to read: of a URI neither user nor password nor options."""
-    if not _is_uri(address):
-        return address
-    parts = urlsplit(address)
-    return f"postgresql://{parts.hostname or ''}{parts.path}"
-
-
-def _is_uri(address: str) -> bool:
-    return address.startswith(("postgresql://", "postgres://"))

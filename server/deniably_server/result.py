@@ -244,7 +244,8 @@ def _fill_crafted(shown: QuestionResult, question: Question, heard: float) -> No
         return
     leverage = poisoning.of_question(question)
     if isinstance(question, Number):
-        shown["crafted"] = crafted.crafted(leverage, heard, _length(question.range))
+        middles = analysis.bucket_middles(question)  # the mean of numbers in buckets is of these
+        shown["crafted"] = crafted.crafted(leverage, heard, float(middles[-1] - middles[0]))
     elif isinstance(question, Scale) and question.aim == "mean":
         length = question.values[-1] - question.values[0]
         shown["crafted"] = crafted.crafted(leverage, heard, abs(length))

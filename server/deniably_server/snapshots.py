@@ -1,9 +1,9 @@
 """What the results of an open survey show: the tallies as of the last time that a batch was full.
 
 Whoever looks at results twice sees what came between the two. So those of an open survey are
-renewed in batches of as many reports as the author's minimum, by the commit that fills one: what
-two looks differ by is never a single person's report. (Each report is randomised anyway; so much is
-known of it by whoever has it alone.)
+renewed in batches of as many reports as the author's minimum, by the commit that fills one: two
+looks differ by so many people or by none. The closing shows the rest, which may be few; of them is
+known what whoever has their reports knows, for each is randomised.
 """
 
 from __future__ import annotations

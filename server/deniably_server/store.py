@@ -18,8 +18,9 @@ from deniably.report import Report
 from deniably.signing import Signature, verify
 from deniably.survey import Survey, read_survey
 from deniably.tally import Tally, from_cells
+from deniably_server.addresses import engine_at
 from deniably_server.commit import Bulk, Entry, Outcome, entry_of
-from deniably_server.engine import Connection, engine_at
+from deniably_server.engine import Connection
 from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.invitations import (
     Counts,
@@ -36,7 +37,8 @@ from deniably_server.snapshots import Snapshot, current, forget, shown
 from deniably_server.tokens import Token, enter_token, every_token, find_token, revoke_token
 from deniably_server.writer import Observer, Writer
 
-_SECRET = "invitations_hmac_sha256"  # noqa: S105  # the name under which it is kept
+_INVITATIONS = "invitations_hmac_sha256"
+"""The setting that has the key under which codes are hashed."""
 State = Literal["open", "closed"]
 
 _NAME = re.compile(SURVEY_NAME)
@@ -297,8 +299,8 @@ class Store:
 
     def _invitation_secret(self) -> bytes:
         """What the hashes of invitations are keyed with; the same for all processes."""
-        while (found := self.setting(_SECRET)) is None:
-            self.set_setting(_SECRET, secrets.token_hex(32), replace=False)
+        while (found := self.setting(_INVITATIONS)) is None:
+            self.set_setting(_INVITATIONS, secrets.token_hex(32), replace=False)
         return bytes.fromhex(found)
 
     # --- settings ---------------------------------------------------------------------------

@@ -57,10 +57,8 @@ def show(database: str) -> None:
     """List every token: its id, role, survey, last day and note, and whether it is valid."""
     with closing(store_of(database)) as store:
         tokens = store.tokens()
-    rows = [("id", "role", "survey", "until", "state", "note")]
-    for each in tokens:
-        found = each.document
-        rows.append(tuple(str(found[name] or "") for name in rows[0]))  # type: ignore[arg-type]
+    rows: list[tuple[str, ...]] = [("id", "role", "survey", "until", "state", "note")]
+    rows += [tuple(str(token.document[name] or "") for name in rows[0]) for token in tokens]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
@@ -69,10 +67,10 @@ def show(database: str) -> None:
 
 @token.command()
 @settings_options("database")
-@click.argument("id")
-def revoke(database: str, id: str) -> None:  # noqa: A002  # as the command line shows it
+@click.argument("name", metavar="ID")
+def revoke(database: str, name: str) -> None:
     """Make the token ID worth nothing, for good."""
     with closing(store_of(database)) as store:
-        if not store.revoke_token(id):
-            raise click.ClickException(f"there is no token {id}; see deniably token list")
-    click.echo(f"{id} is revoked")
+        if not store.revoke_token(name):
+            raise click.ClickException(f"there is no token {name}; see deniably token list")
+    click.echo(f"{name} is revoked")

@@ -12,7 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from deniably_server.engine import Connection, file_at
+from deniably_server.addresses import file_at
+from deniably_server.engine import Connection
 from deniably_server.store import Store
 
 _CHUNK = 1 << 22

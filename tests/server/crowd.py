@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from deniably.report import Report
 from deniably.survey import Survey
+from deniably_server.addresses import engine_at
 from deniably_server.doctor import examine
-from deniably_server.engine import engine_at
 from deniably_server.store import Store
 from server.material import a_report
 

@@ -27,8 +27,8 @@ from deniably.register import NOTHING, Entry, Register, published_entry
 from deniably.report import Report
 from deniably.signing import Key, Signature, key_of
 from deniably.survey import Survey, as_survey
+from deniably_server.addresses import engine_at
 from deniably_server.auth import new_token
-from deniably_server.engine import engine_at
 from deniably_server.store import Store
 
 DENIABLY = (sys.executable, "-m", "deniably_client")

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deniably_server import care_cli
-from deniably_server.engine import engine_at
+from deniably_server.addresses import engine_at
 from deniably_server.store import Store
 from server.material import Contents, a_report, contents, signed, survey_named
 

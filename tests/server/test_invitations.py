@@ -22,7 +22,7 @@ from deniably.blind_rsa import EXPONENT
 from deniably.codes import read_code
 from deniably.invitations import is_ticket
 from deniably_server import care_cli
-from deniably_server.engine import engine_at
+from deniably_server.addresses import engine_at
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
 from deniably_server.invite_cli import invite
 from deniably_server.store import Store

@@ -12,7 +12,7 @@ import requests
 from click.testing import CliRunner
 
 from deniably_server import cli
-from deniably_server.engine import engine_at, shown
+from deniably_server.addresses import engine_at, shown
 from deniably_server.store import Store
 from server.material import Server, a_report, assert_kept, signed, survey_named
 

@@ -1,4 +1,4 @@
-"""Results of an open survey are renewed in batches: no two looks differ by one person's report."""
+"""Results of an open survey are renewed in batches: two looks differ by a whole one, or by none."""
 
 from __future__ import annotations
 

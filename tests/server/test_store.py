@@ -14,8 +14,8 @@ import pytest
 
 from deniably.report import Report
 from deniably.tally import tally
+from deniably_server.addresses import engine_at
 from deniably_server.commit import Outcome
-from deniably_server.engine import engine_at
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.store import Store
 from server.material import a_report, contents, signed, survey_named

@@ -19,9 +19,9 @@ from sqlite_utils import Database
 from deniably.authoring import publish_text
 from deniably.survey import Survey
 from deniably_server import link, postgres_schema, schema, token_cli, tokens
+from deniably_server.addresses import engine_at
 from deniably_server.app import create_app
 from deniably_server.auth import new_token
-from deniably_server.engine import engine_at
 from deniably_server.errors import Unauthorised
 from deniably_server.link import first_link, use_link
 from deniably_server.store import Store

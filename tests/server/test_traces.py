@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from deniably.report import Report
 from deniably_server import care_cli
-from deniably_server.engine import engine_at
+from deniably_server.addresses import engine_at
 from deniably_server.pages_of_file import lies_by_keys, report_pages
 from deniably_server.store import Store
 from deniably_server.traces import in_file

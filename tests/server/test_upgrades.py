@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from deniably_server.addresses import engine_at
 from deniably_server.doctor import examine
-from deniably_server.engine import engine_at
 from deniably_server.errors import Newer
 from deniably_server.postgres_schema import STEPS
 from deniably_server.schema import migrations
