@@ -7,36 +7,27 @@ from typing import TYPE_CHECKING, cast
 
 from flask import Flask
 
-from deniably_server import (
-    access,
-    checks,
-    differences,
-    openapi,
-    register_page,
-    reports,
-    results,
-    surveys,
-    together,
-    told,
-    web,
-)
-from deniably_server.body import READ_AT_MOST
-from deniably_server.compression import compress
-from deniably_server.current import attach
-from deniably_server.headers import Headers
-from deniably_server.health import health
-from deniably_server.hosts import Hosts, names_in
-from deniably_server.intake import Intake
-from deniably_server.journal import Journal
-from deniably_server.limits import limits_of
-from deniably_server.metrics import Metrics
-from deniably_server.metrics import attach as attach_metrics
-from deniably_server.pages import pages
-from deniably_server.problems import handle_problems
+from deniably_server.api import access, openapi, register, reports, surveys
+from deniably_server.api.intake import Intake
+from deniably_server.api.tickets import tickets
+from deniably_server.guard.headers import Headers
+from deniably_server.guard.hosts import Hosts, names_in
+from deniably_server.guard.limits import limits_of
+from deniably_server.results import checks, differences, publishing, together
 from deniably_server.settings import configuration
-from deniably_server.store import Store
-from deniably_server.tickets import tickets
-from deniably_server.watch import Watch
+from deniably_server.storage.store import Store
+from deniably_server.watching import told
+from deniably_server.watching.health import health
+from deniably_server.watching.journal import Journal
+from deniably_server.watching.metrics import Metrics
+from deniably_server.watching.metrics import attach as attach_metrics
+from deniably_server.watching.watch import Watch
+from deniably_server.web import files
+from deniably_server.web.body import READ_AT_MOST
+from deniably_server.web.compression import compress
+from deniably_server.web.current import attach
+from deniably_server.web.pages import pages
+from deniably_server.web.problems import handle_problems
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
@@ -50,7 +41,7 @@ def create_app(
     """The WSGI application. ``config`` comes before the environment, which comes before the
     defaults (``settings.SETTINGS``); its further keys are Flask's. Without a ``journal`` nothing is
     logged but faults."""
-    app = Flask("deniably_server", static_folder=None)  # `web` serves the files
+    app = Flask("deniably_server", static_folder=None)  # `files` serves them
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # no page of another origin has to ask
     settings = configuration(config)
     app.config.from_mapping(settings, MAX_CONTENT_LENGTH=READ_AT_MOST)
@@ -61,17 +52,17 @@ def create_app(
     limits = limits_of(*(cast(int, settings[key]) for key in ("RATE", "FAILURES", "PROXIES")))
     attach(app, store, limits)
     app.register_blueprint(surveys.surveys)
-    app.register_blueprint(register_page.blueprint)
+    app.register_blueprint(register.blueprint)
     app.register_blueprint(reports.reports)
     app.register_blueprint(tickets)
-    app.register_blueprint(results.blueprint)
+    app.register_blueprint(publishing.blueprint)
     app.register_blueprint(together.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(access.blueprint)
     app.register_blueprint(checks.blueprint)
     app.register_blueprint(health)
     app.register_blueprint(pages)
-    app.register_blueprint(web.web)
+    app.register_blueprint(files.web)
     attach_metrics(app, metrics)
     app.register_blueprint(openapi.blueprint)
     handle_problems(app)

@@ -18,11 +18,11 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from deniably_server.app import create_app
-from deniably_server.journal import Faults, Form, Journal
-from deniably_server.metrics import Metrics
-from deniably_server.minute import every_minute
-from deniably_server.slow import SlowBodies
-from deniably_server.store import Store
+from deniably_server.guard.slow import SlowBodies
+from deniably_server.storage.store import Store
+from deniably_server.watching.journal import Faults, Form, Journal
+from deniably_server.watching.metrics import Metrics
+from deniably_server.watching.minute import every_minute
 
 _PATIENCE = 8
 """Seconds that a process gets to finish what it accepted. Requests take milliseconds, but a

@@ -35,7 +35,7 @@ from deniably.blackbox import certify, lower_bound
 from deniably.coins import Coins
 from deniably.mechanisms import SubsetSelection, Unary
 from deniably.walking import fault_of
-from deniably_server.audit_cli import audit as command
+from deniably_server.commands.audit import audit as command
 from every_type import survey_of_everything
 
 TRIALS = 4000

@@ -27,9 +27,9 @@ from deniably.report import Report
 from deniably.signing import new_key
 from deniably.survey import Survey
 from deniably.tally import Tally, tally_packed
-from deniably_server.commit import entry_of
-from deniably_server.lines import take_lines
-from deniably_server.store import Store
+from deniably_server.api.lines import take_lines
+from deniably_server.storage.commit import entry_of
+from deniably_server.storage.store import Store
 
 GOAL_INGEST = 0.6
 GOAL_BATCH = 0.5

@@ -17,7 +17,7 @@ import service
 from sheet import Sheet, duration, scaled
 
 from deniably.signing import new_key
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

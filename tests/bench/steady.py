@@ -20,7 +20,7 @@ from service import CONNECTIONS, requests, serving, survey_named
 from sheet import Sheet, duration, rate
 
 from deniably.signing import new_key
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 
 SHARE = 0.6
 GROWTH, SLACK = 0.10, 32 << 20

@@ -59,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         server.publish(publish_text(text))
     from contextlib import closing
 
-    from deniably_server.store import Store
+    from deniably_server.storage.store import Store
 
     with closing(Store(str(server.database))) as store:
         store.close_survey("closed")

@@ -9,7 +9,7 @@ from playwright.sync_api import BrowserContext, Error, Page, Route
 
 from browser.test_memory import SPOIL
 from deniably.authoring import publish_text
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from every_type import survey_of_everything, survey_within_limits
 from lies import STRANGER
 from server.material import Server, signed

@@ -27,7 +27,7 @@ from conftest import ARGUMENTS  # noqa: E402
 from deniably.authoring import publish_text  # noqa: E402
 from deniably.report import randomise_answers  # noqa: E402
 from deniably_client.demo import HERE, answer_all, respondents  # noqa: E402
-from deniably_server.store import Store  # noqa: E402
+from deniably_server.storage.store import Store  # noqa: E402
 from every_type import somebody, survey_of_everything  # noqa: E402
 from server.material import Server  # noqa: E402
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Route
 from browser.conftest import ANSWERS, PHONE, SURVEY, Watched
 from deniably.authoring import publish_text
 from deniably.report import read_report
-from deniably_server.web import BUILD
+from deniably_server.web.files import BUILD
 from server.material import Server
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ from browser.conftest import PHONE, SURVEY, Watched
 from browser.test_offline import HURRY
 from deniably.authoring import publish_text
 from deniably.codes import shown
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from server.material import Server
 
 pytestmark = pytest.mark.browser

@@ -22,7 +22,7 @@ from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import InvitationUnknown, InvitationUsed
 from deniably_client.storage import Storage
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from server.material import Server, contents
 
 SURVEY = publish_text(

@@ -24,7 +24,7 @@ from deniably_client.device import Device, session
 from deniably_client.errors import Rejected
 from deniably_client.storage import Storage
 from deniably_client.terminal import _STEERING, Talk, _deliver
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from every_type import QUESTIONS, survey_of_everything
 from lies import STRANGER
 from server.material import AUTHOR, Server, contents, signed

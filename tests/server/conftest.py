@@ -16,8 +16,8 @@ from flask.testing import FlaskClient
 
 from deniably.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.auth import new_token
-from deniably_server.store import Store
+from deniably_server.guard.auth import new_token
+from deniably_server.storage.store import Store
 from server.material import Server, signed, survey_named
 from server.nursery import Nursery
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from deniably.report import Report
 from deniably.survey import Survey
-from deniably_server.addresses import engine_at
-from deniably_server.doctor import examine
-from deniably_server.store import Store
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.doctor import examine
+from deniably_server.storage.store import Store
 from server.material import a_report
 
 PATIENCE = 60

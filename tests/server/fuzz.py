@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from deniably_server.app import create_app
-from deniably_server.auth import new_token
+from deniably_server.guard.auth import new_token
 from server.hostile import Tally, draw, pour
 from server.material import Server, a_report, contents, signed, survey_named
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 
-from deniably_server.problems import KINDS
+from deniably_server.web.problems import KINDS
 
 URIS = {kind.uri: kind.status for kind in KINDS.values()}
 Tally = Counter[int]

@@ -27,9 +27,9 @@ from deniably.register import NOTHING, Entry, Register, published_entry
 from deniably.report import Report
 from deniably.signing import Key, Signature, key_of
 from deniably.survey import Survey, as_survey
-from deniably_server.addresses import engine_at
-from deniably_server.auth import new_token
-from deniably_server.store import Store
+from deniably_server.guard.auth import new_token
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.store import Store
 
 DENIABLY = (sys.executable, "-m", "deniably_client")
 Contents = dict[str, list[Any]]

@@ -128,6 +128,6 @@ if __name__ == "__main__":
 
     import deniably_server
 
-    for each in pkgutil.iter_modules(deniably_server.__path__, "deniably_server."):
+    for each in pkgutil.walk_packages(deniably_server.__path__, "deniably_server."):
         importlib.import_module(each.name)
     _serve()

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from deniably.report import randomise_answers
 from deniably.survey import Survey
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 
 
 def answer(store: Store, survey: Survey, people: Iterable[Mapping[str, object]]) -> None:

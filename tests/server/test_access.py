@@ -11,9 +11,9 @@ from flask import Flask
 
 from deniably.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.auth import new_token
-from deniably_server.store import Store
-from deniably_server.tokens import ROLES, Token, id_in, make
+from deniably_server.guard.auth import new_token
+from deniably_server.storage.store import Store
+from deniably_server.storage.tokens import ROLES, Token, id_in, make
 from server.material import assert_problem, contents
 
 SAFE = {"GET", "HEAD", "OPTIONS"}

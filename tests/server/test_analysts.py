@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from deniably.authoring import publish_text
 from deniably.survey import Survey
-from deniably_server.auth import new_token
+from deniably_server.guard.auth import new_token
 from server.material import a_report, assert_problem, signed, survey_named
 
 RULES = {"minimum": 3, "while_open": True, "to": "analysts"}

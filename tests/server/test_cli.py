@@ -18,9 +18,10 @@ from deniably.authoring import publish_text
 from deniably.planning import plan_survey
 from deniably.signing import new_key, read_key
 from deniably.survey import EPSILON_LIMIT
-from deniably_server import cli, token_cli
-from deniably_server.author_key import author_key
-from deniably_server.plan_cli import plan
+from deniably_server.commands import authoring, serve
+from deniably_server.commands import token as token_cli
+from deniably_server.commands.author_key import author_key
+from deniably_server.commands.plan import plan
 from deniably_server.settings import SETTINGS
 from server.material import Server
 
@@ -75,7 +76,7 @@ def test_every_command_of_the_distribution_is_here() -> None:
 
 def test_the_list_of_commands_needs_no_heavy_library() -> None:
     code = (
-        "import sys, deniably_server.cli; print(set(sys.modules)"
+        "import sys, deniably_server.commands.authoring; print(set(sys.modules)"
         " & {'flask', 'granian', 'numpy', 'yaml', 'requests', 'sqlite_utils'})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -84,7 +85,7 @@ def test_the_list_of_commands_needs_no_heavy_library() -> None:
 
 
 def test_check_shows_what_each_question_protects(file: Path) -> None:
-    result = run(cli.check, file)
+    result = run(authoring.check, file)
 
     assert result.exit_code == 0
     assert result.output == (
@@ -111,7 +112,7 @@ def test_check_agrees_with_the_plan(tmp_path: Path) -> None:
         "  - {name: drinks, type: number, label: D, epsilon: 4, minimum: 0, maximum: 50}\n"
     )
 
-    checked = [line.split() for line in run(cli.check, file).output.splitlines()]
+    checked = [line.split() for line in run(authoring.check, file).output.splitlines()]
 
     rows = plan_survey(publish_text(file.read_text()), n=1000, share=0.3)
     for name in ("vote", "drinks"):
@@ -129,7 +130,7 @@ def test_check_shows_delta_where_there_is_one(tmp_path: Path) -> None:
         "  - {name: stolen, type: yes_no, label: Stolen, epsilon: 1}\n"
     )
 
-    head, fines, stolen, together = run(cli.check, file).output.splitlines()[3:7]
+    head, fines, stolen, together = run(authoring.check, file).output.splitlines()[3:7]
 
     assert head.split()[-3:] == ["epsilon", "delta", "margin"]
     assert fines.split()[-3:-1] == ["1.00", "0.00001"]
@@ -155,7 +156,7 @@ def test_check_says_where_devices_refuse(
     ]
     file.write_text("\n".join(["name: high", "title: High", "questions:", *lines]))
 
-    shown = run(cli.check, file)
+    shown = run(authoring.check, file)
 
     assert shown.exit_code == 0
     assert (f"epsilon above {EPSILON_LIMIT}: {found}." in shown.output) == (found is not None)
@@ -173,7 +174,7 @@ def test_check_says_where_devices_refuse_for_delta(tmp_path: Path, count: int) -
     ]
     file.write_text("\n".join(["name: rare", "title: Rare", "questions:", *lines]))
 
-    shown = run(cli.check, file)
+    shown = run(authoring.check, file)
 
     assert shown.exit_code == 0
     assert ("delta above 0.001: all together 0.0011." in shown.output) == (count == 11)
@@ -182,7 +183,7 @@ def test_check_says_where_devices_refuse_for_delta(tmp_path: Path, count: int) -
 def test_check_names_every_problem_and_fails(file: Path) -> None:
     file.write_text(SURVEY.replace("odds: 3", "odds: 0").replace("health", "Health!"))
 
-    result = run(cli.check, file)
+    result = run(authoring.check, file)
 
     assert result.exit_code == 1
     assert "is no valid survey:" in result.output
@@ -193,8 +194,8 @@ def test_check_names_every_problem_and_fails(file: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        (cli.check, ()),
-        (cli.publish, ("--server", "http://127.0.0.1:1")),
+        (authoring.check, ()),
+        (authoring.publish, ("--server", "http://127.0.0.1:1")),
         (plan, ("--n", 100)),
     ],
     ids=["check", "publish", "plan"],
@@ -215,7 +216,7 @@ def test_free_text_is_refused_with_the_reason_and_the_mend(
 def test_check_of_something_else_fails_with_a_sentence(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
-    result = run(cli.check, file)
+    result = run(authoring.check, file)
 
     assert result.exit_code == 1
     assert result.output.startswith("Error: ")
@@ -225,8 +226,8 @@ def test_check_of_something_else_fails_with_a_sentence(file: Path, content: byte
 def test_a_survey_is_published_and_closed_from_the_command_line(server: Server, file: Path) -> None:
     digest = publish_text(SURVEY).digest
 
-    first = run(cli.publish, file, "--server", server.url, token=server.token)
-    again = run(cli.publish, file, "--server", f"{server.url}/", token=server.token)
+    first = run(authoring.publish, file, "--server", server.url, token=server.token)
+    again = run(authoring.publish, file, "--server", f"{server.url}/", token=server.token)
 
     assert first.exit_code == again.exit_code == 0, first.output
     assert first.stdout == again.stdout
@@ -238,7 +239,7 @@ def test_a_survey_is_published_and_closed_from_the_command_line(server: Server, 
     published = requests.get(f"{server.url}/api/surveys/health", timeout=30)
     assert published.headers["ETag"] == f'W/"{digest}"', "compressed, so its bytes are others"
 
-    closed = run(cli.close, "health", "--server", server.url, token=server.token)
+    closed = run(authoring.close, "health", "--server", server.url, token=server.token)
     assert (closed.exit_code, closed.output) == (0, "health is closed\n")
     state = requests.get(f"{server.url}/api/surveys/health", timeout=30).headers["Deniably-State"]
     assert state == "closed"
@@ -251,8 +252,8 @@ def test_the_token_goes_out_whatever_the_netrc_has_for_the_server(
     netrc.write_text("default login alice@example.org password secret\n")
     monkeypatch.setenv("NETRC", str(netrc))
 
-    published = run(cli.publish, file, "--server", server.url, token=server.token)
-    closed = run(cli.close, "health", "--server", server.url, token=server.token)
+    published = run(authoring.publish, file, "--server", server.url, token=server.token)
+    closed = run(authoring.close, "health", "--server", server.url, token=server.token)
 
     assert (published.exit_code, closed.exit_code) == (0, 0), published.output
 
@@ -263,7 +264,7 @@ def test_the_token_goes_out_whatever_the_netrc_has_for_the_server(
 def test_the_authors_key_is_made_once_and_for_its_owner_alone(
     server: Server, file: Path, configuration: Path
 ) -> None:
-    run(cli.publish, file, "--server", server.url, token=server.token)
+    run(authoring.publish, file, "--server", server.url, token=server.token)
 
     path = configuration / "deniably" / "author.key"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -284,7 +285,7 @@ def test_the_author_may_keep_the_key_elsewhere(
 
     arguments = ["--key", path] if given == "option" else []
     done = run(
-        cli.publish, file, "--server", server.url, *arguments, token=server.token,
+        authoring.publish, file, "--server", server.url, *arguments, token=server.token,
         key=path if given == "variable" else None,
     )  # fmt: skip
 
@@ -323,7 +324,7 @@ def test_a_key_that_cannot_be_used_is_a_sentence_and_nothing_is_sent(
         path.write_bytes(content)
         path.chmod(mode)
 
-    done = run(cli.publish, file, "--server", "http://127.0.0.1:9", token="x", key=path)
+    done = run(authoring.publish, file, "--server", "http://127.0.0.1:9", token="x", key=path)
 
     assert done.exit_code == 1
     assert sentence in done.output
@@ -332,14 +333,16 @@ def test_a_key_that_cannot_be_used_is_a_sentence_and_nothing_is_sent(
 
 
 def test_a_folder_is_no_key(file: Path, tmp_path: Path) -> None:
-    done = run(cli.publish, file, token="x", key=tmp_path)
+    done = run(authoring.publish, file, token="x", key=tmp_path)
 
     assert done.exit_code == 1
     assert f"cannot read the author's key {tmp_path}" in done.output
 
 
 def test_two_programs_that_make_the_first_key_at_once_have_one_key(configuration: Path) -> None:
-    program = "from deniably_server.author_key import author_key; print(author_key(None).author)"
+    program = (
+        "from deniably_server.commands.author_key import author_key; print(author_key(None).author)"
+    )
     running = [
         subprocess.Popen(
             [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -352,8 +355,8 @@ def test_two_programs_that_make_the_first_key_at_once_have_one_key(configuration
 
 
 def test_what_the_server_refuses_is_shown_as_its_sentence(server: Server, file: Path) -> None:
-    wrong = run(cli.publish, file, "--server", server.url, token="wrong")
-    missing = run(cli.close, "no/body", "--server", server.url, token=server.token)
+    wrong = run(authoring.publish, file, "--server", server.url, token="wrong")
+    missing = run(authoring.close, "no/body", "--server", server.url, token=server.token)
 
     assert wrong.exit_code == missing.exit_code == 1
     assert "\nError: This needs an author's token" in wrong.output
@@ -361,14 +364,14 @@ def test_what_the_server_refuses_is_shown_as_its_sentence(server: Server, file: 
 
 
 def test_a_server_that_is_not_there_is_a_sentence(file: Path) -> None:
-    result = run(cli.publish, file, "--server", "http://127.0.0.1:9", token="x")
+    result = run(authoring.publish, file, "--server", "http://127.0.0.1:9", token="x")
 
     assert result.exit_code == 1
     assert "Error: cannot reach http://127.0.0.1:9/api/surveys" in result.output
 
 
 def test_without_a_token_publishing_is_a_usage_error(file: Path) -> None:
-    result = run(cli.publish, file)
+    result = run(authoring.publish, file)
 
     assert result.exit_code == 2
     assert "--token" in result.output
@@ -397,7 +400,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     ["--port=-1", "--port=65536", "--workers=0", "--threads=0", "--patience=0", "--port=http"],
 )
 def test_a_number_that_makes_no_sense_is_a_usage_error(tmp_path: Path, wrong: str) -> None:
-    result = run(cli.serve, "--database", tmp_path / "deniably.db", wrong)
+    result = run(serve.serve, "--database", tmp_path / "deniably.db", wrong)
 
     assert result.exit_code == 2
     assert not (tmp_path / "deniably.db").exists()
@@ -405,7 +408,7 @@ def test_a_number_that_makes_no_sense_is_a_usage_error(tmp_path: Path, wrong: st
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_an_option_with_its_variable_and_default(setting: object) -> None:
-    shown = " ".join(run(cli.serve, "--help").output.split())
+    shown = " ".join(run(serve.serve, "--help").output.split())
 
     assert f"--{setting.name}" in shown  # type: ignore[attr-defined]
     assert setting.variable in shown  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.survey import Survey
-from deniably_server.web import BUILD
+from deniably_server.web.files import BUILD
 from server.material import a_report, signed, survey_named
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
@@ -102,7 +102,7 @@ def test_what_is_short_or_no_text_stays_as_it_is(client: FlaskClient, survey: Su
 
 
 def test_a_large_text_is_compressed_too_and_not_kept(app: Flask, client: FlaskClient) -> None:
-    from deniably_server.compression import _kept
+    from deniably_server.web.compression import _kept
 
     choices = [{"name": f"c{n}", "label": f"Choice {n * n}"} for n in range(1024)]
     question = survey_named().questions[1]

@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 from deniably.authoring import publish_text
 from deniably.report import Report, randomise_answers
 from deniably.survey import Survey
-from deniably_server.commit import Bulk, Outcome
-from deniably_server.store import Store
+from deniably_server.storage.commit import Bulk, Outcome
+from deniably_server.storage.store import Store
 from server.material import assert_problem, signed
 
 TEXT = """

@@ -30,8 +30,8 @@ from deniably.memory import read_memory
 from deniably.register import read_register
 from deniably.report import read_report
 from deniably.survey import read_survey
-from deniably_server.lines import Outcomes, _Reader
-from deniably_server.tokens import id_in
+from deniably_server.api.lines import Outcomes, _Reader
+from deniably_server.storage.tokens import id_in
 from server.material import a_report, register_of, register_text, survey_named
 
 SURVEY = survey_named()

@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 from deniably.authoring import compile_survey
 from deniably.difference import holm
 from deniably.survey import Survey
-from deniably_server.results import results
-from deniably_server.store import Store
+from deniably_server.results.publishing import results
+from deniably_server.storage.store import Store
 from server.material import assert_problem, signed, survey_named
 from server.people import answer
 

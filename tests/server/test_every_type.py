@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 
 from deniably.report import Report, randomise_answers
 from deniably.survey import Survey
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from every_type import somebody, survey_of_everything
 from server.material import assert_problem, signed
 

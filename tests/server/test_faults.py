@@ -19,8 +19,8 @@ import psycopg
 import pytest
 import requests
 
-from deniably_server.doctor import examine
-from deniably_server.store import Store
+from deniably_server.storage.doctor import examine
+from deniably_server.storage.store import Store
 from server.crowd import PATIENCE, Crowd
 from server.material import Server, a_report, begin, signed, survey_named
 from server.nursery import Nursery

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from deniably.report import LARGEST_BODY
 from deniably_server.app import create_app
-from deniably_server.auth import new_token
+from deniably_server.guard.auth import new_token
 from server.hostile import draw, pour
 from server.material import Server, a_report, assert_problem, contents, signed, survey_named
 

@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.survey import Survey
-from deniably_server.headers import SECURITY_HEADERS
+from deniably_server.guard.headers import SECURITY_HEADERS
 from server.material import a_report
 
 REQUESTS = [

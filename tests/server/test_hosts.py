@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 from flask.testing import FlaskClient
 
-from deniably_server import cli
 from deniably_server.app import create_app
-from deniably_server.headers import SECURITY_HEADERS
-from deniably_server.hosts import names_in
+from deniably_server.commands import serve
+from deniably_server.guard.headers import SECURITY_HEADERS
+from deniably_server.guard.hosts import names_in
 from server.material import a_report, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
@@ -99,7 +99,7 @@ def test_what_is_no_name_is_a_usage_error_before_anything_starts(
     tmp_path: Path, wrong: str
 ) -> None:
     database = tmp_path / "deniably.db"
-    result = CliRunner().invoke(cli.serve, ["--database", str(database), "--hosts", wrong])
+    result = CliRunner().invoke(serve.serve, ["--database", str(database), "--hosts", wrong])
 
     assert result.exit_code == 2
     assert "is no host name" in result.output

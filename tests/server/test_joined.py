@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import WEB
-from deniably_server.joined import join
+from deniably_server.web.joined import join
 
 SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in WEB.glob("*.js")}
 JOINED = join(SOURCES, ("exit", "form"))

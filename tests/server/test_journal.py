@@ -17,8 +17,8 @@ from werkzeug.routing import Rule
 
 from deniably.report import LARGEST_BODY
 from deniably.survey import Survey
-from deniably_server.journal import Journal
-from deniably_server.told import STEPS, Answer, milliseconds
+from deniably_server.watching.journal import Journal
+from deniably_server.watching.told import STEPS, Answer, milliseconds
 from server.material import Server, a_report, survey_named
 
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|other"

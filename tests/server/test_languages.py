@@ -15,7 +15,7 @@ from flask.testing import FlaskClient
 from deniably.authoring import publish_text
 from deniably.survey import Survey
 from deniably.words import LANGUAGES, Words
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from every_type import survey_of_everything
 from server.material import signed
 from shared.test_words import CATALOGUES, ROOT, pattern, texts

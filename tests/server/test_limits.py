@@ -16,9 +16,9 @@ from flask.testing import FlaskClient
 
 from deniably.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.auth import new_token
-from deniably_server.limits import Limit
-from deniably_server.peer import network_of
+from deniably_server.guard.auth import new_token
+from deniably_server.guard.limits import Limit
+from deniably_server.guard.peer import network_of
 from server.material import Server, a_report, assert_problem, signed, survey_named
 
 HOME, AWAY = "203.0.113.7", "198.51.100.9"

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.report import LARGEST_BODY, Report
-from deniably_server import commit, lines
-from deniably_server.lines import take_lines
-from deniably_server.store import Store
+from deniably_server.api import lines
+from deniably_server.api.lines import take_lines
+from deniably_server.storage import commit
+from deniably_server.storage.store import Store
 from server.material import Server, a_report, signed, survey_named
 
 SURVEY = survey_named()

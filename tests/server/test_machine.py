@@ -27,8 +27,8 @@ from hypothesis.stateful import (
 from deniably.report import Report
 from deniably.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.doctor import examine
-from deniably_server.store import Store
+from deniably_server.storage.doctor import examine
+from deniably_server.storage.store import Store
 from server.material import signed, survey_named
 
 VALUES = st.fixed_dictionaries(

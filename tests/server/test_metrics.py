@@ -15,11 +15,11 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from deniably.survey import Survey
-from deniably_server.auth import new_token
-from deniably_server.commit import Outcome
-from deniably_server.metrics import EVERY, Metrics
-from deniably_server.store import Store
-from deniably_server.told import Answer
+from deniably_server.guard.auth import new_token
+from deniably_server.storage.commit import Outcome
+from deniably_server.storage.store import Store
+from deniably_server.watching.metrics import EVERY, Metrics
+from deniably_server.watching.told import Answer
 from server.material import Server, a_report, assert_problem, survey_named
 
 REPORTS = "/api/surveys/<name>/reports"

@@ -12,8 +12,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from deniably_server.openapi import OPERATIONS
-from deniably_server.problems import KINDS
+from deniably_server.api.openapi import OPERATIONS
+from deniably_server.web.problems import KINDS
 
 SPEC = (Path(__file__).parents[2] / "shared/SPEC.md").read_text(encoding="utf-8")
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from deniably.coins import Coins
 from deniably.mechanisms import SubsetSelection
-from deniably_server.audit_cli import audit
-from deniably_server.plan_cli import plan
+from deniably_server.commands.audit import audit
+from deniably_server.commands.plan import plan
 from every_type import survey_of_everything
 
 SURVEY = """

@@ -11,9 +11,9 @@ import pytest
 import requests
 from click.testing import CliRunner
 
-from deniably_server import cli
-from deniably_server.addresses import engine_at, shown
-from deniably_server.store import Store
+from deniably_server.commands import serve
+from deniably_server.storage.addresses import engine_at, shown
+from deniably_server.storage.store import Store
 from server.material import Server, a_report, assert_kept, signed, survey_named
 
 SURVEY = survey_named()
@@ -119,7 +119,7 @@ def test_an_address_is_shown_without_its_password() -> None:
 def test_a_database_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
     address = f"postgresql://me:secret@/none?host={tmp_path}"
 
-    done = CliRunner().invoke(cli.serve, ["--database", address])
+    done = CliRunner().invoke(serve.serve, ["--database", address])
 
     assert done.exit_code == 1
     assert done.output.startswith("Error: cannot use postgresql:///none as the database: ")

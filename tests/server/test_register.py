@@ -20,7 +20,7 @@ from deniably.register import NOTHING, read_register
 from deniably.signing import Signature, key_of
 from deniably.survey import Survey
 from deniably_server.errors import Conflict, NotFound
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from server.material import AUTHOR, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
@@ -160,7 +160,7 @@ def test_processes_that_publish_at_once_keep_the_chain(tmp_path: Path) -> None:
     Store(database).close()
     program = """
 import sys
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from server.material import signed, survey_named
 
 store = Store(sys.argv[1])

@@ -18,10 +18,10 @@ from deniably.analysis import standing_out
 from deniably.estimate import estimate
 from deniably.survey import Survey
 from deniably.tally import Tally
-from deniably_server.finding import enough
-from deniably_server.result import SurveyResult
-from deniably_server.results import results
-from deniably_server.store import Store
+from deniably_server.results.finding import enough
+from deniably_server.results.publishing import results
+from deniably_server.results.result import SurveyResult
+from deniably_server.storage.store import Store
 from server.material import a_report, assert_problem, signed, survey_named
 
 OPEN = {"results": {"minimum": 3, "while_open": True}}

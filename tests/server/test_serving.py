@@ -19,9 +19,9 @@ import pytest
 import requests
 
 from deniably.report import LARGEST_BODY
-from deniably_server.headers import SECURITY_HEADERS
+from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.serving import AddressTaken, claim
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from server.crowd import Crowd
 from server.material import DENIABLY, Server, a_report, assert_kept, survey_named
 

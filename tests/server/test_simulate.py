@@ -26,7 +26,7 @@ from deniably.mechanisms import Mechanism
 from deniably.questions import Question
 from deniably.report import draw_questions, randomise_answers
 from deniably.survey import Survey
-from deniably_server.simulate_cli import simulate as command
+from deniably_server.commands.simulate import simulate as command
 from deniably_server.simulation import compare, people, read_people, simulate
 from deniably_server.simulation.expected import SO_MANY, expected_tally
 from deniably_server.simulation.figures import estimates, truths

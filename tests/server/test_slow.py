@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 import requests
 
-from deniably_server import slow
-from deniably_server.slow import BYTES, SlowBodies
+from deniably_server.guard import slow
+from deniably_server.guard.slow import BYTES, SlowBodies
 from server.material import Server, a_report, survey_named
 
 SURVEY = survey_named()

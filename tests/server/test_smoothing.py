@@ -12,8 +12,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring import compile_survey
-from deniably_server.results import results
-from deniably_server.store import Store
+from deniably_server.results.publishing import results
+from deniably_server.storage.store import Store
 from server.material import assert_problem, signed
 from server.people import answer
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from deniably_server.sqlite import connect
-from deniably_server.store import Store
+from deniably_server.storage.sqlite import connect
+from deniably_server.storage.store import Store
 from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()

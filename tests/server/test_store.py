@@ -14,10 +14,10 @@ import pytest
 
 from deniably.report import Report
 from deniably.tally import tally
-from deniably_server.addresses import engine_at
-from deniably_server.commit import Outcome
 from deniably_server.errors import Conflict, NotFound
-from deniably_server.store import Store
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.commit import Outcome
+from deniably_server.storage.store import Store
 from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
@@ -82,7 +82,7 @@ def test_many_threads_may_be_the_first_to_read_a_survey(published: Store, addres
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 
 sys.setswitchinterval(1e-6)
 together = Barrier(16)

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from deniably.authoring import publish_text, schema
 from deniably.signing import key_of
 from deniably.survey import Survey, read_survey
-from deniably_server.auth import new_token
+from deniably_server.guard.auth import new_token
 from server.material import assert_problem, contents, signed_headers, survey_named
 
 YAML = """

@@ -16,7 +16,7 @@ from deniably.crosstab import count_pairs, crosstab, likeliest
 from deniably.estimate import project
 from deniably.report import Report
 from deniably.survey import Survey
-from deniably_server.store import Store
+from deniably_server.storage.store import Store
 from server.material import signed, survey_named
 
 OPEN = {"results": {"minimum": 5, "while_open": True}}

@@ -18,13 +18,15 @@ from sqlite_utils import Database
 
 from deniably.authoring import publish_text
 from deniably.survey import Survey
-from deniably_server import link, postgres_schema, schema, token_cli, tokens
-from deniably_server.addresses import engine_at
 from deniably_server.app import create_app
-from deniably_server.auth import new_token
+from deniably_server.commands import token as token_cli
 from deniably_server.errors import Unauthorised
-from deniably_server.link import first_link, use_link
-from deniably_server.store import Store
+from deniably_server.guard import link
+from deniably_server.guard.auth import new_token
+from deniably_server.guard.link import first_link, use_link
+from deniably_server.storage import postgres_schema, schema, tokens
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.store import Store
 from server.material import Server, assert_problem, contents, signed_headers
 
 LEGACY = "x" * 43

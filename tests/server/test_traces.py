@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deniably.report import Report
-from deniably_server import care_cli
-from deniably_server.addresses import engine_at
-from deniably_server.pages_of_file import lies_by_keys, report_pages
-from deniably_server.store import Store
-from deniably_server.traces import in_file
+from deniably_server.commands import care
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.pages_of_file import lies_by_keys, report_pages
+from deniably_server.storage.store import Store
+from deniably_server.storage.traces import in_file
 from server.material import a_report, signed, survey_named
 
 SURVEY = survey_named()
@@ -24,7 +24,7 @@ SURVEY = survey_named()
 
 def doctor(address: str | Path, *more: str | Path) -> Result:
     arguments = ["--privacy", "--database", str(address), *map(str, more)]
-    return CliRunner().invoke(care_cli.doctor, arguments)
+    return CliRunner().invoke(care.doctor, arguments)
 
 
 @pytest.fixture
@@ -224,7 +224,7 @@ def test_what_says_nothing_of_people_is_no_trace(tmp_path: Path, line: str) -> N
 
 
 def test_a_trace_is_found_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniably_server.traces._CHUNK", 10)
+    monkeypatch.setattr("deniably_server.storage.traces._CHUNK", 10)
     log = tmp_path / "server.log"
     for before in range(25):
         log.write_text("x" * before + " 203.0.113.77 " + "y" * 300)
@@ -236,6 +236,6 @@ def test_what_the_options_do_not_allow_is_a_sentence(tmp_path: Path) -> None:
     log.write_text("")
 
     for arguments in ([str(log)], ["--repair", "--privacy"]):
-        done = CliRunner().invoke(care_cli.doctor, arguments)
+        done = CliRunner().invoke(care.doctor, arguments)
         assert done.exit_code == 2
         assert "for --privacy" in done.output

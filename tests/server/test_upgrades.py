@@ -10,12 +10,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from deniably_server.addresses import engine_at
-from deniably_server.doctor import examine
 from deniably_server.errors import Newer
-from deniably_server.postgres_schema import STEPS
-from deniably_server.schema import migrations
-from deniably_server.store import Store
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.doctor import examine
+from deniably_server.storage.postgres_schema import STEPS
+from deniably_server.storage.schema import migrations
+from deniably_server.storage.store import Store
 from server.material import a_report, contents, signed, survey_named
 
 SCHEMAS = Path(__file__).parent / "schemas"

@@ -19,11 +19,11 @@ from deniably.authoring import compile_survey
 from deniably.mechanisms import Memoised
 from deniably.report import make_report
 from deniably.survey import Survey
-from deniably_server.audit_cli import audit
-from deniably_server.cli import check
-from deniably_server.plan_cli import plan
-from deniably_server.simulate_cli import simulate
-from deniably_server.store import Store
+from deniably_server.commands.audit import audit
+from deniably_server.commands.authoring import check
+from deniably_server.commands.plan import plan
+from deniably_server.commands.simulate import simulate
+from deniably_server.storage.store import Store
 from server.material import signed
 from shared.test_panels import ANSWERS, EVERY
 

@@ -8,7 +8,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from deniably.survey import Survey
-from deniably_server.web import BUILD
+from deniably_server.web.files import BUILD
 
 
 def test_a_file_of_a_build_is_never_asked_for_again(client: FlaskClient) -> None:

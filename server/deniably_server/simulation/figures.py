@@ -31,7 +31,7 @@ from deniably.questions import (
     YesNo,
 )
 from deniably.tally import Tally
-from deniably_server.finding import area_text, number_text
+from deniably_server.results.finding import area_text, number_text
 from deniably_server.simulation.people import Answers
 
 Int64 = npt.NDArray[np.int64]

@@ -1,0 +1,1 @@
+"""The HTTP interface: what devices, authors and operators ask for."""

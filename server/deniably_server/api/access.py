@@ -1,0 +1,110 @@
+"""Tokens over HTTP: an operator makes, lists and revokes them; the first come by the admin link."""
+
+from __future__ import annotations
+
+import msgspec
+from flask import Blueprint, Response, render_template, request
+
+from deniably_server.errors import Malformed, NotFound, Unauthorised
+from deniably_server.guard.auth import require
+from deniably_server.guard.link import use_link
+from deniably_server.storage.tokens import DAYS, ROLES, Role, Token, make
+from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON, read_body
+from deniably_server.web.current import current_limits, current_store
+
+blueprint = Blueprint("access", __name__)
+
+_KEPT_NOWHERE = "no-store, no-transform"
+"""Kept nowhere, and not compressed either: by its length a compressed secret could be guessed."""
+
+
+class Wanted(msgspec.Struct, forbid_unknown_fields=True):
+    """A token that is asked for."""
+
+    role: Role
+    survey: str | None = None
+    days: int = DAYS
+    note: str = ""
+
+
+class Secret(msgspec.Struct, forbid_unknown_fields=True):
+    """What is behind the # of the admin link."""
+
+    secret: str
+
+
+_WANTED = msgspec.json.Decoder(Wanted)
+_LINK = msgspec.json.Decoder(Secret)
+
+
+@blueprint.get("/api/tokens")
+def tokens() -> Response:
+    """Every token, also those that are worth nothing any more; no secret is among it."""
+    require("operator")
+    return json_answer({"tokens": [token.document for token in current_store().tokens()]})
+
+
+@blueprint.post("/api/tokens")
+def new() -> Response:
+    """Make a token. The answer is the only place where it ever is."""
+    require("operator")
+    token, text = _made(read_body(JSON))
+    current_store().add_token(token)
+    return secret_answer({**token.document, "token": text}, 201)
+
+
+@blueprint.delete("/api/tokens/<name>")
+def revoke(name: str) -> Response:
+    """Make a token worth nothing, for good."""
+    require("operator")
+    store = current_store()
+    known = name.isascii() and name.isalnum()  # else it is none, and may be what no database takes
+    token = store.token(name) if known and store.revoke_token(name) else None
+    if token is None:
+        raise NotFound("there is no token of this id")
+    return json_answer(token.document)
+
+
+@blueprint.get("/admin")
+def admin() -> str:
+    """The page of the link that the first start prints. The server does not see the link's end."""
+    return render_template("admin.html")
+
+
+@blueprint.post("/api/admin")
+def first_tokens() -> Response:
+    """The operator's and the author's token, for the secret of that link, once."""
+    try:
+        secret = _LINK.decode(read_body(JSON)).secret
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed('the body is {"secret": "..."}: what is behind the # of the link') from None
+    limits = current_limits()
+    limits.guess(request.environ)
+    try:
+        made = use_link(current_store(), secret)
+    except Unauthorised:
+        limits.wrong(request.environ)
+        raise
+    return secret_answer({token.role: {**token.document, "token": text} for token, text in made})
+
+
+def secret_answer(value: object, status: int = 200) -> Response:
+    """An answer that holds a secret."""
+    response = json_answer(value, status)
+    response.headers["Cache-Control"] = _KEPT_NOWHERE
+    return response
+
+
+def _made(body: bytes) -> tuple[Token, str]:
+    try:
+        wanted = _WANTED.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed(
+            f"the body is a role ({', '.join(ROLES)}) and, if you like, the name of a survey,"
+            ' days and a note: {"role": "author", "survey": "workplace", "days": 90, "note": "..."}'
+        ) from None
+    try:
+        return make(wanted.role, wanted.survey, wanted.days, wanted.note)
+    except ValueError as error:
+        raise Malformed(str(error)) from None

@@ -1,0 +1,20 @@
+"""Whether a report may come in: where a survey is by invitation, it has a ticket."""
+
+from __future__ import annotations
+
+from deniably.invitations import is_ticket
+from deniably.report import Report
+from deniably.survey import Survey
+from deniably_server.errors import Uninvited
+from deniably_server.storage.store import Store
+
+HEADER = "Deniably-Ticket"
+
+
+def admit(store: Store, survey: Survey, report: Report, ticket: str) -> None:
+    """Raise Uninvited where a survey is by invitation and the ticket is not the report's."""
+    if survey.invited and not is_ticket(store.invitation_key(survey.name), report.id, ticket):
+        raise Uninvited(
+            "this survey is by invitation, and the report comes without the ticket that an"
+            " invitation is traded for"
+        )

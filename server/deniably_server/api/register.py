@@ -1,0 +1,85 @@
+"""The register over HTTP: as JSON for devices, as a page for people. Public, and only read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from flask import Blueprint, Response, render_template, request
+
+from deniably.explain import describe
+from deniably.register import Entry, signature_of
+from deniably.signing import fingerprint
+from deniably_server.errors import Malformed
+from deniably_server.storage.store import Store
+from deniably_server.web.body import JSON
+from deniably_server.web.current import current_store
+
+blueprint = Blueprint("register", __name__)
+
+_HTML = "text/html"
+_MOST_DIGITS = 12
+
+
+@blueprint.get("/register")
+def register() -> Response:
+    """Every survey that was ever published here (SPEC section 10).
+
+    It names surveys, so like every page it stays off the disk of a respondent's browser.
+    """
+    store = current_store()
+    if request.accept_mimetypes.best_match([JSON, _HTML]) == _HTML:
+        response = Response(_page(store), mimetype=_HTML)
+    else:
+        entries, head = store.register(_after())
+        body = f'{{"entries":[{",".join(entries)}],"head":"{head}"}}'
+        response = Response(body, mimetype=JSON)
+    response.vary.add("Accept")
+    response.add_etag()
+    response.make_conditional(request)
+    return response
+
+
+def _after() -> int:
+    text = request.args.get("after", "0")
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise Malformed("after is the number of an entry, or 0 for all of them")
+    return int(text)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A survey as the page lists it."""
+
+    title: str
+    entry: Entry
+    fingerprint: str
+    invitations: str | None
+    closed: str | None
+    questions: list[tuple[str, str, str]]
+
+
+def _page(store: Store) -> str:
+    texts, head = store.register()
+    entries: list[Entry] = [json.loads(text) for text in texts]
+    closed = {entry["survey"]: entry["day"] for entry in entries if entry["event"] == "closed"}
+    rows = [_row(store, entry, closed) for entry in entries if entry["event"] == "published"]
+    return render_template("register.html", rows=rows[::-1], head=head, count=len(entries))
+
+
+def _row(store: Store, entry: Entry, closed: dict[str, str]) -> _Row:
+    name = entry["survey"]
+    survey = store.survey(name)
+    questions = [
+        (question.label, describe(question.mechanism), listed["epsilon"])
+        for question, listed in zip(survey.questions, entry["questions"], strict=True)
+    ]
+    key = entry.get("invitations")
+    return _Row(
+        survey.title,
+        entry,
+        signature_of(entry).fingerprint,
+        None if key is None else fingerprint(key),
+        closed.get(name),
+        questions,
+    )

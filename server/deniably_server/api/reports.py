@@ -1,0 +1,55 @@
+"""Taking reports: the one request that every respondent's device makes."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from deniably.report import read_report
+from deniably_server.api.admission import HEADER, admit
+from deniably_server.errors import Closed, Conflict, NotFound, WrongDigest
+from deniably_server.storage.commit import Outcome
+from deniably_server.storage.store import Store
+from deniably_server.web.answer import encode
+from deniably_server.web.body import JSON, read_body
+from deniably_server.web.current import current_store
+
+reports = Blueprint("reports", __name__)
+
+
+@reports.post("/api/surveys/<name>/reports")
+def add(name: str) -> Response:
+    """Store one report, or many as lines.
+
+    ``intake`` takes lines, and reports that are sent the plain way, before they get here.
+    """
+    ticket = request.headers.get(HEADER, "")
+    status, body = take(current_store(), name, read_body(JSON), ticket)
+    return Response(body, status, mimetype=JSON)
+
+
+def take(store: Store, name: str, body: bytes, ticket: str) -> tuple[int, bytes]:
+    """Store the report in ``body``, which comes with a ``ticket`` where the survey is by invitation
+    and is kept without it; the status and body of the answer, once it is on disk.
+
+    201 where it is new, 200 where the same was stored before; raises for anything else.
+    """
+    survey = store.survey(name)
+    report = read_report(body)
+    if report.survey != survey.digest:
+        raise WrongDigest(
+            "the report answers another version of this survey, or another survey; load the"
+            " survey again"
+        )
+    report.check(survey)
+    admit(store, survey, report, ticket)
+    match store.add(survey, report):
+        case Outcome.STORED:
+            return 201, encode({"status": "stored", "receipt": report.receipt})
+        case Outcome.REPLAYED:
+            return 200, encode({"status": "stored before", "receipt": report.receipt})
+        case Outcome.CONFLICT:
+            raise Conflict("another report was stored under this id; every report draws its own")
+        case Outcome.CLOSED:
+            raise Closed("the survey is closed and takes no more reports")
+        case Outcome.UNKNOWN:
+            raise NotFound("there is no survey of this name")

@@ -1,0 +1,60 @@
+"""Trading an invitation for a ticket: what a device's report needs where a survey is by invitation.
+
+What is signed is blinded, and what comes with the report is not: nobody can say from the two which
+belong together. Neither is ever logged.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from flask import Blueprint, Response
+
+from deniably.codes import read_code
+from deniably.errors import BadSignature
+from deniably_server.errors import Malformed
+from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON, read_body
+from deniably_server.web.current import current_store
+
+tickets = Blueprint("tickets", __name__)
+
+_HEXADECIMAL = re.compile(r"([0-9a-f]{2})*\Z")
+
+
+class Offer(msgspec.Struct, forbid_unknown_fields=True):
+    """An invitation, and what is to be signed for it."""
+
+    invitation: str
+    blinded: str
+
+
+_OFFER = msgspec.json.Decoder(Offer)
+
+
+@tickets.post("/api/surveys/<name>/tickets")
+def trade(name: str) -> Response:
+    """Sign what a device has blinded, once for each invitation."""
+    offer = _offer(read_body(JSON))
+    try:
+        signed = current_store().trade(
+            name, read_code(offer.invitation), bytes.fromhex(offer.blinded)
+        )
+    except BadSignature as error:
+        raise Malformed(str(error)) from None
+    response = json_answer({"signature": signed.hex()})
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _offer(body: bytes) -> Offer:
+    try:
+        offer = _OFFER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        offer = None
+    if offer is None or not _HEXADECIMAL.match(offer.blinded):
+        raise Malformed(
+            'the body is {"invitation": "<code>", "blinded": "<small hexadecimal digits>"}'
+        )
+    return offer

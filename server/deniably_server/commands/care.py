@@ -1,0 +1,135 @@
+"""The commands of whoever looks after a server: doctor, backup, restore, migrate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniably_server.commands.database import open_store, settings_options, store_of
+
+if TYPE_CHECKING:
+    from deniably_server.storage.engine import Engine
+    from deniably_server.storage.store import Store
+
+
+@click.command()
+@settings_options("database")
+@click.option("--repair", is_flag=True, help="Count tallies that are wrong anew.")
+@click.option("--privacy", is_flag=True, help="Look for traces of people instead.")
+@click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) -> None:
+    """Check that everything stored is whole; the server may go on meanwhile.
+
+    The database itself, every tally against a recount of all reports, and the register's chain.
+
+    With --privacy: that neither the database with its log nor the FILES (server logs, backups) have
+    network addresses, names of browsers, times of day, or the order in which the reports of a
+    closed survey came.
+    """
+    from contextlib import closing
+
+    from deniably_server.storage import doctor as doctors
+
+    if files and not privacy:
+        raise click.UsageError("FILES are for --privacy")
+    if repair and privacy:
+        raise click.UsageError("--repair is not for --privacy")
+    with closing(store_of(database)) as store:
+        if privacy:
+            _look_for_traces(store, files)
+            return
+        found = doctors.examine(store)
+        for finding in found:
+            click.echo(finding.what)
+        if repair:
+            for name in doctors.repair(store, found):
+                click.echo(f"{name}: counted anew")
+            found = doctors.examine(store)
+        if found:
+            raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
+        surveys = store.names()
+        reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
+    click.echo(f"whole: {_number(len(surveys), 'survey')}, {_number(reports, 'report')}")
+
+
+def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
+    from deniably_server.storage.traces import traces
+
+    found = traces(store, list(files))
+    for trace in found:
+        click.echo(f"{trace.where}: {trace.what}")
+    if found:
+        raise click.ClickException(f"{len(found)} found; see above")
+    click.echo("no traces of people")
+    waiting = [name for name in store.names() if store.state(name) == "open"]
+    if waiting:
+        click.echo(
+            f"{', '.join(waiting)}: still open; until closing the disk may tell in which order"
+            " reports came"
+        )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+_HINT = ". Tallies that are wrong are counted anew with --repair"
+
+
+@click.command()
+@settings_options("database")
+@click.argument("file", type=click.Path(path_type=Path))
+def backup(database: str, file: Path) -> None:
+    """Copy everything into FILE, as of one moment, while the server goes on.
+
+    FILE is an SQLite database, whatever the server's is. It holds the author's surveys and the
+    mixed reports, and may only be read by its owner.
+    """
+    if file.exists():
+        raise click.ClickException(f"{file} is there already; a backup replaces nothing")
+    try:
+        moved = _move(database, str(file))
+    except BaseException:
+        for suffix in ("", "-wal", "-shm"):
+            file.with_name(file.name + suffix).unlink(missing_ok=True)
+        raise
+    click.echo(f"{_number(moved, 'report')} copied into {file}")
+
+
+@click.command()
+@settings_options("database")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def restore(database: str, file: Path) -> None:
+    """Copy everything from the backup FILE into a database that is empty yet."""
+    moved = _move(str(file), database)
+    click.echo(f"{_number(moved, 'report')} copied back")
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+def migrate(source: str, target: str) -> None:
+    """Copy everything from the database SOURCE into the empty database TARGET.
+
+    Each is a file or postgresql://... Stop the server before, so that no report is left behind.
+    """
+    moved = _move(source, target)
+    click.echo(f"{_number(moved, 'report')} copied; serve with --database and the new address")
+
+
+def _move(source: str, target: str) -> int:
+    from deniably_server.errors import Conflict
+    from deniably_server.storage.moving import move
+
+    try:
+        return move(_engine(store_of(source)), _engine(open_store(target)))
+    except Conflict as error:
+        raise click.ClickException(error.why) from None
+
+
+def _engine(store: Store) -> Engine:
+    """Where something is, or will be; opened once, to say in a sentence what is wrong with it."""
+    store.close()
+    return store.engine

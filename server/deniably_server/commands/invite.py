@@ -1,0 +1,93 @@
+"""``deniably invite``: people get a code each, and nobody learns which report came by which."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Generator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, TextIO
+from urllib.parse import quote
+
+import click
+
+from deniably_server.commands.database import open_store, settings_options
+
+if TYPE_CHECKING:
+    from deniably_server.storage.store import Store
+
+_MOST = 1_000_000
+
+
+@click.command()
+@click.argument("name")
+@settings_options("database")
+@click.option("--count", type=click.IntRange(1, _MOST), help="Make so many invitations.")
+@click.option("--server", help="Address of the server; then the codes are links to it.")
+@click.option("--csv", "as_table", is_flag=True, help="A table with a heading, for a mail merge.")
+@click.option(
+    "--revoke",
+    type=click.File(encoding="utf-8"),
+    help="Take back the invitations in this file, a code or link a line; - reads the input.",
+)
+def invite(
+    name: str,
+    database: str,
+    count: int | None,
+    server: str | None,
+    as_table: bool,
+    revoke: TextIO | None,
+) -> None:
+    """Invite people to the survey NAME; without --count, say how many were invited.
+
+    Each invitation is good for one report, and is shown only now: the database keeps a keyed hash
+    of it. Works on the database itself, while the server goes on.
+    """
+    if count is not None and revoke is not None:
+        raise click.UsageError("make invitations or take some back, one at a time")
+    with closing(open_store(database)) as store, _explained():
+        if count is not None:
+            _show(store.invite(name, count), name, server, as_table=as_table)
+        elif revoke is not None:
+            _revoke(store, name, revoke)
+        counts = store.invitations(name)
+    click.echo(f"{name}: {counts.issued:,} issued, {counts.used:,} used", err=count is not None)
+
+
+def _show(codes: list[str], name: str, server: str | None, *, as_table: bool) -> None:
+    from deniably.codes import shown
+
+    base = None if server is None else f"{server.rstrip('/')}/s/{quote(name, safe='')}"
+    written = [shown(code) for code in codes]
+    links = [] if base is None else [f"{base}#{code}" for code in written]
+    if not as_table:
+        click.echo("\n".join(links or written))
+        return
+    table = csv.writer(sys.stdout, lineterminator="\n")
+    table.writerow(("code", "link") if links else ("code",))
+    table.writerows(zip(written, links, strict=True) if links else ((code,) for code in written))
+
+
+def _revoke(store: Store, name: str, file: TextIO) -> None:
+    from deniably.codes import read_code
+    from deniably.errors import BadInvitation
+
+    codes: list[str] = []
+    for number, line in enumerate(file, start=1):
+        try:
+            if line.strip():
+                codes.append(read_code(line))
+        except BadInvitation as error:
+            raise click.ClickException(f"line {number}: {error}; nothing was taken back") from None
+    taken = store.revoke_invitations(name, codes)
+    click.echo(f"{taken:,} taken back; of those that are used none can be")
+
+
+@contextmanager
+def _explained() -> Generator[None]:
+    from deniably_server.errors import Refusal
+
+    try:
+        yield
+    except Refusal as error:
+        raise click.ClickException(error.why) from None

@@ -1,0 +1,37 @@
+"""``deniably serve``: a server on this machine."""
+
+from __future__ import annotations
+
+import click
+
+from deniably_server.commands.database import open_store, settings_options
+
+
+@click.command()
+@settings_options()
+def serve(**options: str | int) -> None:
+    """Run a server. Its first start prints a link that is worth the first tokens, once."""
+    from deniably_server.guard.hosts import names_in
+    from deniably_server.guard.link import first_link
+    from deniably_server.serving import AddressTaken, claim
+    from deniably_server.serving import serve as run
+
+    try:
+        names_in(str(options["hosts"]))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        held = claim(str(options["host"]), int(options["port"]))
+    except AddressTaken as error:
+        raise click.ClickException(str(error)) from None
+    with held:
+        store = open_store(str(options["database"]))
+        secret = first_link(store)
+        store.close()
+        host, port = held.getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        click.echo(f"Deniably listens on http://{shown}:{port}")
+        if secret:
+            link = f"http://{shown}:{port}/admin#{secret}"
+            click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
+        run({name.upper(): value for name, value in options.items()}, (host, port))

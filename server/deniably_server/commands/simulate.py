@@ -1,0 +1,182 @@
+"""``deniably simulate``: a survey run on a file of true answers, and what the analyst would see.
+
+Nothing is written anywhere but to the screen.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniably_server.commands.plan import read_definition
+
+if TYPE_CHECKING:
+    from deniably.survey import Survey
+    from deniably.tally import Tally
+    from deniably_server.simulation import Figure, People
+
+MOST_RUNS = 10_000
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--truth",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="CSV of true answers: a column a question (question.part for parts), a row a person;"
+    " several ticks as a;b.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(2, MOST_RUNS),
+    help="Repeat the survey on the same people, and compare the errors with what is predicted.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
+    """Run the survey FILE on made-up or known people and compare with the truth."""
+    from deniably_server.simulation import compare
+
+    survey = read_definition(file)
+    people = _people(survey, truth)
+    try:
+        figures = compare(people, _tallies(people, runs or 1))
+    except ValueError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        facts = _one_run if runs is None else _many_runs
+        click.echo(json.dumps([facts(figure) for figure in figures]))
+    elif runs is None:
+        click.echo(f"{survey.title}: {people.n:,} people\n")
+        _show_one_run(figures)
+    else:
+        click.echo(f"{survey.title}: {people.n:,} people, {runs:,} runs\n")
+        _show_many_runs(figures, runs)
+
+
+def _people(survey: Survey, path: Path) -> People:
+    """The answers in the file. Raises ClickException with the row and what is wrong."""
+    from deniably.errors import BadAnswer
+    from deniably_server.simulation import read_people
+
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return read_people(survey, csv.reader(file))
+    except (BadAnswer, csv.Error, UnicodeDecodeError) as error:
+        why = "this is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
+        raise click.ClickException(f"{path}: {why}") from None
+
+
+def _tallies(people: People, runs: int) -> Iterator[Mapping[str, Tally]]:
+    from deniably_server.simulation import simulate
+
+    with click.progressbar(range(runs), label="simulating", file=sys.stderr) as bar:
+        for _ in bar:
+            yield simulate(people)
+
+
+# --- what is shown ------------------------------------------------------------------------------
+
+
+def _one_run(figure: Figure) -> dict[str, Any]:
+    return {
+        "question": figure.question,
+        "figure": figure.truth.name,
+        "truth": figure.truth.value,
+        "estimate": figure.mean,
+        "low": float(figure.low[0]),
+        "high": float(figure.high[0]),
+        "interval": figure.meant,
+        "covered": figure.coverage == 1,
+    }
+
+
+def _many_runs(figure: Figure) -> dict[str, Any]:
+    return {
+        "question": figure.question,
+        "figure": figure.truth.name,
+        "runs": len(figure.estimates),
+        "truth": figure.truth.value,
+        "estimate": figure.mean,
+        "rmse": figure.rmse,
+        "predicted": figure.predicted,
+        "interval": figure.meant,
+        "coverage": figure.coverage,
+    }
+
+
+def _show_one_run(figures: Sequence[Figure]) -> None:
+    def line(figure: Figure) -> tuple[str, ...]:
+        low, high = figure.low[0], figure.high[0]
+        return (
+            figure.question,
+            figure.truth.name,
+            _text(figure, figure.truth.value),
+            _text(figure, figure.mean),
+            f"{_text(figure, low)} to {_text(figure, high)}{_mark(figure)}",
+            "" if figure.coverage else "missed",
+        )
+
+    _print(("question", "figure", "truth", "estimate", "95 % interval", ""), map(line, figures))
+    missed = sum(not figure.coverage for figure in figures)
+    click.echo(
+        f"\n{len(figures) - missed} of {len(figures)} intervals hold the truth of the file; about"
+        f" one in 20 misses. {_whose(figures)}"
+    )
+
+
+def _show_many_runs(figures: Sequence[Figure], runs: int) -> None:
+    def line(figure: Figure) -> tuple[str, ...]:
+        told = len(figure.estimates)
+        return (
+            figure.question,
+            figure.truth.name + (f" ({told:,} runs)" if told < runs else ""),
+            _text(figure, figure.truth.value),
+            _text(figure, figure.mean),
+            _text(figure, figure.rmse),
+            "" if figure.predicted is None else _text(figure, figure.predicted),
+            f"{100 * figure.coverage:.1f} %{_mark(figure)}",
+        )
+
+    _print(
+        ("question", "figure", "truth", "mean estimate", "RMSE", "predicted", "covered"),
+        map(line, figures),
+    )
+    click.echo(
+        "\nRMSE: the root of the mean squared error about the truth of the file; predicted: the"
+        " standard error that the design gives for these people; covered: the share of runs whose"
+        f" 95 % interval holds the truth. {_whose(figures)}"
+    )
+
+
+def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
+    table = [head, *lines]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for line in table:
+        left = [cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False)]
+        right = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
+        click.echo("  ".join([*left, *right]).rstrip())
+
+
+def _text(figure: Figure, value: float) -> str:
+    return f"{100 * value:.1f} %" if figure.truth.share else f"{value:.4g}"
+
+
+def _mark(figure: Figure) -> str:
+    return "" if figure.meant == "these respondents" else " *"
+
+
+def _whose(figures: Sequence[Figure]) -> str:
+    if not any(map(_mark, figures)):
+        return "The intervals are those for these respondents."
+    return (
+        "The intervals are those for these respondents, or where marked * for the population:"
+        " quantiles have no others, and where some of the people report they are a sample of the"
+        " file. Those hold the truth of a file more often."
+    )

@@ -1,0 +1,75 @@
+"""``deniably token``: who may do what on a server, for whoever runs it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from deniably_server.commands.database import open_store, settings_options, store_of
+
+if TYPE_CHECKING:
+    from deniably_server.storage.tokens import Role
+
+
+@click.group()
+def token() -> None:
+    """Make, list and revoke the tokens of authors, analysts and operators.
+
+    Works on the database itself, so whoever may write that needs no token; a running server
+    heeds a change at once.
+    """
+
+
+@token.command()
+@settings_options("database")
+@click.option(
+    "--role",
+    type=click.Choice(["author", "analyst", "operator"]),
+    default="author",
+    show_default=True,
+    help="An author publishes and closes surveys, an analyst reads results that are for analysts,"
+    " an operator looks after tokens and metrics.",
+)
+@click.option("--survey", metavar="NAME", help="For this survey alone, published or not yet.")
+@click.option("--days", default=365, show_default=True, help="Days until it is worth nothing.")
+@click.option("--note", default="", help="Your reminder of whose it is; operators see it.")
+def new(database: str, role: str, survey: str | None, days: int, note: str) -> None:
+    """Make a token and show it, once."""
+    from deniably_server.storage.tokens import make
+
+    try:
+        made, text = make(cast("Role", role), survey, days, note)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    with closing(open_store(database)) as store:
+        store.add_token(made)
+    scope = f" for {survey}" if survey else ""
+    article = "An" if role[0] in "ao" else "A"
+    click.echo(f"{article} {role}'s token{scope}, valid until {made.until}, shown only now: {text}")
+
+
+@token.command(name="list")
+@settings_options("database")
+def show(database: str) -> None:
+    """List every token: its id, role, survey, last day and note, and whether it is valid."""
+    with closing(store_of(database)) as store:
+        tokens = store.tokens()
+    rows: list[tuple[str, ...]] = [("id", "role", "survey", "until", "state", "note")]
+    rows += [tuple(str(token.document[name] or "") for name in rows[0]) for token in tokens]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+@token.command()
+@settings_options("database")
+@click.argument("name", metavar="ID")
+def revoke(database: str, name: str) -> None:
+    """Make the token ID worth nothing, for good."""
+    with closing(store_of(database)) as store:
+        if not store.revoke_token(name):
+            raise click.ClickException(f"there is no token {name}; see deniably token list")
+    click.echo(f"{name} is revoked")

@@ -1,0 +1,64 @@
+"""Who asks: the bearer token of a request, and what it may do."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from flask import request
+
+from deniably_server.errors import Forbidden, Unauthorised
+from deniably_server.storage.store import Store
+from deniably_server.storage.tokens import DAYS, Role, Token, id_in, make
+from deniably_server.web.current import current_limits, current_store
+
+_A = {"author": "an author's", "analyst": "an analyst's", "operator": "an operator's"}
+
+
+def new_token(
+    store: Store, role: Role, survey: str | None = None, days: int = DAYS, note: str = ""
+) -> str:
+    """Make a token; its text, which is kept nowhere. Raises ValueError as ``tokens.make``."""
+    token, text = make(role, survey, days, note)
+    store.add_token(token)
+    return text
+
+
+def require(role: Role, survey: str | None = None) -> Token:
+    """The request's token, which is of this role and, where a survey is named, may act on it.
+
+    Raises Unauthorised where there is none that is valid, and Forbidden where it may not do this.
+    """
+    token = _presented(role)
+    if token.role != role:
+        raise Forbidden(f"this needs {_A[role]} token, and this one is {_A[token.role]}")
+    if survey is not None:
+        require_scope(token, survey)
+    return token
+
+
+def require_scope(token: Token, survey: str) -> None:
+    """Raise Forbidden unless the token may act on this survey."""
+    if token.survey not in (None, survey):
+        raise Forbidden(f"this token is for the survey {token.survey} alone")
+
+
+def _presented(role: Role) -> Token:
+    """The token of the request, as it is now: one that is revoked elsewhere is refused at once."""
+    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        _refuse(role)
+    current_limits().guess(request.environ)
+    found = current_store().token(id_in(text))
+    if found is None or not found.is_of(text):
+        current_limits().wrong(request.environ)
+        _refuse(role)
+    # Only who holds the secret learns what became of the token.
+    if found.revoked:
+        raise Unauthorised("this token was revoked; ask the operator for another")
+    if found.expired:
+        raise Unauthorised(f"this token was valid until {found.until}; ask for another")
+    return found
+
+
+def _refuse(role: Role) -> NoReturn:
+    raise Unauthorised(f"this needs {_A[role]} token, as the header Authorization: Bearer <token>")

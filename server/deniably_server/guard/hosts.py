@@ -1,0 +1,56 @@
+"""The names that a server answers to. A page of somebody else's, whose name was made to lead here,
+asks under that name, and is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from deniably_server.errors import Misdirected
+from deniably_server.web.problems import refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
+_BY_NUMBER = {"/healthz", "/readyz", "/metrics"}
+"""What supervisors and Prometheus ask for by an address that nobody named."""
+
+
+class Hosts:
+    """WSGI middleware: refuses requests for other names."""
+
+    def __init__(self, app: WSGIApplication, names: frozenset[str]) -> None:
+        self._app = app
+        self._names = names
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Serve one request."""
+        host = _without_port(str(environ.get("HTTP_HOST", "")).lower())
+        if host in self._names or environ["PATH_INFO"] in _BY_NUMBER:
+            return self._app(environ, start_response)
+        error = Misdirected("this server does not answer to this name; its operator sets the names")
+        return refuse(error, environ)(environ, start_response)
+
+
+def names_in(setting: str) -> frozenset[str]:
+    """The names in ``one.example.org, two.example.org``; none is any.
+
+    Raises ValueError for what is no name, such as an address with https:// or a port.
+    """
+    names = [name.strip().lower().removesuffix(".") for name in setting.split(",")]
+    wrong = [name for name in names if name and not _NAME.fullmatch(name)]
+    if wrong:
+        raise ValueError(
+            f"{wrong[0]!r} is no host name; hosts are names without scheme and port, with commas"
+            " between them"
+        )
+    return frozenset(filter(None, names))
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0].removesuffix(".")

@@ -1,0 +1,51 @@
+"""The link of the first start: it is worth an operator's and an author's token, once.
+
+Its secret stands behind the ``#``, which browsers send to nobody; the page there sends it as a
+body. Kept is its hash, with its last day.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from typing import NoReturn
+
+from deniably_server.errors import Unauthorised
+from deniably_server.storage.store import Store
+from deniably_server.storage.tokens import Token, day_in, hash_of, make
+
+_KEY = "admin_link"
+_DAYS = 1
+"""The link is good for the day of the first start and the next, in UTC."""
+
+
+def first_link(store: Store) -> str | None:
+    """The secret of a new link, where there is no token yet and no link that may still be used."""
+    if store.tokens():
+        return None
+    _, _, until = (store.setting(_KEY) or "").partition(" ")
+    if until >= day_in(0):
+        return None
+    secret = secrets.token_urlsafe(32)
+    kept = f"{hash_of(secret)} {day_in(_DAYS)}"
+    return secret if store.set_setting(_KEY, kept, replace=bool(until)) else None
+
+
+def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
+    """The operator's and the author's token, with their texts. Raises Unauthorised from the second
+    time on, after the link's last day, and for any other secret."""
+    kept = store.setting(_KEY) or ""
+    known, _, until = kept.partition(" ")
+    if not hmac.compare_digest(hash_of(secret), known) or until < day_in(0):
+        _refuse()
+    made = [make("operator", note="first start"), make("author", note="first start")]
+    if not store.exchange(_KEY, kept, [token for token, _ in made]):
+        _refuse()  # somebody else used it meanwhile
+    return made
+
+
+def _refuse() -> NoReturn:
+    raise Unauthorised(
+        "this link was used already, is too old or is not right; on the server's machine,"
+        " deniably token new --role operator makes a token"
+    )

@@ -1,0 +1,125 @@
+"""Checks on whole reports: do the choices that they name go together as chance would have them?
+
+A tally does not show it, so every report is read; hence on a page of its own, computed when asked
+for. Who crafts reports to push some choices names these together far more often than chance does.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from flask import Blueprint, Response, render_template
+
+from deniably.mechanisms import SubsetSelection, Unary
+from deniably.plausibility import RISK, Pair, odd_pairs, pair_counts, says_pairs
+from deniably.questions import Point, Product, Scale, SelectOne, YesNo
+from deniably.survey import Survey
+from deniably_server.results.finding import area_text
+from deniably_server.results.publishing import current_reports
+from deniably_server.web.answer import json_answer
+from deniably_server.web.current import current_store
+
+blueprint = Blueprint("checks", __name__)
+
+_Paired = YesNo | SelectOne | Scale | Product | Point
+_MOST_PAIRS = 20
+
+
+class PairResult(TypedDict):
+    """Two choices: in how many reports they are together, and in how many by chance."""
+
+    names: list[str]
+    together: int
+    expected: float
+
+
+class CheckedResult(TypedDict):
+    """One question: how many reports and pairs of choices were looked at, and the odd pairs, the
+    oddest first, at most 20."""
+
+    name: str
+    label: str
+    n: int
+    pairs: int
+    odd: list[PairResult]
+
+
+class ChecksResult(TypedDict):
+    """All questions whose reports name several choices. With honest reports, any pair at all is
+    odd with a chance of ``risk`` at most."""
+
+    survey: str
+    risk: float
+    questions: list[CheckedResult]
+
+
+@blueprint.get("/api/surveys/<name>/checks")
+def checks_as_json(name: str) -> Response:
+    """The pairs of choices that chance does not explain."""
+    return json_answer(current_checks(name))
+
+
+@blueprint.get("/surveys/<name>/checks")
+def checks_page(name: str) -> str:
+    """The same for people."""
+    title = current_store().survey(name).title
+    return render_template("checks.html", checks=current_checks(name), title=title)
+
+
+def current_checks(name: str) -> ChecksResult:
+    """The checks of a survey. Raises NotFound, and Hidden as long as its results are."""
+    rows = current_reports(name)
+    survey = current_store().survey(name)
+    chosen = checkable(survey)
+    found: list[CheckedResult] = []
+    for index, question in chosen:
+        mechanism = question.once
+        assert isinstance(mechanism, SubsetSelection | Unary)
+        reports = (row[index] for row in rows)
+        n, both = pair_counts((one for one in reports if one is not None), mechanism.k)
+        pairs = odd_pairs(mechanism, n, both, RISK / len(chosen))
+        found.append(_checked(question, n, mechanism.k, pairs))
+    return {"survey": name, "risk": RISK, "questions": found}
+
+
+def checkable(survey: Survey) -> list[tuple[int, _Paired]]:
+    """The questions whose reports name several choices for one answer, with their indices."""
+    return [
+        (index, question)
+        for index, question in enumerate(survey.questions)
+        if isinstance(question, _Paired) and says_pairs(question.once)
+    ]
+
+
+def _checked(question: _Paired, n: int, k: int, pairs: list[Pair]) -> CheckedResult:
+    names = _names(question)
+    return {
+        "name": question.name,
+        "label": question.label,
+        "n": n,
+        "pairs": k * (k - 1) // 2,
+        "odd": [
+            {
+                "names": [names[pair.first], names[pair.second]],
+                "together": pair.together,
+                "expected": round(pair.expected, 1),
+            }
+            for pair in pairs[:_MOST_PAIRS]
+        ],
+    }
+
+
+def _names(question: _Paired) -> list[str]:
+    """What each cell is called."""
+    if isinstance(question, Point):
+        cells = range(question.grid)
+        areas = [[area_text(one.range, cell, question.grid) for cell in cells]
+                 for one in question.parts]  # fmt: skip
+    elif isinstance(question, Product):
+        areas = [[choice.label for choice in part.choices] for part in question.parts]
+    else:
+        return [choice.label for choice in question.choices]
+    names = [""]
+    for some in areas:
+        names = [f"{name}, {one}" if name else one for name in names for one in some]
+    return names

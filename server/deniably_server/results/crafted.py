@@ -1,0 +1,145 @@
+"""Crafted reports: what they could do to each figure, and whether there are signs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypedDict
+
+from deniably import plausibility, poisoning
+from deniably.analysis import bucket_middles, tally_of_part
+from deniably.channels import matrix
+from deniably.estimate import Estimate
+from deniably.inversion import Mean, scores
+from deniably.mechanisms import (
+    Gaussian,
+    Laplace,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Vector,
+)
+from deniably.plausibility import Spread
+from deniably.poisoning import Leverage
+from deniably.questions import Number, Question, Scale, VectorOfNumbers
+from deniably.tally import Tally
+from deniably_server.results.finding import quoted
+
+FEW, MORE = 0.01, 0.05
+"""The shares of crafted reports that results state the worst shift for."""
+
+_DIGITS = 6
+_ODD = "suspect a faulty device or crafted reports"
+
+
+class CraftedResult(TypedDict):
+    """What crafted reports could do to a question's figures at the worst.
+
+    ``exchange`` is how many honest people one of them weighs as much as, ``shift`` how far 1 % and
+    5 % of all reports could move a share (in units of 1) or a mean (in the question's unit) at
+    most, ``flip`` the share of all reports that could give the lead to the second (None where
+    nothing leads).
+    """
+
+    exchange: float
+    shift: list[float]
+    flip: float | None
+
+
+def crafted(
+    leverage: Leverage | None, heard: float, length: float = 1.0, gap: float | None = None
+) -> CraftedResult | None:
+    """The figures of one question; None where reports have no largest score.
+
+    ``heard`` is the share of the reports that have the question, ``length`` what the whole scale
+    is in its unit, ``gap`` how far the second choice is behind the first.
+    """
+    if leverage is None:
+        return None
+    here = replace(leverage, heard=leverage.heard * heard)
+    flip = None if gap is None else here.flip(gap)
+    return {
+        "exchange": round(here.exchange, _DIGITS),
+        "shift": [round(length * here.shift(share), _DIGITS) for share in (FEW, MORE)],
+        "flip": None if flip is None else round(flip, _DIGITS),
+    }
+
+
+# --- signs ------------------------------------------------------------------------------------
+
+
+def odd_choices(
+    question: Question, tally: Tally, found: Estimate, labels: Sequence[str], risk: float
+) -> list[str]:
+    """A sentence where no answers explain the counts, which honest reports bring about with a
+    chance of ``risk`` at most."""
+    mechanism = question.once
+    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        odd = plausibility.impossible(mechanism, tally, risk)
+    else:
+        assert not isinstance(mechanism, Vector | Laplace | Gaussian)
+        channel = matrix(mechanism)
+        each = poisoning.share_scores(channel)
+        odd = plausibility.impossible_shares(channel, each, found.raw, tally.n, risk)
+    names = [label for label, one in zip(labels, odd, strict=True) if one]
+    if not names:
+        return []
+    return [f"No true answers explain how often {quoted(names)} was reported: {_ODD}."]
+
+
+def odd_mean(
+    question: Scale, tally: Tally, mean: Mean, ends: tuple[float, float], risk: float
+) -> list[str]:
+    """The same for the mean of a scale between ``ends``."""
+    mechanism = question.once
+    assert not isinstance(mechanism, SubsetSelection | Unary)
+    return _odd(mean, ends, plausibility.spread_of_mean(mechanism), risk)
+
+
+def odd_number(question: Number, tally: Tally, mean: Mean, risk: float) -> list[str]:
+    """The same for a number: its mean, and what noise does not explain."""
+    mechanism, grid = question.once, question.range
+    places = poisoning.places(question)
+    middles = bucket_middles(question)
+    ends = float(middles[0]), float(middles[-1])
+    if isinstance(mechanism, SubsetSelection):
+        return _odd(mean, ends, plausibility.spread_of_weighted(mechanism, places), risk)
+    if isinstance(mechanism, Laplace | Gaussian):
+        return _off_the_grid(plausibility.beyond_noise(mechanism, tally, risk))
+    if mechanism.k == grid.positions:
+        return _odd(mean, ends, plausibility.spread_of_mean(mechanism), risk)
+    channel = matrix(mechanism)
+    return _odd(mean, ends, plausibility.spread_of(channel, scores(channel, places)), risk)
+
+
+def odd_part(
+    question: VectorOfNumbers, index: int, tally: Tally, mean: Mean, risk: float
+) -> list[str]:
+    """The same for one of several numbers."""
+    grid, label = question.parts[index].range, question.parts[index].label
+    mechanism = question.once
+    one = mechanism if isinstance(mechanism, Gaussian) else mechanism.parts[index]
+    if isinstance(one, Laplace | Gaussian):
+        own = tally_of_part(question, index, tally)
+        return _off_the_grid(plausibility.beyond_noise(one, own, risk), label)
+    ends = float(grid.minimum), float(grid.maximum)
+    return _odd(mean, ends, plausibility.spread_of_mean(one), risk, label)
+
+
+def _odd(
+    mean: Mean, ends: tuple[float, float], spread: Spread, risk: float, label: str = ""
+) -> list[str]:
+    place = (mean.estimate - ends[0]) / (ends[1] - ends[0])
+    if not plausibility.too_far(place, mean.n, spread, risk):
+        return []
+    about = f"{label}: the" if label else "The"
+    return [f"{about} mean lies outside what true answers can give: {_ODD}."]
+
+
+def _off_the_grid(reports: int, label: str = "") -> list[str]:
+    if not reports:
+        return []
+    about = f"{label}: " if label else ""
+    some = "1 report lies" if reports == 1 else f"{reports:,} reports lie"
+    return [f"{about}{some} farther off the scale than noise puts any: {_ODD}."]

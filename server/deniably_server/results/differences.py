@@ -1,0 +1,347 @@
+"""Is it a difference, or chance? Tests on the results of a survey, or of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import TypedDict
+
+from flask import Blueprint, Response, request
+
+from deniably import analysis
+from deniably.channels import matrix, position_scores, some_positions
+from deniably.difference import (
+    Answers,
+    Difference,
+    Scores,
+    against,
+    between_choices,
+    between_groups,
+    between_means,
+    holm,
+    pair_support,
+)
+from deniably.estimate import supports
+from deniably.inversion import Mean, scores
+from deniably.means import against_value, between_estimates
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Window,
+)
+from deniably.questions import (
+    Number,
+    Question,
+    Scale,
+    SelectMultiple,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
+)
+from deniably.survey import Waves
+from deniably_server.errors import Malformed
+from deniably_server.results.finding import number_text
+from deniably_server.results.publishing import current_results
+from deniably_server.web.answer import json_answer
+from deniably_server.web.current import current_store
+
+blueprint = Blueprint("differences", __name__)
+
+_Choices = YesNo | SelectOne | SelectMultiple | Scale
+_HOW = (
+    "compare a choice with a share (?question=q&choice=a&share=0.5), with another choice"
+    " (&other=b) or with the same choice of another survey (&survey=name); or a mean with a value"
+    " (?question=q&value=7) or with that of another survey (&survey=name), of several numbers that"
+    " of one (&part=p)"
+)
+_KINDS = ("share", "other", "value", "survey")
+_MOST_AT_ONCE = 20
+
+
+class DifferenceResult(TypedDict):
+    """An unbiased difference and how often chance alone makes one as large. ``note`` says what
+    there is to it where the two are waves of one panel, else it is None."""
+
+    compared: str
+    estimate: float
+    p_value: float
+    sentence: str
+    note: str | None
+
+
+class AdjustedResult(DifferenceResult):
+    """One of many: call all below 0.05 differences, and the risk of any false one is 0.05."""
+
+    adjusted_p_value: float
+
+
+class DifferencesResult(TypedDict):
+    """Comparisons that were made at once, and how their p-values were adjusted for that."""
+
+    question: str
+    adjustment: str
+    differences: list[AdjustedResult]
+
+
+@blueprint.get("/api/surveys/<name>/difference")
+def difference(name: str) -> Response:
+    """One test. For many at once see ``differences``."""
+    given = {key: request.args[key] for key in _KINDS if key in request.args}
+    if len(given) != 1:
+        raise Malformed(f"{_HOW}; exactly one of share, other, value and survey is given")
+    ((kind, value),) = given.items()
+    question, choice = _question(name), request.args.get("choice")
+    if kind != "survey" and (choice is None) != (kind == "value"):
+        raise Malformed(_HOW)
+    if choice is None:
+        compared, found = _of_means(name, question, kind, value)
+    else:
+        compared, found = _of_choice(name, question, choice, kind, value)
+    return json_answer(_shown(compared, found, found.p_value, _note(name, given.get("survey"))))
+
+
+@blueprint.get("/api/surveys/<name>/differences")
+def differences(name: str) -> Response:
+    """Every two choices of a question; or each one here and in another ``survey``."""
+    question, other = _question(name), request.args.get("survey")
+    if not isinstance(question, _Choices) or len(question.names) > _MOST_AT_ONCE:
+        raise Malformed(f"many comparisons are for questions of up to {_MOST_AT_ONCE} choices")
+    pairs = (
+        [(one, "other", another) for one, another in combinations(question.names, 2)]
+        if other is None
+        else [(one, "survey", other) for one in question.names]
+    )
+    found = [_of_choice(name, question, *pair) for pair in pairs]
+    adjusted = holm([one.p_value for _, one in found])
+    note = _note(name, other)
+    body: DifferencesResult = {
+        "question": question.label,
+        "adjustment": "Holm 1979",
+        "differences": [
+            {**_shown(compared, one, p_value, note), "adjusted_p_value": round(p_value, 9)}
+            for (compared, one), p_value in zip(found, adjusted, strict=True)
+        ],
+    }
+    return json_answer(body)
+
+
+# --- choices ------------------------------------------------------------------------------------
+
+
+def _of_choice(
+    name: str, question: Question, choice: str, kind: str, value: str
+) -> tuple[str, Difference]:
+    """What is compared, and the outcome."""
+    first = _answers(name, question, choice)
+    label = f"“{choice}”"
+    if kind == "share":
+        return f"{label} and a share of {value}", against(first, _share(value))
+    if kind == "survey":
+        second = _answers(value, _there(name, value), choice)
+        return f"{label} here and in {value}", between_groups(first, second)
+    return f"{label} and “{value}”", _two_choices(name, question, first, value)
+
+
+def _two_choices(name: str, question: Question, first: Answers, other: str) -> Difference:
+    second = _answers(name, question, other)
+    mechanism = question.once
+    if not isinstance(mechanism, SubsetSelection):
+        raise Malformed("two choices can be compared where a person has one answer out of several")
+    own, rest = pair_support(mechanism.k, mechanism.omega, first.p)
+    return between_choices(
+        first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
+    )
+
+
+def _answers(name: str, question: Question, choice: str) -> Answers:
+    mechanism = question.once
+    if not isinstance(question, _Choices) or not isinstance(
+        mechanism, SubsetSelection | SetResponse | SampledTicks | Unary
+    ):
+        raise Malformed("the question has no choices whose reports can be counted")
+    if choice not in question.names:
+        raise Malformed("a choice is one of " + ", ".join(question.names))
+    counts, asked = supports(current_store().shown_tally(name)[question.name], mechanism)
+    v = question.names.index(choice)
+    return Answers(int(counts[v]), int(asked[v]), float(mechanism.p), float(mechanism.q))
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise Malformed("a share is a number from 0 to 1, such as 0.5")
+    return share
+
+
+# --- means --------------------------------------------------------------------------------------
+
+
+def _of_means(name: str, question: Question, kind: str, value: str) -> tuple[str, Difference]:
+    """The same of means."""
+    mean = _mean(name, question)
+    if kind == "value":
+        return f"the mean and {value}", against_value(mean, _value(question, value))
+    second = _there(name, value)
+    compared = f"the mean here and in {value}"
+    if _unit(question) != _unit(second):
+        raise Malformed("means can be compared where both questions have one type and one unit")
+    here, there = _scores(name, question), _scores(value, second)
+    if here and there and _ends(question) == _ends(second):
+        return compared, between_means(here, there)
+    other = _mean(value, second)
+    return compared, between_estimates(mean(analysis.CONFIDENCE), other(analysis.CONFIDENCE))
+
+
+def _mean(name: str, question: Question) -> Callable[[float], Mean]:
+    """The mean with margins of any confidence, as the results have it."""
+    tally = current_store().shown_tally(name)[question.name]
+
+    def found(confidence: float) -> Mean:
+        if isinstance(question, VectorOfNumbers):
+            mean = analysis.means(question, tally, confidence)[_part(question)]
+        elif isinstance(question, Number | Scale):
+            mean = analysis.mean(question, tally, confidence)
+        else:
+            raise Malformed(f"the question has no mean; {_HOW}")
+        if mean is None:
+            raise Malformed("the reports to this question give no mean")
+        return mean
+
+    return found
+
+
+def _scores(name: str, question: Question) -> Scores | None:
+    """The tally of a mean whose every report has a score of its own, else None."""
+    mechanism = question.once
+    if not isinstance(mechanism, Window | Channel | BoundedLaplace):
+        return None
+    counts = current_store().shown_tally(name)[question.name].counts
+    if isinstance(question, Number) and mechanism.k != question.range.positions:
+        channel = matrix(mechanism)
+        middles = [float(middle) for middle in analysis.bucket_middles(question)]
+        return Scores(counts, scores(channel, middles), channel)
+    if isinstance(question, Number):
+        start, step = float(question.range.minimum), float(question.range.step)
+    elif isinstance(question, Scale) and question.aim == "mean":
+        start, step = question.values[0], question.values[1] - question.values[0]
+    else:
+        return None
+    _, channel = some_positions(mechanism)
+    return Scores(counts, start + step * position_scores(mechanism), channel)
+
+
+def _part(question: VectorOfNumbers) -> int:
+    names = [part.name for part in question.parts]
+    wanted = request.args.get("part")
+    if wanted not in names:
+        raise Malformed(f"part names one of the numbers of {question.name}: {', '.join(names)}")
+    return names.index(wanted)
+
+
+def _unit(question: Question) -> tuple[object, ...]:
+    """What makes two means the same kind of number."""
+    match question:
+        case VectorOfNumbers():
+            return type(question), question.parts[_part(question)].range.unit
+        case Number():
+            return type(question), question.range.unit
+        case Scale():
+            return type(question), *question.values
+        case _:
+            return (type(question),)
+
+
+def _ends(question: Question) -> tuple[float, float]:
+    """Between what a mean lies."""
+    match question:
+        case VectorOfNumbers():
+            grid = question.parts[_part(question)].range
+        case Number():
+            grid = question.range
+        case Scale():
+            scored = [
+                value
+                for name, value in zip(question.names, question.values, strict=True)
+                if name not in analysis.UNSCORED
+            ]
+            return float(scored[0]), float(scored[-1])
+        case _:
+            raise Malformed(f"the question has no mean; {_HOW}")
+    return float(grid.minimum), float(grid.maximum)
+
+
+def _value(question: Question, text: str) -> float:
+    low, high = _ends(question)
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        raise Malformed(f"value is a number from {number_text(low)} to {number_text(high)}")
+    return value
+
+
+# --- below --------------------------------------------------------------------------------------
+
+
+def _question(name: str) -> Question:
+    """The question of this survey that the request names, if its results may be seen."""
+    current_results(name)
+    survey = current_store().survey(name)
+    wanted = request.args.get("question", "")
+    for question in survey.questions:
+        if question.name == wanted:
+            return question
+    names = ", ".join(question.name for question in survey.questions)
+    raise Malformed(f"question names one of the questions of {name}: {names}")
+
+
+def _there(name: str, other: str) -> Question:
+    """The question of the same name in another survey."""
+    if other == name:
+        raise Malformed("survey names another survey, of other people or another wave")
+    return _question(other)
+
+
+def _note(name: str, other: str | None) -> str | None:
+    """What the test does not know: that the same people may be in two waves of one panel.
+
+    Reports from one memo go together, and so do answers that stay as they were: the estimated
+    difference then varies less than between other people, and the test has fewer false alarms than
+    it says. Only where people swap their answers does it have more.
+    """
+    panels = [
+        survey.waves.panel if isinstance(survey.waves, Waves) else None
+        for survey in map(current_store().survey, {name, other or name})
+    ]
+    if len(panels) < 2 or panels[0] is None or panels[0] != panels[1]:
+        return None
+    return (
+        f"Both are waves of the panel {panels[0]}. The test takes them as samples of different"
+        " people; where the same people answer both and rather keep their answers than swap them,"
+        " it is cautious and misses some differences. Who does not say that an answer has changed"
+        " is counted with the old one, so a change in the panel looks smaller than it is."
+    )
+
+
+def _shown(compared: str, found: Difference, p_value: float, note: str | None) -> DifferenceResult:
+    """The sentence goes by ``p_value``, which of many comparisons is the adjusted one."""
+    chance = "less than 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    verdict = "differ" if p_value < 0.05 else "are not shown to differ"
+    return {
+        "compared": compared,
+        "estimate": round(found.estimate, 6) + 0.0,
+        "p_value": round(found.p_value, 9),
+        "sentence": (
+            f"{compared[:1].upper()}{compared[1:]} {verdict}: the estimated difference is"
+            f" {found.estimate:.4g} (p = {chance})."
+        ),
+        "note": note,
+    }

@@ -1,0 +1,271 @@
+"""What tallies cannot tell: how two answers go together, and where groups lie on a map.
+
+Both are computed when asked for; a cross-table reads every report of its survey.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+from urllib.parse import urlencode
+
+import numpy as np
+import numpy.typing as npt
+from flask import Blueprint, Response, render_template, request
+
+from deniably.binomial import Floats
+from deniably.clusters import Clusters, clusters
+from deniably.crosstab import count_pairs, crosstab, independence, likeliest
+from deniably.estimate import project
+from deniably.mechanisms import SetResponse, SubsetSelection, Unary
+from deniably.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey import Survey
+from deniably_server.errors import Malformed, NotFound
+from deniably_server.results import charts
+from deniably_server.results.publishing import current_reports, current_results
+from deniably_server.results.result import CONFIDENCE, CellResult
+from deniably_server.web.answer import json_answer
+from deniably_server.web.current import current_store
+
+blueprint = Blueprint("together", __name__)
+
+_Crossable = YesNo | SelectOne | SelectMultiple | Scale
+_Bits = npt.NDArray[np.bool_]
+_Fit = Literal["maximum_likelihood", "projection", "clipping"]
+_MOST_LINKS = 15
+_MOST_GROUPS = 12
+
+
+class CrosstabResult(TypedDict):
+    """Shares of all pairs of answers (``rows`` by ``columns``, labels), with their margins, and
+    the p-value of the hypothesis that the two answers have nothing to do with each other.
+
+    ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
+    where that would take long, as the nearest shares to the estimates; and of several ticks a
+    person, which do not sum to 1, from the estimates one by one."""
+
+    survey: str
+    questions: list[str]
+    rows: list[str]
+    columns: list[str]
+    n: int
+    confidence: float
+    independence: float
+    fit: _Fit
+    cells: list[list[CellResult]]
+
+
+class GroupResult(TypedDict):
+    """One group on a map: its middle in the map's units, its share, and their standard errors."""
+
+    centre: list[float]
+    centre_error: float
+    share: float
+    share_error: float
+
+
+class GroupsResult(TypedDict):
+    """The groups of one map."""
+
+    survey: str
+    question: str
+    n: int
+    spread: float
+    resamples: int
+    groups: list[GroupResult]
+
+
+@blueprint.get("/api/surveys/<name>/crosstab")
+def crosstab_as_json(name: str) -> Response:
+    """How the answers to the questions ``rows`` and ``columns`` go together."""
+    return json_answer(current_crosstab(name))
+
+
+@blueprint.get("/surveys/<name>/crosstab")
+def crosstab_page(name: str) -> str:
+    """The same for people."""
+    table = current_crosstab(name)
+    query = urlencode({key: request.args[key] for key in ("rows", "columns")})
+    return render_template("crosstab.html", table=table, title=_title(name), query=query)
+
+
+@blueprint.get("/api/surveys/<name>/groups")
+def groups_as_json(name: str) -> Response:
+    """``count`` groups on the map of ``question``."""
+    return json_answer(_groups(name)[1])
+
+
+@blueprint.get("/surveys/<name>/groups")
+def groups_page(name: str) -> str:
+    """The same for people, with a picture."""
+    question, found = _groups(name)
+    shown = next(q for q in current_results(name)["questions"] if q["name"] == question.name)
+    picture = charts.heat_map(
+        question.name,
+        question.label,
+        [part.label for part in question.parts],
+        shown["cells"],
+        [_on_square(question, group) for group in found["groups"]],
+    )
+    return render_template(
+        "groups.html", found=found, question=question, picture=picture, title=_title(name)
+    )
+
+
+def current_crosstab(name: str) -> CrosstabResult:
+    """The cross-table that the request asks for. Raises Malformed, NotFound or Hidden."""
+    reports = current_reports(name)
+    survey = current_store().survey(name)
+    chosen = [_asked(survey, key) for key in ("rows", "columns")]
+    if chosen[0] == chosen[1]:
+        raise Malformed("rows and columns name the same question")
+    (first, rate), (second, other) = (_supports(survey, reports, chosen, index) for index in chosen)
+    found = crosstab(count_pairs(first, second), rate, other, CONFIDENCE)
+    questions = [survey.questions[index] for index in chosen]
+    fit, shown = _for_display(questions, first, second, found.raw)
+    rows, columns = (
+        [choice.label for choice in question.choices]
+        for question in questions
+        if isinstance(question, _Crossable)
+    )
+    return {
+        "survey": name,
+        "questions": [question.label for question in questions],
+        "rows": rows,
+        "columns": columns,
+        "n": found.n,
+        "confidence": CONFIDENCE,
+        "independence": round(independence(first, second)[2], 6),
+        "fit": fit,
+        "cells": [
+            [
+                {
+                    "names": [row, column],
+                    "estimate": _round(found.raw[a, b]),
+                    "standard_error": _round(found.standard_error[a, b]),
+                    "interval": [_round(found.low[a, b]), _round(found.high[a, b])],
+                    "consistent": _round(shown[a, b]),
+                }
+                for b, column in enumerate(columns)
+            ]
+            for a, row in enumerate(rows)
+        ],
+    }
+
+
+def _for_display(
+    questions: list[Question], first: _Bits, second: _Bits, raw: Floats
+) -> tuple[_Fit, Floats]:
+    """Joint shares within [0, 1], which of single choices sum to 1."""
+    if any(isinstance(question, SelectMultiple) for question in questions):
+        return "clipping", np.clip(raw, 0, 1)
+    one, other = (float(question.once.loss.odds) for question in questions)
+    shares = likeliest(first, second, (one, other))
+    if shares is None:
+        return "projection", project(raw.ravel()).reshape(raw.shape)
+    return "maximum_likelihood", shares
+
+
+def links(survey: Survey, state: str) -> list[tuple[str, str]]:
+    """Addresses below the dashboard with their texts; the first few where there are many pairs."""
+    crossable = [question for question in survey.questions if _is_crossable(question)]
+    found = [
+        (f"crosstab?rows={one.name}&columns={other.name}", f"{one.label} × {other.label}")
+        for index, one in enumerate(crossable)
+        for other in crossable[index + 1 :]
+        if survey.asked > 1 and state == "closed"
+    ][:_MOST_LINKS]
+    found += [
+        (f"groups?question={question.name}&count={count}", f"{question.label}: {count} groups")
+        for question in survey.questions
+        if isinstance(question, Point)
+        for count in (2, 3, 4, 5)
+    ]
+    return found
+
+
+def _groups(name: str) -> tuple[Point, GroupsResult]:
+    current_results(name)
+    store = current_store()
+    survey = store.survey(name)
+    wanted = request.args.get("question", "")
+    question = next((q for q in survey.questions if q.name == wanted), None)
+    if not isinstance(question, Point):
+        raise Malformed("question names a point question of the survey, such as ?question=home")
+    count = request.args.get("count", "3")
+    if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
+        raise Malformed(f"count is the number of groups, from 1 to {_MOST_GROUPS}")
+    try:
+        found = clusters(question, store.shown_tally(name)[question.name], int(count))
+    except ImportError:
+        raise NotFound(
+            "groups need scikit-learn on the server; install it with pip install"
+            " 'deniably[clusters]'"
+        ) from None
+    return question, _as_result(name, question, found)
+
+
+def _as_result(name: str, question: Point, found: Clusters) -> GroupsResult:
+    return {
+        "survey": name,
+        "question": question.name,
+        "n": found.n,
+        "spread": _round(found.spread),
+        "resamples": found.resamples,
+        "groups": [
+            {
+                "centre": [_round(place) for place in group.centre],
+                "centre_error": _round(group.centre_error),
+                "share": _round(group.share),
+                "share_error": _round(group.share_error),
+            }
+            for group in found.groups
+        ],
+    }
+
+
+def _on_square(question: Point, group: GroupResult) -> tuple[float, float]:
+    """The centre as fractions of the two ranges."""
+    first, second = (
+        (place - float(part.range.minimum))
+        / (float(part.range.maximum) - float(part.range.minimum))
+        for place, part in zip(group["centre"], question.parts, strict=True)
+    )
+    return first, second
+
+
+def _asked(survey: Survey, key: str) -> int:
+    wanted = request.args.get(key, "")
+    for index, question in enumerate(survey.questions):
+        if question.name == wanted and _is_crossable(question):
+            return index
+    names = ", ".join(question.name for question in survey.questions if _is_crossable(question))
+    raise Malformed(f"{key} names a question whose answers can be crossed: {names or 'none here'}")
+
+
+def _is_crossable(question: Question) -> bool:
+    return isinstance(question, _Crossable) and isinstance(
+        question.once, SubsetSelection | SetResponse | Unary
+    )
+
+
+def _supports(
+    survey: Survey, reports: list[list[list[int] | None]], both: list[int], index: int
+) -> tuple[_Bits, tuple[float, float]]:
+    """For each respondent who was asked both: which choices the report supports; and (p, q)."""
+    mechanism = survey.questions[index].once
+    assert isinstance(mechanism, SubsetSelection | SetResponse | Unary)
+    rows = [row[index] or () for row in reports if all(row[other] is not None for other in both)]
+    if not rows:
+        raise NotFound("no respondent was asked both questions")
+    found = np.zeros((len(rows), mechanism.cell_count), dtype=np.bool_)
+    for line, cells in zip(found, rows, strict=True):
+        line[list(cells)] = True
+    return found[:, : mechanism.k], (float(mechanism.p), float(mechanism.q))
+
+
+def _title(name: str) -> str:
+    return current_store().survey(name).title
+
+
+def _round(value: float) -> float:
+    return round(float(value), 6) + 0.0

@@ -1,0 +1,1 @@
+"""What is kept, and where: SQLite or PostgreSQL behind one store."""

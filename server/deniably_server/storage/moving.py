@@ -1,0 +1,50 @@
+"""Everything of one database into another, such as from a file to PostgreSQL."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from deniably_server.errors import Conflict
+from deniably_server.storage.engine import Engine
+
+_TABLES = {
+    "surveys": ("name", "digest", "definition", "state"),
+    "reports": ("id", "survey", "report"),
+    "totals": ("survey", "reports"),
+    "tallies": ("survey", "question", "choice", "count"),
+    "answered": ("survey", "question", "reports"),
+    "snapshots": ("survey", "reports", "tallies"),
+    "settings": ("key", "value"),
+    "tokens": ("id", "hash", "role", "survey", "until", "note", "revoked"),
+    "keys": ("survey", "secret"),
+    "invitations": ("hash", "survey", "blinded"),
+    "register": ("number", "event", "survey", "entry", "hash"),
+}
+"""Every table with its columns; what a row refers to comes before it."""
+
+
+def move(source: Engine, target: Engine) -> int:
+    """Copy all that is in ``source`` into ``target``, whole or not at all; the number of reports.
+
+    Both are brought to the newest schema; else the source stays as it is. Raises Conflict where
+    the target has surveys already.
+    """
+    source.migrate()
+    target.migrate()
+    with closing(source.connect()) as giver, closing(target.connect()) as taker:
+        giver.begin_reading()
+        taker.begin_writing()
+        if taker.execute("SELECT 1 FROM surveys").fetchone():
+            raise Conflict("there are surveys in the target already; move into an empty database")
+        taker.execute("DELETE FROM settings")
+        taker.execute("DELETE FROM tokens")
+        for table, columns in _TABLES.items():
+            taker.fill(table, columns, giver.each(_all(table, columns)))
+        (moved,) = taker.execute("SELECT count(*) FROM reports").fetchone()
+        taker.commit()
+    return int(moved)
+
+
+def _all(table: str, columns: tuple[str, ...]) -> str:
+    """By the first column: in the order of random ids, and in that of the register."""
+    return f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}"  # noqa: S608  # _TABLES

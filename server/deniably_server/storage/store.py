@@ -1,0 +1,467 @@
+"""The store: surveys, perturbed reports and their tallies in one database."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from threading import Lock
+from typing import Literal, cast
+
+import msgspec
+
+from deniably.blind_rsa import PrivateKey, PublicKey, new_key
+from deniably.codes import new_code
+from deniably.parts import SURVEY_NAME
+from deniably.report import Report
+from deniably.signing import Signature, verify
+from deniably.survey import Survey, read_survey
+from deniably.tally import Tally, from_cells
+from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.commit import Bulk, Entry, Outcome, entry_of
+from deniably_server.storage.engine import Connection
+from deniably_server.storage.invitations import (
+    Counts,
+    count_invitations,
+    enter_invitations,
+    enter_key,
+    find_key,
+    is_spent,
+    revoke_invitations,
+    spend,
+)
+from deniably_server.storage.register import enter_closed, enter_published, entries, last
+from deniably_server.storage.snapshots import Snapshot, current, forget, shown
+from deniably_server.storage.tokens import Token, enter_token, every_token, find_token, revoke_token
+from deniably_server.storage.writer import Observer, Writer
+
+_INVITATIONS = "invitations_hmac_sha256"
+"""The setting that has the key under which codes are hashed."""
+State = Literal["open", "closed"]
+
+_NAME = re.compile(SURVEY_NAME)
+
+_decode = msgspec.json.Decoder(list[list[int] | None]).decode
+
+
+class Store:
+    """One database: the path of an SQLite file, or ``postgresql://...``. Threads may share a store;
+    processes share the database, each by a store of its own. Whatever is asked of it raises
+    Unavailable where the disk, a lock or the network refuses.
+
+    Nothing stays open and no thread runs before it is needed, so a store may be made before a
+    fork and used after it (but not before and after). ``observer`` is told of every commit.
+    """
+
+    def __init__(self, address: str, observer: Observer | None = None) -> None:
+        self.engine = engine_at(address)
+        self._observer = observer
+        self._lock = Lock()
+        self._surveys: dict[str, Survey] = {}
+        self._keys: dict[str, PrivateKey] = {}
+        self._reader: Connection | None = None
+        self._writer: Writer | None = None
+        self.engine.migrate()
+
+    # --- surveys ----------------------------------------------------------------------------
+
+    def publish(self, survey: Survey, signature: Signature) -> bool:
+        """Store a definition and enter it into the register, for good. False where this very
+        definition was there already.
+
+        Raises BadSignature, and Conflict where the name has another definition or author.
+        """
+        verify(survey.digest, signature)
+        key = new_key() if survey.invited else None  # which takes long; not within a transaction
+        with self._transaction() as database:
+            found = database.execute(
+                "SELECT digest, state FROM surveys WHERE name = ?", [survey.name]
+            ).fetchone()
+            if found is None:
+                row = (survey.name, survey.digest, survey.canonical.decode())
+                database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
+                database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
+            elif found[0] != survey.digest:
+                raise Conflict(
+                    "a survey of this name has another definition, and a published definition"
+                    " never changes; choose another name"
+                )
+            key = enter_key(database, survey.name, key) if key else None
+            public = key.public.text if key else None
+            if (
+                enter_published(database, survey, signature, public)
+                and found
+                and found[1] == "closed"
+            ):
+                enter_closed(database, survey.name)
+        return found is None
+
+    def survey(self, name: str) -> Survey:
+        """The definition of a published survey. Raises NotFound."""
+        # A definition never changes, so what was read once stays right.
+        found = self._surveys.get(name)
+        if found is None:
+            row = self._row("SELECT definition FROM surveys WHERE name = ?", name)
+            found = self._surveys[name] = read_survey(row[0])
+        return found
+
+    def state(self, name: str) -> State:
+        """Whether a survey is open or closed, as of now. Raises NotFound."""
+        return cast(State, self._row("SELECT state FROM surveys WHERE name = ?", name)[0])
+
+    def names(self) -> list[str]:
+        """The names of all surveys, in alphabetical order."""
+        with self._reading() as database:
+            return sorted(name for (name,) in database.execute("SELECT name FROM surveys"))
+
+    def digests(self) -> dict[str, str]:
+        """The digest of every survey's definition, by name."""
+        with self._reading() as database:
+            return dict(database.execute("SELECT name, digest FROM surveys"))
+
+    def close_survey(self, name: str) -> None:
+        """Take no more reports, for good. Raises NotFound."""
+        if self.state(name) == "open":
+            with self._transaction() as database:
+                database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
+                enter_closed(database, name)
+                forget(database, name)
+                database.forget_order(name)
+            with self._connection() as database:
+                database.tidy()
+
+    def register(self, after: int = 0) -> tuple[list[str], str]:
+        """The entries from number ``after + 1`` on, as canonical JSON, and the head of all."""
+        with self._reading() as database, _one_state(database):
+            return entries(database, after), last(database).head
+
+    # --- reports ----------------------------------------------------------------------------
+
+    def add(self, survey: Survey, report: Report) -> Outcome:
+        """Store a report that was checked against ``survey``; returns once it is on disk.
+
+        Raises NotStored where the transaction failed; nothing of the report is kept then.
+        """
+        entry = entry_of(survey, report)
+        self.begin(entry)
+        (outcome,) = entry.wait()
+        return outcome
+
+    def begin(self, work: Entry | Bulk) -> None:
+        """Begin to store reports that were checked; ``work.wait()`` waits for the disk, and raises
+        as ``add`` does; nothing of them is kept then."""
+        self._get_writer().begin(work)
+
+    def tally(self, name: str) -> dict[str, Tally]:
+        """The tally of every question, kept current by each commit. Raises NotFound.
+
+        Costs the number of cells that are not empty, not of reports.
+        """
+        self.survey(name)  # read, and kept, before the connection is taken
+        with self._reading() as database, _one_state(database):
+            return self._kept(database, name)
+
+    def shown_tally(self, name: str) -> dict[str, Tally]:
+        """The tallies that results are made of: of an open survey those of the last full batch
+        (``snapshots``). Raises NotFound."""
+        self.survey(name)
+        with self._reading() as database, _one_state(database):
+            return self._tallies(name, shown(database, name) or current(database, name))
+
+    def recount(self, name: str) -> dict[str, Tally]:
+        """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
+        self.survey(name)  # read, and kept, before the connection is taken
+        with self._reading() as database, _one_state(database):
+            return self._counted(database, name)
+
+    def tally_and_recount(self, name: str) -> tuple[dict[str, Tally], dict[str, Tally]]:
+        """Both, as of one moment, on a connection of their own. Raises NotFound."""
+        self.survey(name)
+        with self._connection() as database, _one_state(database):
+            return self._kept(database, name), self._counted(database, name)
+
+    def count_anew(self, name: str) -> None:
+        """Put the recount in the place of the tallies. Raises NotFound."""
+        survey = self.survey(name)
+        some = survey.asked < len(survey.questions)
+        with self._transaction() as database:
+            counted = self._counted(database, name)
+            query = "SELECT count(*) FROM reports WHERE survey = ?"
+            (total,) = database.execute(query, [name]).fetchone()
+            database.execute("DELETE FROM tallies WHERE survey = ?", [name])
+            database.execute("DELETE FROM answered WHERE survey = ?", [name])
+            database.execute("DELETE FROM totals WHERE survey = ?", [name])
+            forget(database, name)
+            database.fill("totals", ("survey", "reports"), [(name, total)])
+            database.fill(
+                "answered",
+                ("survey", "question", "reports"),
+                [
+                    (name, question, tally.n)
+                    for question, tally in counted.items()
+                    if some and tally.n
+                ],
+            )
+            database.fill(
+                "tallies",
+                ("survey", "question", "choice", "count"),
+                [
+                    (name, question, cell, count)
+                    for question, tally in counted.items()
+                    for cell, count in enumerate(tally.counts.tolist())
+                    if count
+                ],
+            )
+
+    def problems(self) -> list[str]:
+        """What the database says is wrong with itself."""
+        with self._connection() as database:
+            return database.problems()
+
+    def check(self) -> None:
+        """Raises Unavailable where the database cannot be read, or stores nothing at present."""
+        self.names()
+        self._get_writer().check()
+
+    def values(self, name: str) -> list[list[list[int] | None]]:
+        """Every stored report: for each question its value, None where it was not asked.
+
+        In the order of random ids. For what tallies cannot tell: how answers go together, and
+        maximum likelihood. Raises NotFound.
+        """
+        self.survey(name)
+        with self._reading() as database:
+            rows = database.execute(
+                "SELECT report FROM reports WHERE survey = ? ORDER BY id", [name]
+            )
+            return [_decode(row[0]) for row in rows]
+
+    # --- invitations ------------------------------------------------------------------------
+
+    def invite(self, name: str, count: int) -> list[str]:
+        """New invitations to a survey, which are nowhere else from then on. Raises NotFound where
+        there is no such survey by invitation, and Closed."""
+        self.invitation_key(name)
+        if self.state(name) == "closed":
+            raise Closed("the survey is closed and takes no more reports")
+        secret = self._invitation_secret()
+        codes = [new_code() for _ in range(count)]
+        with self._transaction() as database:
+            enter_invitations(database, name, secret, codes)
+        return codes
+
+    def revoke_invitations(self, name: str, codes: Sequence[str]) -> int:
+        """Take invitations back that are not used yet; how many there were. Raises NotFound."""
+        self.invitation_key(name)
+        secret = self._invitation_secret()
+        with self._transaction() as database:
+            return revoke_invitations(database, name, secret, codes)
+
+    def invitations(self, name: str) -> Counts:
+        """How many invitations were issued and used. Raises NotFound."""
+        self.invitation_key(name)
+        with self._reading() as database:
+            return count_invitations(database, name)
+
+    def trade(self, name: str, code: str, blinded: bytes) -> bytes:
+        """The blind signature for an invitation; the same again for the same blinded message.
+
+        Raises NotFound, Closed, Uninvited, Used, and BadSignature for what nobody blinded.
+        """
+        key, secret = self._key(name), self._invitation_secret()
+        key.public.number(blinded)  # an invitation is not spent for what cannot be signed
+        with self._reading() as database:  # whoever guesses keeps no writer waiting
+            spent = is_spent(database, name, secret, code, blinded)
+        if not spent:
+            with self._transaction() as database:
+                state = "SELECT state FROM surveys WHERE name = ?"
+                if database.execute(state, [name]).fetchone()[0] == "closed":
+                    raise Closed("the survey is closed and takes no more reports")
+                spend(database, name, secret, code, blinded)
+        return key.sign(blinded)
+
+    def invitation_key(self, name: str) -> PublicKey:
+        """The public key of a survey's invitations. Raises NotFound where it is open to all."""
+        return self._key(name).public
+
+    def _key(self, name: str) -> PrivateKey:
+        found = self._keys.get(name)  # it never changes
+        if found is None:
+            self.survey(name)
+            with self._reading() as database:
+                found = find_key(database, name)
+            if found is None:
+                raise NotFound("this survey has no invitations: anybody may answer it")
+            self._keys[name] = found
+        return found
+
+    def _invitation_secret(self) -> bytes:
+        """What the hashes of invitations are keyed with; the same for all processes."""
+        while (found := self.setting(_INVITATIONS)) is None:
+            self.set_setting(_INVITATIONS, secrets.token_hex(32), replace=False)
+        return bytes.fromhex(found)
+
+    # --- settings ---------------------------------------------------------------------------
+
+    def setting(self, key: str) -> str | None:
+        """The value under ``key``, if there is one."""
+        with self._reading() as database:
+            row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
+        """Put ``value`` under ``key``. False where another is there and may not be replaced."""
+        with self._transaction() as database:
+            if replace:
+                database.execute("DELETE FROM settings WHERE key = ?", [key])
+            done = database.execute(
+                "INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", [key, value]
+            )
+            return done.rowcount == 1
+
+    # --- tokens -----------------------------------------------------------------------------
+
+    def token(self, name: str) -> Token | None:
+        """The token of an id, as it is now."""
+        with self._reading() as database:
+            return find_token(database, name)
+
+    def tokens(self) -> list[Token]:
+        """Every token, by role and last day."""
+        with self._reading() as database:
+            return every_token(database)
+
+    def add_token(self, token: Token) -> None:
+        """Keep a token."""
+        with self._transaction() as database:
+            enter_token(database, token)
+
+    def exchange(self, key: str, value: str, tokens: list[Token]) -> bool:
+        """Keep tokens in the place of a setting. False, and nothing is changed, where it has
+        another value: of several who do this at once, one does it."""
+        with self._transaction() as database:
+            taken = database.execute(
+                "DELETE FROM settings WHERE key = ? AND value = ?", [key, value]
+            )
+            for token in tokens if taken.rowcount == 1 else ():
+                enter_token(database, token)
+            return taken.rowcount == 1
+
+    def revoke_token(self, name: str) -> bool:
+        """Make a token worth nothing, for good. False where there is none of this id."""
+        with self._transaction() as database:
+            return revoke_token(database, name)
+
+    # --- connections ------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Store what was accepted and let go of the file."""
+        with self._lock:
+            writer, self._writer = self._writer, None
+            reader, self._reader = self._reader, None
+        if writer:
+            writer.close()
+        if reader:
+            reader.close()
+
+    def _get_writer(self) -> Writer:
+        if self._writer is None:
+            with self._lock:
+                if self._writer is None:
+                    self._writer = Writer(self.engine, self._observer)
+                return self._writer
+        return self._writer
+
+    @contextmanager
+    def _reading(self) -> Generator[Connection]:
+        with self._lock, self._answering():
+            if self._reader is None:
+                self._reader = self.engine.connect()
+                self._reader.only_read()
+            try:
+                yield self._reader
+            except self.engine.errors:
+                # A database server may go and come back; the next one to read connects anew.
+                self._reader.close()
+                self._reader = None
+                raise
+
+    @contextmanager
+    def _transaction(self) -> Generator[Connection]:
+        """An author's change: rare, and beside the writer."""
+        with self._connection() as database:
+            database.begin_writing()
+            yield database
+            database.commit()
+
+    @contextmanager
+    def _connection(self) -> Generator[Connection]:
+        """One that ends with the block, which rolls back what was not committed."""
+        with self._answering(), closing(self.engine.connect()) as database:
+            yield database
+
+    @contextmanager
+    def _answering(self) -> Generator[None]:
+        """Tell refusals of the disk, a lock or the network from faults."""
+        try:
+            yield
+        except Exception as error:
+            if not self.engine.refuses(error):
+                raise
+            raise Unavailable(f"the database refuses: {str(error).strip()}") from error
+
+    def _row(self, sql: str, name: str) -> tuple[str, ...]:
+        if not _NAME.match(name):  # PostgreSQL takes no text with a NUL, not even to look for it
+            raise _no_such_survey()
+        with self._reading() as database:
+            row = database.execute(sql, [name]).fetchone()
+        if row is None:
+            raise _no_such_survey()
+        return cast(tuple[str, ...], row)
+
+    def _kept(self, database: Connection, name: str) -> dict[str, Tally]:
+        return self._tallies(name, current(database, name))
+
+    def _counted(self, database: Connection, name: str) -> dict[str, Tally]:
+        counted = database.execute(self.engine.answered, [name]).fetchall()
+        rows = database.execute(self.engine.cells, [name]).fetchall()
+        names = [question.name for question in self.survey(name).questions]
+        return self._tallies(
+            name,
+            Snapshot(
+                [(names[index], count) for index, count in counted],
+                [(names[index], *rest) for index, *rest in rows],
+            ),
+        )
+
+    def _tallies(self, name: str, found: Snapshot) -> dict[str, Tally]:
+        survey = self.survey(name)
+        totals = dict(found.reports)
+        everybody = totals.get(None, 0) if survey.asked == len(survey.questions) else 0
+        cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
+        for question_name, cell, count in found.cells:
+            cells[question_name][cell] = count
+        return {
+            question.name: from_cells(
+                totals.get(question.name, everybody),
+                cells[question.name],
+                question.mechanism.cell_count,
+            )
+            for question in survey.questions
+        }
+
+
+@contextmanager
+def _one_state(database: Connection) -> Generator[None]:
+    """All statements inside see one state of the database."""
+    database.begin_reading()
+    try:
+        yield
+    finally:
+        database.rollback()
+
+
+def _no_such_survey() -> NotFound:
+    return NotFound("there is no survey of this name")

@@ -1,0 +1,146 @@
+"""Who may do what: bearer tokens with a role, their table, and nothing that could be used as one.
+
+A token is ``deniably_<id>_<secret>``. The id is public and finds the row; the secret is 256 random
+bits, of which only the SHA-256 of the whole text is kept. So the database compares nothing secret,
+and who reads it can do nothing with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal, get_args
+
+from deniably.parts import SURVEY_NAME
+from deniably_server.storage.engine import Connection, Row
+
+Role = Literal["author", "analyst", "operator"]
+
+ROLES: tuple[Role, ...] = get_args(Role)
+DAYS, MOST_DAYS = 365, 3660
+LONGEST_NOTE = 200
+FIRST = "first"
+"""The id of the author's token of a server from before tokens had ids."""
+
+_SHAPE = re.compile(r"deniably_([0-9a-f]{12})_[\w-]{43}", re.ASCII)
+_COLUMNS = "id, hash, role, survey, until, note, revoked"
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is kept of a token. ``survey`` is the only one that it is for, or None for all;
+    ``until`` the last day, in UTC, on which it is worth something."""
+
+    id: str
+    hash: str = field(repr=False)
+    role: Role
+    survey: str | None
+    until: str
+    note: str
+    revoked: bool = False
+
+    def is_of(self, text: str) -> bool:
+        """Whether this is the token that ``text`` is; takes as long whatever the answer is."""
+        return hmac.compare_digest(hash_of(text), self.hash)
+
+    @property
+    def expired(self) -> bool:
+        """Whether the last day is over."""
+        return self.until < day_in(0)
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What operators are shown."""
+        state = "revoked" if self.revoked else "expired" if self.expired else "valid"
+        return {
+            "id": self.id,
+            "role": self.role,
+            "survey": self.survey,
+            "until": self.until,
+            "note": self.note,
+            "state": state,
+        }
+
+
+def make(
+    role: Role, survey: str | None = None, days: int = DAYS, note: str = ""
+) -> tuple[Token, str]:
+    """A new token, not yet in any table, and its text, which is nowhere else.
+
+    Raises ValueError, with a sentence, for what no token can be.
+    """
+    if role == "operator" and survey is not None:
+        raise ValueError("an operator's token is for the whole server; leave the survey out")
+    if survey is not None and not re.match(SURVEY_NAME, survey):
+        raise ValueError("a survey's name is lower-case letters, digits and hyphens")
+    if not 1 <= days <= MOST_DAYS:
+        raise ValueError(f"a token is valid for 1 to {MOST_DAYS} days")
+    if len(note) > LONGEST_NOTE or not note.isprintable():
+        raise ValueError(f"a note is one line of at most {LONGEST_NOTE} characters")
+    name = secrets.token_hex(6)
+    text = f"deniably_{name}_{secrets.token_urlsafe(32)}"
+    return Token(name, hash_of(text), role, survey, day_in(days), note), text
+
+
+def id_in(text: str) -> str:
+    """The id in a token's text; that of the oldest token where the text has none."""
+    found = _SHAPE.fullmatch(text)
+    return found[1] if found else FIRST
+
+
+def hash_of(secret: str) -> str:
+    """What is kept of a secret."""
+    # It is random and long, so a plain hash cannot be searched; no slow one is needed.
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def day_in(days: int) -> str:
+    """The date in UTC so many days from now."""
+    try:
+        return (datetime.now(UTC).date() + timedelta(days)).isoformat()
+    except OverflowError:  # the clock is at the end of time
+        return date.max.isoformat()
+
+
+def enter_token(database: Connection, token: Token) -> None:
+    """Add a token."""
+    database.execute(
+        f"INSERT INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (
+            token.id,
+            token.hash,
+            token.role,
+            token.survey,
+            token.until,
+            token.note,
+            int(token.revoked),
+        ),
+    )
+
+
+def find_token(database: Connection, name: str) -> Token | None:
+    """The token of an id."""
+    sql = f"SELECT {_COLUMNS} FROM tokens WHERE id = ?"  # noqa: S608
+    row = database.execute(sql, [name]).fetchone()
+    return None if row is None else _token(row)
+
+
+def every_token(database: Connection) -> list[Token]:
+    """All tokens, by role and last day."""
+    sql = f"SELECT {_COLUMNS} FROM tokens ORDER BY role, until, id"  # noqa: S608
+    return [_token(row) for row in database.execute(sql)]
+
+
+def revoke_token(database: Connection, name: str) -> bool:
+    """Make a token worth nothing, for good. False where there is none of this id."""
+    done = database.execute("UPDATE tokens SET revoked = 1 WHERE id = ?", [name])
+    return done.rowcount == 1
+
+
+def _token(row: Row) -> Token:
+    name, hash_, role, survey, until, note, revoked = row
+    return Token(name, hash_, role, survey, until, note, bool(revoked))

@@ -1,0 +1,75 @@
+"""Counts as Prometheus reads them, made coarse: of what people do, whole tens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from deniably_server.watching.told import STEPS
+
+MEDIA_TYPE = CONTENT_TYPE_LATEST
+STEP = 10
+
+Counts = Counter[tuple[str, ...]]
+"""How often, by the name of a count and the values of its labels; of a duration its step."""
+
+_COUNTERS = (
+    ("requests", "Answers, by class of status.", ("route", "status")),
+    ("reports", "Reports, by what a commit made of them.", ("outcome",)),
+    ("batch_lines", "Lines of batches, by what became of them.", ("outcome",)),
+    ("commit_failures", "Transactions that failed.", ()),
+)
+_HISTOGRAMS = (
+    ("ingest", "Seconds to the answer, of requests whose reports were taken."),
+    ("commit", "Seconds of transactions that stored reports."),
+)
+
+
+def exposed(counts: Counts) -> bytes:
+    """The page."""
+    registry = CollectorRegistry()
+    registry.register(_Coarse(counts))
+    return generate_latest(registry)
+
+
+class _Coarse:
+    """Counts as metrics."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterable[Metric]:
+        """Every metric."""
+        for name, help_, labels in _COUNTERS:
+            family = CounterMetricFamily(f"deniably_{name}", help_, labels=labels)
+            for values, count in self._of(name):
+                exact = name == "commit_failures" or "5xx" in values
+                family.add_metric(values, count if exact else _tens(count))
+            yield family
+        for name, help_ in _HISTOGRAMS:
+            buckets = _buckets(self._of(name))
+            yield HistogramMetricFamily(f"deniably_{name}_seconds", help_, buckets=buckets)
+        waiting = sum(count for _, count in self._of("waiting"))
+        help_ = "Reports and batches that wait for a commit."
+        yield GaugeMetricFamily("deniably_queue_length", help_, value=_tens(waiting))
+
+    def _of(self, name: str) -> list[tuple[tuple[str, ...], int]]:
+        return sorted((key[1:], count) for key, count in self._counts.items() if key[0] == name)
+
+
+def _buckets(found: Iterable[tuple[Sequence[str], int]]) -> list[tuple[str, float]]:
+    """How many took no longer than each step."""
+    took = {int(step): count for (step,), count in found}
+    total, buckets = 0, list[tuple[str, float]]()
+    for step in STEPS:
+        total += took.get(step, 0)
+        buckets.append((str(step / 1000), _tens(total)))
+    return [*buckets, ("+Inf", _tens(total))]
+
+
+def _tens(count: int) -> int:
+    return count // STEP * STEP

@@ -1,0 +1,23 @@
+"""What a supervisor asks: is the process alive, and can it do its work."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response
+
+from deniably_server.web.current import current_store
+
+health = Blueprint("health", __name__)
+
+
+@health.get("/healthz")
+def alive() -> Response:
+    """200 as long as the process answers; restart it where this fails."""
+    return Response("alive\n", mimetype="text/plain")
+
+
+@health.get("/readyz")
+def ready() -> Response:
+    """200 where the database answers and stores, too; else 503: send respondents elsewhere
+    meanwhile."""
+    current_store().check()
+    return Response("ready\n", mimetype="text/plain")

@@ -1,0 +1,69 @@
+"""The log: one line for each answer. It is no record of who came when.
+
+A line has the method, the template of the address, the status, the milliseconds in coarse steps and
+the request's random id, and no time. But whoever collects a log notes the time of each line. So
+lines are held for a minute (``minute``) and then written at once, in the order of the alphabet:
+neither their order nor the collector's clock tells more than the minute. What the server did wrong
+is written when it happens: nothing was stored then.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from threading import Lock
+from typing import Literal, TextIO
+
+from deniably_server.watching.told import Answer
+
+Form = Literal["text", "json", "off"]
+
+_MOST = 10_000
+"""Lines that wait, at most; then they are written."""
+
+
+class Journal:
+    """Holds the lines of a process and writes them, to the standard error unless told where."""
+
+    def __init__(self, form: Form = "text", out: TextIO | None = None) -> None:
+        self._form: Form = form
+        self._out = out
+        self._answers: list[Answer] = []
+        self._lock = Lock()
+
+    def add(self, answer: Answer) -> None:
+        """One more line."""
+        if self._form == "off":
+            return
+        self._answers.append(answer)
+        if len(self._answers) >= _MOST:
+            self.write()
+
+    def write(self) -> None:
+        """Write what waits."""
+        with self._lock:
+            answers, self._answers = self._answers, []
+            if answers:
+                out = self._out or sys.stderr
+                out.write("".join(f"{self._line(each)}\n" for each in sorted(answers)))
+                out.flush()
+
+    def _line(self, answer: Answer) -> str:
+        if self._form == "json":
+            return json.dumps(answer._asdict())
+        method, route, status, took, request = answer
+        return f"{method} {route} {status} {took} ms {request}"
+
+
+class Faults(logging.Formatter):
+    """What went wrong, in the form of the lines."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self._form: Form = form
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        told = {"level": record.levelname, "message": record.getMessage()}
+        return json.dumps(told) if self._form == "json" else " ".join(told.values())

@@ -1,0 +1,46 @@
+"""Around everything: each request gets an id, each answer a line in the log and a count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from deniably_server.watching import told
+from deniably_server.watching.told import Answer, milliseconds
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+
+class Watch:
+    """WSGI middleware around an application that hands its bodies over complete.
+
+    ``tell`` are told of each answer; they have to be quick, as the respondent waits.
+    """
+
+    def __init__(self, app: WSGIApplication, *tell: Callable[[Answer], None]) -> None:
+        self._app = app
+        self._tell = tell
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Serve one request."""
+        began = perf_counter()
+        request = told.name_request(environ)
+        status = 500
+
+        def start(
+            line: str, headers: list[tuple[str, str]], *exc_info: object
+        ) -> Callable[[bytes], object]:
+            nonlocal status
+            status = int(line[:3])
+            # What a browser keeps would keep the id, which belongs to this one moment.
+            kept = not any(key == "Cache-Control" and "no-store" in how for key, how in headers)
+            return start_response(line, headers if kept else [*headers, (told.HEADER, request)])
+
+        body = self._app(environ, start)
+        took = milliseconds(perf_counter() - began)
+        answer = Answer(told.method(environ), told.route(environ), status, took, request)
+        for tell in self._tell:
+            tell(answer)
+        return body

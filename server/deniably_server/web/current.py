@@ -1,0 +1,28 @@
+"""The store and the limits of the application that handles the current request."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from flask import Flask, current_app
+
+from deniably_server.guard.limits import Limits
+from deniably_server.storage.store import Store
+
+_KEY, _LIMITS = "deniably", "deniably_limits"
+
+
+def current_store() -> Store:
+    """The store of the current application."""
+    return cast(Store, current_app.extensions[_KEY])
+
+
+def current_limits() -> Limits:
+    """The limits of the current application."""
+    return cast(Limits, current_app.extensions[_LIMITS])
+
+
+def attach(app: Flask, store: Store, limits: Limits) -> None:
+    """Make them those of ``app``."""
+    app.extensions[_KEY] = store
+    app.extensions[_LIMITS] = limits

@@ -1,0 +1,100 @@
+"""The files of the web client: the very modules that the tests run."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from flask import Blueprint, Response, request
+
+from deniably_server.errors import NotFound
+from deniably_server.web.joined import join
+
+web = Blueprint("web", __name__)
+
+_KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_ENTRIES = ("exit", "form")
+"""The modules that a form runs: the way out works first."""
+_JOINED = {"page.js": ("invited",), "page-invited.js": ()}
+"""All code of the form, and what it is without: only a survey by invitation needs that."""
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True)
+class File:
+    """The content of a file, its media type and its digest."""
+
+    body: bytes
+    kind: str
+    tag: str
+
+
+@web.get("/web/<name>")
+def current(name: str) -> Response:
+    """A file as it is now."""
+    response = _response(name)
+    response.set_etag(_files()[name].tag)
+    response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
+    response.make_conditional(request)
+    return response
+
+
+@web.get("/web/<build>/<name>")
+def built(build: str, name: str) -> Response:
+    """A file of this very build: one address never has two contents, so it is never asked again.
+
+    The modules of a build import each other by names relative to theirs: no page, not even one
+    that is kept for use without a network, ever mixes the modules of two builds.
+    """
+    if build != BUILD:
+        raise NotFound("there is no such build")
+    response = _response(name)
+    response.headers["Cache-Control"] = _FOREVER
+    if name == "sw.js":
+        response.headers["Service-Worker-Allowed"] = "/s/"
+    return response
+
+
+@web.app_template_global("web")
+def address(name: str) -> str:
+    """The address of a file of this build."""
+    assert name in _files(), name
+    return f"/web/{BUILD}/{name}"
+
+
+def _response(name: str) -> Response:
+    file = _files().get(name)
+    if file is None:
+        raise NotFound("there is no such file")
+    return Response(file.body, mimetype=file.kind)
+
+
+@cache
+def _files() -> dict[str, File]:
+    """The files by name. Only these names exist, so no path leads elsewhere."""
+    found: dict[str, File] = {}
+    for file in sorted((files("deniably_client") / "web").iterdir(), key=lambda file: file.name):
+        kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
+        if kind is not None:
+            found[file.name] = _file(file.read_bytes(), kind)
+    modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
+    for name, without in _JOINED.items():
+        found[name] = _file(join(modules, _ENTRIES, without).encode(), _KINDS[".js"])
+    return found
+
+
+def _file(body: bytes, kind: str) -> File:
+    return File(body, kind, hashlib.sha256(body).hexdigest())
+
+
+def _build() -> str:
+    templates = files("deniably_server") / "templates"
+    pages = sorted((file.name, file.read_bytes()) for file in templates.iterdir())
+    tags = [file.tag for file in _files().values()]
+    return hashlib.sha256(repr((tags, pages)).encode()).hexdigest()[:16]
+
+
+BUILD = _build()
+"""Names the files and the templates together: whatever changes, the name does."""

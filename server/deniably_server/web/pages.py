@@ -1,0 +1,179 @@
+"""The pages for people: the form, the dashboard, and what leads to them."""
+
+from __future__ import annotations
+
+from flask import Blueprint, render_template
+from markupsafe import Markup
+
+from deniably import analysis, explain
+from deniably.parts import Range
+from deniably.parts import number as exact
+from deniably.questions import NOT_APPLICABLE, Conditional, Point, Product
+from deniably.survey import Survey, show_if
+from deniably.words import ENGLISH, LANGUAGES, Words
+from deniably_server.errors import Hidden, NotFound, Unauthorised
+from deniably_server.results import charts
+from deniably_server.results.checks import checkable
+from deniably_server.results.finding import decimals
+from deniably_server.results.grid import squares
+from deniably_server.results.publishing import current_results, wants_smooth
+from deniably_server.results.together import links
+from deniably_server.web import language
+from deniably_server.web.current import current_store
+
+pages = Blueprint("pages", __name__)
+
+_FIELDS = ("select_multiple", "number", "vector", "point", "product")
+
+
+@pages.get("/")
+def home() -> str:
+    """Every survey of this server."""
+    store = current_store()
+    surveys = [(store.survey(name), store.state(name)) for name in store.names()]
+    return render_template("home.html", surveys=surveys, epsilon=_epsilon)
+
+
+@pages.get("/s/<name>")
+def form(name: str) -> str:
+    """The form that a respondent answers. The answers stay in the page."""
+    store = current_store()
+    survey = store.survey(name)
+    words = language.chosen(survey)
+    if store.state(name) == "closed":
+        return render_template(
+            "message.html",
+            words=words,
+            title=words("start.page"),  # the browser's history keeps titles
+            heading=words("closed.heading"),
+            text=words("closed.text"),
+            link=(f"/surveys/{name}", words("closed.link")),
+        )
+    fields = any(question.type in _FIELDS for question in survey.questions)
+    return render_template(
+        "form.html",
+        survey=survey,
+        definition=_data_block(survey.canonical.decode()),
+        words=words,
+        its=language.survey_texts(survey, words),
+        ours=language.interface_texts(survey, words),
+        languages=[(code, Words(code)("language.name")) for code in LANGUAGES],
+        script_words=_data_block(
+            language.for_scripts(words, fields=fields, invited=survey.invited is True)
+        ),
+        explain=explain,
+        squares=squares,
+        FIELDS=_FIELDS,
+        fields=fields,
+        keyboard=_keyboard,
+        alone=analysis.UNSCORED,
+        hidden=_hidden_choice(survey),
+    )
+
+
+@pages.get("/surveys/<name>")
+def dashboard(name: str) -> str:
+    """The results for people, or why they are not shown yet."""
+    survey, smooth = current_store().survey(name), wants_smooth()
+    try:
+        results = current_results(name, smooth=smooth)
+    except Hidden as hidden:
+        return render_template(
+            "message.html",
+            title=survey.title,
+            heading="The results are not shown yet",
+            text=f"{str(hidden)[:1].upper()}{str(hidden)[1:]}.",
+            link=(f"/s/{name}", "Go to the survey"),
+        )
+    except Unauthorised:
+        return render_template(
+            "message.html",
+            title=survey.title,
+            heading="The results are for analysts",
+            text="Who has an analyst's token gets them by a program, with the header Authorization:"
+            f" Bearer and the token: as JSON from /api/surveys/{name}/results, or for a spreadsheet"
+            f" from /api/surveys/{name}/results.csv.",
+            link=(f"/s/{name}", "Go to the survey"),
+        )
+    parts = {
+        question.name: [part.label for part in question.parts]
+        for question in survey.questions
+        if isinstance(question, Point | Product)
+    }
+    return render_template(
+        "dashboard.html",
+        survey_parts=parts,
+        links=links(survey, results["state"]),
+        checks=results["state"] == "closed" and bool(checkable(survey)),
+        results=results,
+        smooth=smooth,
+        survey=survey,
+        charts=charts,
+    )
+
+
+@pages.get("/measures")
+def measures() -> str:
+    """A page about something else: where "Exit this page" leads, without asking a third party."""
+    return render_template("measures.html")
+
+
+@pages.errorhandler(NotFound)
+def not_found(_: NotFound) -> tuple[str, int]:
+    """The page for an address that is none."""
+    words = language.asked_for()
+    page = render_template(
+        "message.html",
+        words=words,
+        title=words("missing.title"),
+        heading=words("missing.heading"),
+        text=words("missing.text"),
+        link=("/", words("missing.link")),
+    )
+    return page, 404
+
+
+@pages.app_context_processor
+def default_words() -> dict[str, Words]:
+    """The words of pages that are for authors and analysts."""
+    return {"words": ENGLISH}
+
+
+@pages.app_template_filter("percent")
+def percent(share: float) -> str:
+    """A share for people: 0.3217 becomes 32.2 %."""
+    return f"{100 * share:.1f}\u202f%"
+
+
+@pages.app_template_filter("number")
+def number(value: float, error: float) -> str:
+    """A number for people, with the decimals that its standard error leaves."""
+    return f"{value:.{decimals(error)}f}"
+
+
+def _data_block(text: str) -> Markup:
+    """JSON inside the page: fetching it would be one more way to the server and back.
+
+    JSON holds ``<`` only within texts, where it may be escaped; so no text ends the block.
+    """
+    return Markup(text.replace("<", r"\u003c"))  # noqa: S704
+
+
+def _keyboard(grid: Range) -> str:
+    """The phone's keyboard for the numbers of a range; those with digits alone may lack a minus."""
+    if exact(grid.minimum) < 0:
+        return "text"
+    ends = (exact(grid.minimum), exact(grid.step))
+    return "numeric" if all(end.denominator == 1 for end in ends) else "decimal"
+
+
+def _hidden_choice(survey: Survey) -> str | None:
+    """What a question that is not shown is answered with, where a survey has such questions."""
+    for question in survey.questions:
+        if show_if(question) and isinstance(question, Conditional):
+            return next(one.label for one in question.choices if one.name == NOT_APPLICABLE)
+    return None
+
+
+def _epsilon(survey: Survey) -> str:
+    return survey.total.epsilon_text()

@@ -1,0 +1,284 @@
+"""Refusals as responses: one table and one shape (RFC 9457, application/problem+json)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, Flask, Response, request
+from werkzeug import exceptions as http
+
+from deniably.errors import BadInvitation, BadReport, BadSurvey
+from deniably.report import MalformedReport
+from deniably_server import errors
+from deniably_server.watching import told
+from deniably_server.web.answer import json_answer
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+MEDIA_TYPE = "application/problem+json"
+
+problems = Blueprint("problems", __name__)
+log = logging.getLogger("deniably")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of problem: the last part of its URI, title, status, and when it is answered.
+
+    The name is empty where HTTP's status alone says what is wrong.
+    """
+
+    name: str
+    title: str
+    status: int
+    when: str
+
+    @property
+    def uri(self) -> str:
+        """The ``type``, which resolves to an explanation."""
+        return f"/problems/{self.name}" if self.name else "about:blank"
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "malformed",
+            "The body cannot be read",
+            400,
+            "The body is not JSON (or YAML, where that is allowed).",
+        ),
+        Kind(
+            "unauthorised",
+            "A token is needed",
+            401,
+            "The bearer token is missing, wrong, expired or revoked.",
+        ),
+        Kind(
+            "forbidden",
+            "The token does not allow this",
+            403,
+            "The bearer token is of another role, or for another survey.",
+        ),
+        Kind(
+            "uninvited",
+            "An invitation is needed",
+            403,
+            "The survey is by invitation. The code is none of its invitations, or the report comes"
+            " without the ticket that one was traded for.",
+        ),
+        Kind("hidden", "The results are hidden", 403, "The results are not shown yet."),
+        Kind("not-found", "Not found", 404, "There is no such survey or page."),
+        Kind(
+            "method-not-allowed",
+            "Method not allowed",
+            405,
+            "The address exists, but not for this method; the header Allow names those it has.",
+        ),
+        Kind(
+            "conflict",
+            "Taken by something else",
+            409,
+            "The report's id was used with other content, or the survey's name with another"
+            " definition.",
+        ),
+        Kind(
+            "closed",
+            "The survey is closed",
+            409,
+            "The survey takes no more reports, and is not opened again.",
+        ),
+        Kind(
+            "used",
+            "The invitation is used",
+            409,
+            "The invitation was traded before, by another device or by this one before it forgot.",
+        ),
+        Kind("too-large", "The body is too large", 413, "The body is over 1 MiB."),
+        Kind(
+            "unsupported-media-type",
+            "Unsupported media type",
+            415,
+            "The Content-Type is none of those that are read here.",
+        ),
+        Kind(
+            "misdirected",
+            "Not the name of this server",
+            421,
+            "The request is for a host name that this server does not answer to.",
+        ),
+        Kind(
+            "wrong-digest",
+            "Another version of the survey",
+            422,
+            "The report answers another version of the survey, or another survey. Load the"
+            " survey again.",
+        ),
+        Kind(
+            "bad-report",
+            "The report is not valid",
+            422,
+            "No device that follows the specification and this survey makes such a report.",
+        ),
+        Kind(
+            "bad-survey",
+            "The definition is not valid",
+            422,
+            "The author's definition is not valid; errors lists every problem with its path.",
+        ),
+        Kind(
+            "unsigned",
+            "The author's signature is needed",
+            422,
+            "The author's signature of the definition is missing or wrong; deniably publish makes"
+            " it.",
+        ),
+        Kind(
+            "too-many",
+            "Too many requests",
+            429,
+            "Too much comes from one network address. The header Retry-After says in how many"
+            " seconds the same may be sent again.",
+        ),
+        Kind(
+            "internal",
+            "A fault of the server",
+            500,
+            "The fault is the server's. Nothing was stored; the same request may be sent again"
+            " later.",
+        ),
+        Kind(
+            "unavailable",
+            "Not at present",
+            503,
+            "The server's database does not answer, or stores nothing at present. The same"
+            " request may be sent again later; what was stored nevertheless counts once.",
+        ),
+    )
+}
+
+BY_EXCEPTION: dict[type[Exception], str] = {
+    BadInvitation: "uninvited",
+    BadReport: "bad-report",
+    BadSurvey: "bad-survey",
+    MalformedReport: "malformed",
+    errors.Closed: "closed",
+    errors.Conflict: "conflict",
+    errors.Forbidden: "forbidden",
+    errors.Hidden: "hidden",
+    errors.Malformed: "malformed",
+    errors.Misdirected: "misdirected",
+    errors.NotFound: "not-found",
+    errors.TooLarge: "too-large",
+    errors.TooMany: "too-many",
+    errors.Unauthorised: "unauthorised",
+    errors.Unavailable: "unavailable",
+    errors.Unsigned: "unsigned",
+    errors.UnsupportedMediaType: "unsupported-media-type",
+    errors.Uninvited: "uninvited",
+    errors.Used: "used",
+    errors.WrongDigest: "wrong-digest",
+    http.BadRequest: "malformed",
+    http.MethodNotAllowed: "method-not-allowed",
+    http.NotFound: "not-found",
+    http.RequestEntityTooLarge: "too-large",
+    http.UnsupportedMediaType: "unsupported-media-type",
+    Exception: "internal",
+}
+
+
+def members(error: Exception) -> dict[str, object]:
+    """The one shape of a refusal: what is told of an exception."""
+    kind = kind_of(error)
+    found: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
+    match error:
+        case BadReport():
+            place = {} if error.path == "$" else {"path": error.path}
+            return found | {"detail": _sentence(error.why)} | place
+        case BadSurvey():
+            listed = [{"path": each.path, "why": each.why} for each in error.problems]
+            return found | {"detail": "The definition has problems; see errors.", "errors": listed}
+        case BadInvitation():
+            return found | {"detail": _sentence(str(error))}
+        case errors.Refusal():
+            return found | {"detail": _sentence(error.why)}
+        case _:
+            return found | {"detail": kind.when}
+
+
+def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
+    """The response to any exception; also to those that nobody expected, which are logged."""
+    kind, request_id = kind_of(error), told.request_id(environ)
+    if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        # Never a message, an address or a body: any of them may hold data.
+        method, route = told.method(environ), told.route(environ)
+        log.error("%s %s %d %s %s", method, route, kind.status, where(error), request_id)
+    document = members(error) | {"instance": f"/requests/{request_id}"}
+    response = json_answer(document, kind.status, MEDIA_TYPE)
+    if isinstance(error, errors.Unauthorised):
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, errors.TooMany):
+        response.headers["Retry-After"] = str(error.wait)
+    if isinstance(error, errors.Forbidden):
+        response.headers["WWW-Authenticate"] = 'Bearer error="insufficient_scope"'
+    if isinstance(error, http.MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    return response
+
+
+def kind_of(error: Exception) -> Kind:
+    """The type of problem that an exception is, by the nearest class in the table."""
+    name = next(BY_EXCEPTION[each] for each in type(error).__mro__ if each in BY_EXCEPTION)
+    if name == "internal" and isinstance(error, http.HTTPException):
+        return _plain(error)
+    return KINDS[name]
+
+
+def _plain(error: http.HTTPException) -> Kind:
+    """HTTP's own refusals that the specification has no name for, such as 416."""
+    status = HTTPStatus(error.code or 500)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return KINDS["internal"]
+    return Kind("", status.phrase, status.value, f"{status.description or status.phrase}.")
+
+
+@problems.get("/problems/<name>")
+def explain(name: str) -> Response:
+    """What a type of problem means, in plain words."""
+    kind = KINDS.get(name)
+    if kind is None:
+        raise errors.NotFound("there is no such type of problem")
+    return Response(f"{kind.title} (status {kind.status})\n\n{kind.when}\n", mimetype="text/plain")
+
+
+def handle_problems(app: Flask) -> None:
+    """Answer every exception of ``app`` as a problem."""
+    app.register_error_handler(Exception, _refuse_request)
+    app.register_blueprint(problems)
+
+
+def _refuse_request(error: Exception) -> Response:
+    return refuse(error, request.environ)
+
+
+def where(error: BaseException) -> str:
+    """The types of an exception and of its causes, and the lines of code that raised them."""
+    found = f"{type(error).__name__} at {_place(error.__traceback__)}"
+    return f"{found} from {where(error.__cause__)}" if error.__cause__ else found
+
+
+def _place(traceback: TracebackType | None) -> str:
+    place = "unknown"
+    while traceback:
+        place = f"{traceback.tb_frame.f_globals.get('__name__')}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return place
+
+
+def _sentence(why: str) -> str:
+    return why[:1].upper() + why[1:] + ("" if why.endswith((".", "?", "!")) else ".")
