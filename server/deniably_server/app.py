@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, cast
 from flask import Flask
 
 from deniably_server.api import access, openapi, register, reports, surveys
+from deniably_server.api.health import health
 from deniably_server.api.intake import Intake
+from deniably_server.api.pages import pages
 from deniably_server.api.tickets import tickets
+from deniably_server.guard.current import attach
 from deniably_server.guard.headers import Headers
 from deniably_server.guard.hosts import Hosts, names_in
 from deniably_server.guard.limits import limits_of
@@ -17,7 +20,6 @@ from deniably_server.results import checks, differences, publishing, together
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
 from deniably_server.watching import told
-from deniably_server.watching.health import health
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.metrics import attach as attach_metrics
@@ -25,8 +27,6 @@ from deniably_server.watching.watch import Watch
 from deniably_server.web import files
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.compression import compress
-from deniably_server.web.current import attach
-from deniably_server.web.pages import pages
 from deniably_server.web.problems import handle_problems
 
 if TYPE_CHECKING:

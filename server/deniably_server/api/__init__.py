@@ -1,1 +1,1 @@
-"""The HTTP interface: what devices, authors and operators ask for."""
+"""What is asked for over HTTP: by devices, authors, operators, and people with a browser."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from threading import Lock
-from typing import Protocol, cast
+from typing import cast
 
 import msgspec
 
@@ -26,6 +26,7 @@ from deniably_server.errors import Malformed, Refusal, TooLarge, WrongDigest
 from deniably_server.storage.commit import Bulk, Outcome
 from deniably_server.storage.store import Store
 from deniably_server.web.answer import encode
+from deniably_server.web.body import Body
 from deniably_server.web.problems import members
 
 NDJSON = "application/x-ndjson"
@@ -52,14 +53,6 @@ _CODES = {outcome: code for code, outcome in enumerate(_STATUS, start=2)}
 
 Check = Callable[[list[int]], None]
 _decode = msgspec.json.Decoder(list[int]).decode
-
-
-class Body(Protocol):
-    """Where the bytes come from."""
-
-    def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
-        ...
 
 
 @dataclass

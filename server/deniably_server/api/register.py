@@ -11,9 +11,9 @@ from deniably.explain import describe
 from deniably.register import Entry, signature_of
 from deniably.signing import fingerprint
 from deniably_server.errors import Malformed
+from deniably_server.guard.current import current_store
 from deniably_server.storage.store import Store
 from deniably_server.web.body import JSON
-from deniably_server.web.current import current_store
 
 blueprint = Blueprint("register", __name__)
 

@@ -7,11 +7,11 @@ from flask import Blueprint, Response, request
 from deniably.report import read_report
 from deniably_server.api.admission import HEADER, admit
 from deniably_server.errors import Closed, Conflict, NotFound, WrongDigest
+from deniably_server.guard.current import current_store
 from deniably_server.storage.commit import Outcome
 from deniably_server.storage.store import Store
 from deniably_server.web.answer import encode
 from deniably_server.web.body import JSON, read_body
-from deniably_server.web.current import current_store
 
 reports = Blueprint("reports", __name__)
 

@@ -13,9 +13,9 @@ from deniably.signing import Signature
 from deniably.survey import Survey
 from deniably_server.errors import Closed, Malformed, Unsigned
 from deniably_server.guard.auth import require, require_scope
+from deniably_server.guard.current import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, YAML, read_body
-from deniably_server.web.current import current_store
 
 surveys = Blueprint("surveys", __name__)
 

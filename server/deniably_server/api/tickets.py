@@ -14,9 +14,9 @@ from flask import Blueprint, Response
 from deniably.codes import read_code
 from deniably.errors import BadSignature
 from deniably_server.errors import Malformed
+from deniably_server.guard.current import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, read_body
-from deniably_server.web.current import current_store
 
 tickets = Blueprint("tickets", __name__)
 

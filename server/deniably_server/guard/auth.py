@@ -7,9 +7,9 @@ from typing import NoReturn
 from flask import request
 
 from deniably_server.errors import Forbidden, Unauthorised
+from deniably_server.guard.current import current_limits, current_store
 from deniably_server.storage.store import Store
 from deniably_server.storage.tokens import DAYS, Role, Token, id_in, make
-from deniably_server.web.current import current_limits, current_store
 
 _A = {"author": "an author's", "analyst": "an analyst's", "operator": "an operator's"}
 

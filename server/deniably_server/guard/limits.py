@@ -17,9 +17,9 @@ from threading import Lock
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
-from deniably_server.api.lines import Body
 from deniably_server.errors import TooMany
 from deniably_server.guard.peer import network_of
+from deniably_server.web.body import Body
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

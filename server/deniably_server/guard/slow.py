@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from deniably_server.api.lines import Body
+from deniably_server.web.body import Body
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

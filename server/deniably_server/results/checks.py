@@ -14,10 +14,10 @@ from deniably.mechanisms import SubsetSelection, Unary
 from deniably.plausibility import RISK, Pair, odd_pairs, pair_counts, says_pairs
 from deniably.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey import Survey
+from deniably_server.guard.current import current_store
 from deniably_server.results.finding import area_text
 from deniably_server.results.publishing import current_reports
 from deniably_server.web.answer import json_answer
-from deniably_server.web.current import current_store
 
 blueprint = Blueprint("checks", __name__)
 

@@ -44,10 +44,10 @@ from deniably.questions import (
 )
 from deniably.survey import Waves
 from deniably_server.errors import Malformed
+from deniably_server.guard.current import current_store
 from deniably_server.results.finding import number_text
 from deniably_server.results.publishing import current_results
 from deniably_server.web.answer import json_answer
-from deniably_server.web.current import current_store
 
 blueprint = Blueprint("differences", __name__)
 

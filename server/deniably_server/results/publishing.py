@@ -6,11 +6,11 @@ from flask import Blueprint, Response, request
 
 from deniably_server.errors import Hidden, Malformed, NotFound
 from deniably_server.guard.auth import require
+from deniably_server.guard.current import current_store
 from deniably_server.results.result import SurveyResult
 from deniably_server.results.result import result as results
 from deniably_server.results.spreadsheet import spreadsheet
 from deniably_server.web.answer import json_answer
-from deniably_server.web.current import current_store
 
 __all__ = ["Hidden", "NotFound", "current_results", "results"]
 

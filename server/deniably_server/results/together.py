@@ -20,11 +20,11 @@ from deniably.mechanisms import SetResponse, SubsetSelection, Unary
 from deniably.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey import Survey
 from deniably_server.errors import Malformed, NotFound
+from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.publishing import current_reports, current_results
 from deniably_server.results.result import CONFIDENCE, CellResult
 from deniably_server.web.answer import json_answer
-from deniably_server.web.current import current_store
 
 blueprint = Blueprint("together", __name__)
 

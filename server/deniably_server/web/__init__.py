@@ -1,1 +1,1 @@
-"""What HTTP needs throughout, and the pages for people."""
+"""What HTTP needs throughout."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from flask import request
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -13,6 +15,14 @@ YAML = ("application/yaml", "text/yaml")
 
 READ_AT_MOST = LARGEST_BODY + 1
 """What Flask reads of a body: the byte too much is how a body of unknown length shows its size."""
+
+
+class Body(Protocol):
+    """Where the bytes come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        ...
 
 
 def read_body(*kinds: str) -> bytes:

@@ -12,6 +12,7 @@ from deniably.questions import NOT_APPLICABLE, Conditional, Point, Product
 from deniably.survey import Survey, show_if
 from deniably.words import ENGLISH, LANGUAGES, Words
 from deniably_server.errors import Hidden, NotFound, Unauthorised
+from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.checks import checkable
 from deniably_server.results.finding import decimals
@@ -19,7 +20,6 @@ from deniably_server.results.grid import squares
 from deniably_server.results.publishing import current_results, wants_smooth
 from deniably_server.results.together import links
 from deniably_server.web import language
-from deniably_server.web.current import current_store
 
 pages = Blueprint("pages", __name__)
 
