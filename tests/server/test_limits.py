@@ -19,7 +19,7 @@ from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.guard.limits import Limit
 from deniably_server.guard.peer import network_of
-from server.material import Server, a_report, assert_problem, signed, survey_named
+from server.material import Server, a_report, a_trade, assert_problem, signed, survey_named
 
 HOME, AWAY = "203.0.113.7", "198.51.100.9"
 NOON = 1_800_000_000.0 // 86400 * 86400 + 43200  # seconds
@@ -282,6 +282,35 @@ def test_too_many_wrong_tokens_make_even_right_ones_wait(
     assert_problem(refused, 429, "too-many")
     assert 1 <= int(refused.headers["Retry-After"]) <= 20
     assert ask(right, "127.0.0.1").status_code == 200
+
+
+def test_too_many_wrong_invitations_make_even_right_ones_wait_and_spend_none(
+    limited: Callable[..., FlaskClient],
+) -> None:
+    client, invited = limited(FAILURES=3), survey_named("invited", invited=True)
+    store = client.application.extensions["deniably"]
+    store.publish(invited, signed(invited))
+    key, (used, good) = store.invitation_key("invited").text, store.invite("invited", 2)
+
+    def trade(code: str, remote: str = HOME) -> Any:
+        _, offer = a_trade(invited, key, good)
+        return client.post(
+            "/api/surveys/invited/tickets",
+            json=offer | {"invitation": code},
+            environ_overrides={"REMOTE_ADDR": remote},
+        )
+
+    assert trade(used).status_code == 200
+    assert [trade(used).status_code for _ in range(9)] == [409] * 9, "nothing was guessed"
+    wrong = ["0" * 18, "ABC", "1" + "0" * 17]
+    assert [trade(code).status_code for code in wrong] == [403] * 3
+    refused = trade(good)
+    problem = assert_problem(refused, 429, "too-many")
+    assert "wrong tokens or invitation codes" in problem["detail"]
+    assert HOME not in json.dumps(problem)
+    assert 1 <= int(refused.headers["Retry-After"]) <= 20
+    assert store.invitations("invited").used == 1
+    assert trade(good, "127.0.0.1").status_code == 200
 
 
 def test_too_many_wrong_links_are_refused(limited: Callable[..., FlaskClient]) -> None:

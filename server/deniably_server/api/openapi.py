@@ -236,7 +236,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "surveys.schema": Operation({200: {_SCHEMA: dict[str, Any]}}),
     "tickets.trade": Operation(
         {200: {JSON: SignatureAnswer}},
-        (*_BODY, "not-found", "closed", "uninvited", "used"),
+        (*_BODY, "not-found", "closed", "uninvited", "used", "too-many"),
         body={JSON: tickets.Offer},
     ),
     "together.crosstab_as_json": Operation({200: {JSON: CrosstabResult}}, _RESULTS, query=_PAIR),

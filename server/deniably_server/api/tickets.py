@@ -1,7 +1,7 @@
 """Trading an invitation for a ticket: what a device's report needs where a survey is by invitation.
 
 What is signed is blinded, and what comes with the report is not: nobody can say from the two which
-belong together. Neither is ever logged.
+belong together. Neither is ever logged. Whoever guesses codes is slowed down, by network address.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 
 import msgspec
-from flask import Blueprint, Response
+from flask import Blueprint, Response, request
 
 from deniably.codes import read_code
-from deniably.errors import BadSignature
-from deniably_server.errors import Malformed
-from deniably_server.guard.current import current_store
+from deniably.errors import BadInvitation, BadSignature
+from deniably_server.errors import Malformed, Uninvited
+from deniably_server.guard.current import current_limits, current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, read_body
 
@@ -36,11 +36,17 @@ _OFFER = msgspec.json.Decoder(Offer)
 @tickets.post("/api/surveys/<name>/tickets")
 def trade(name: str) -> Response:
     """Sign what a device has blinded, once for each invitation."""
-    offer = _offer(read_body(JSON))
+    offer, limits = _offer(read_body(JSON)), current_limits()
+    limits.guess(request.environ)
     try:
         signed = current_store().trade(
             name, read_code(offer.invitation), bytes.fromhex(offer.blinded)
         )
+    except (BadInvitation, Uninvited):
+        # A used code is not counted: whoever has it did not guess. Devices find slips of the pen
+        # before they ask, so a lecture hall behind one address does not come near the limit.
+        limits.wrong(request.environ)
+        raise
     except BadSignature as error:
         raise Malformed(str(error)) from None
     response = json_answer({"signature": signed.hex()})

@@ -89,13 +89,13 @@ class Limits:
         return address
 
     def guess(self, environ: WSGIEnvironment) -> None:
-        """Raise TooMany where too many wrong secrets came from this address."""
+        """Raise TooMany where too many wrong tokens, links or codes came from this address."""
         limit, address = self.failures, network_of(environ, self.proxies)
         if limit and address is not None and (wait := limit.wait(address)):
-            raise TooMany("too many wrong tokens come from your network", wait)
+            raise TooMany("too many wrong tokens or invitation codes come from your network", wait)
 
     def wrong(self, environ: WSGIEnvironment) -> None:
-        """Count a wrong secret."""
+        """Count a wrong token, link or code."""
         if self.failures and (address := network_of(environ, self.proxies)) is not None:
             self.failures.take(address)
 
