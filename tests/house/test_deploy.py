@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import datetime
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from deniably_server.guard.auth import new_token
 from deniably_server.settings import SETTINGS
+from deniably_server.storage.store import Store
 from house.test_readme import free_port
 from server.material import Server, a_report, survey_named
 
@@ -131,6 +134,27 @@ def test_the_unit_is_right_and_hardened() -> None:
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert rated.returncode == 0, rated.stdout[-2000:]
+
+
+# --- metrics ------------------------------------------------------------------------------------
+
+
+def test_prometheus_reads_the_metrics_with_a_token_that_may_do_nothing_else(server: Server) -> None:
+    text = (DEPLOY / "prometheus.yaml").read_text(encoding="utf-8")
+    (job,) = yaml.safe_load(text)["scrape_configs"]
+    (command,) = re.findall(r"deniably (token new .+)", text)
+    with closing(Store(str(server.database))) as store:
+        role = shlex.split(command)[3]
+        token = new_token(store, role)  # type: ignore[arg-type]
+
+    assert role == "monitor"
+    assert set(job) == {"job_name", "scrape_interval", "authorization", "static_configs"}
+    assert set(job["authorization"]) == {"credentials_file"}, "Bearer unless said otherwise"
+    headers = {"Authorization": f"Bearer {token}"}
+    found = requests.get(f"{server.url}/metrics", headers=headers, timeout=30)
+    assert found.status_code == 200
+    refused = requests.get(f"{server.url}/api/tokens", headers=headers, timeout=30)
+    assert refused.status_code == 403
 
 
 # --- proxies ------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_only_who_has_an_analysts_token_for_it_sees_the_results(
     private: Survey, ask: Ask, path: str
 ) -> None:
     assert_problem(ask(path), 401, "unauthorised")
-    for refused in (("author",), ("operator",), ("analyst", "workplace")):
+    for refused in (("author",), ("monitor",), ("operator",), ("analyst", "workplace")):
         assert_problem(ask(path, *refused), 403, "forbidden")
     assert ask(path, "analyst").status_code == 200
     if "workplace" not in path:

@@ -1,4 +1,4 @@
-"""The operator's numbers: right sums, for the operator alone, and no clock of who answered."""
+"""The operator's numbers: right sums, for monitors and operators alone, and no clock of who answered."""
 
 from __future__ import annotations
 
@@ -43,17 +43,18 @@ def token(app: Flask, role: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {new_token(app.extensions['deniably'], role)}"}  # type: ignore[arg-type]
 
 
-def test_only_an_operator_sees_the_numbers(app: Flask, client: FlaskClient) -> None:
+def test_only_a_monitor_and_an_operator_see_the_numbers(app: Flask, client: FlaskClient) -> None:
     assert_problem(client.get("/metrics"), 401, "unauthorised")
     for role in ("author", "analyst"):
         assert_problem(client.get("/metrics", headers=token(app, role)), 403, "forbidden")
 
-    page = client.get("/metrics", headers=token(app, "operator"))
+    for role in ("monitor", "operator"):
+        page = client.get("/metrics", headers=token(app, role))
 
-    assert page.status_code == 200
-    assert page.mimetype == "text/plain"
-    assert page.headers["Cache-Control"] == "no-store"
-    assert "deniably_queue_length" in numbers(page.data)
+        assert page.status_code == 200
+        assert page.mimetype == "text/plain"
+        assert page.headers["Cache-Control"] == "no-store"
+        assert "deniably_queue_length" in numbers(page.data)
 
 
 def test_requests_commits_and_outcomes_are_counted(

@@ -100,7 +100,8 @@ def test_a_revoked_token_stays_revoked_and_the_others_valid(address: str) -> Non
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"role": "operator", "survey": "health"}, "whole server"),
+        ({"role": "operator", "survey": "health"}, "an operator's token is for the whole server"),
+        ({"role": "monitor", "survey": "health"}, "a monitor's token is for the whole server"),
         ({"survey": "No Name"}, "survey's name"),
         ({"survey": "x\n"}, "survey's name"),
         ({"days": 0}, "1 to 3660 days"),

@@ -16,6 +16,7 @@ from deniably_server.storage.doctor import examine
 from deniably_server.storage.postgres_schema import STEPS
 from deniably_server.storage.schema import migrations
 from deniably_server.storage.store import Store
+from deniably_server.storage.tokens import ROLES, make
 from server.material import a_report, contents, signed, survey_named
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -58,6 +59,8 @@ def test_a_database_of_every_schema_goes_on(old: str) -> None:
         secrets = len(before.get("tokens", before["settings"]))
         assert len(after["tokens"]) == secrets == 1, "the author's token goes on"
 
+        for role in ROLES:
+            store.add_token(make(role)[0])
         assert store.survey("workplace") == survey
         assert store.state("over") == "closed"
         store.publish(survey, signed(survey))  # of before there was a register

@@ -182,7 +182,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "health.alive": Operation({200: {_TEXT: None}}),
     "health.ready": Operation({200: {_TEXT: None}}),
-    "metrics.page": Operation({200: {METRICS: None}}, _TOKEN, "operator"),
+    "metrics.page": Operation({200: {METRICS: None}}, _TOKEN, "monitor"),
     "openapi.document": Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",)),
     "pages.dashboard": Operation(
         _PAGE, ("malformed", "not-found", "forbidden", "too-many"), query=_SMOOTH

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def token() -> None:
-    """Make, list and revoke the tokens of authors, analysts and operators.
+    """Make, list and revoke the tokens of authors, analysts, monitors and operators.
 
     Works on the database itself, so whoever may write that needs no token; a running server
     heeds a change at once.
@@ -26,11 +26,11 @@ def token() -> None:
 @settings_options("database")
 @click.option(
     "--role",
-    type=click.Choice(["author", "analyst", "operator"]),
+    type=click.Choice(["author", "analyst", "monitor", "operator"]),
     default="author",
     show_default=True,
     help="An author publishes and closes surveys, an analyst reads results that are for analysts,"
-    " an operator looks after tokens and metrics.",
+    " a monitor (such as Prometheus) reads the metrics, an operator looks after tokens, too.",
 )
 @click.option("--survey", metavar="NAME", help="For this survey alone, published or not yet.")
 @click.option("--days", default=365, show_default=True, help="Days until it is worth nothing.")

@@ -9,9 +9,10 @@ from flask import request
 from deniably_server.errors import Forbidden, Unauthorised
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.storage.store import Store
-from deniably_server.storage.tokens import DAYS, Role, Token, id_in, make
+from deniably_server.storage.tokens import DAYS, A, Role, Token, id_in, make
 
-_A = {"author": "an author's", "analyst": "an analyst's", "operator": "an operator's"}
+_TOO: dict[Role, Role] = {"monitor": "operator"}
+"""Who may do what another role may, too: an operator reads the metrics like a monitor."""
 
 
 def new_token(
@@ -24,13 +25,14 @@ def new_token(
 
 
 def require(role: Role, survey: str | None = None) -> Token:
-    """The request's token, which is of this role and, where a survey is named, may act on it.
+    """The request's token, which is of this role (or of one that may do as much) and, where a survey
+    is named, may act on it.
 
     Raises Unauthorised where there is none that is valid, and Forbidden where it may not do this.
     """
     token = _presented(role)
-    if token.role != role:
-        raise Forbidden(f"this needs {_A[role]} token, and this one is {_A[token.role]}")
+    if token.role not in (role, _TOO.get(role)):
+        raise Forbidden(f"this needs {A[role]} token, and this one is {A[token.role]}")
     if survey is not None:
         require_scope(token, survey)
     return token
@@ -61,4 +63,4 @@ def _presented(role: Role) -> Token:
 
 
 def _refuse(role: Role) -> NoReturn:
-    raise Unauthorised(f"this needs {_A[role]} token, as the header Authorization: Bearer <token>")
+    raise Unauthorised(f"this needs {A[role]} token, as the header Authorization: Bearer <token>")

@@ -141,6 +141,11 @@ STEPS = (
         tallies TEXT NOT NULL
     );
     """,
+    """
+    ALTER TABLE tokens DROP CONSTRAINT tokens_role_check;
+    ALTER TABLE tokens ADD CONSTRAINT tokens_role_check
+        CHECK (role IN ('author', 'analyst', 'monitor', 'operator'));
+    """,
 )
 
 

@@ -205,6 +205,28 @@ def snapshots(database: Database) -> None:
     )
 
 
+@migrations()
+def monitors(database: Database) -> None:
+    """Tokens of a fourth role. SQLite changes no condition of a table, so the table is made anew."""
+    database.executescript(
+        """
+        CREATE TABLE tokens_with_monitors (
+            id TEXT PRIMARY KEY,
+            hash TEXT NOT NULL CHECK (length(hash) = 64),
+            role TEXT NOT NULL CHECK (role IN ('author', 'analyst', 'monitor', 'operator')),
+            survey TEXT,
+            until TEXT NOT NULL CHECK (length(until) = 10),
+            note TEXT NOT NULL,
+            revoked INTEGER NOT NULL CHECK (revoked IN (0, 1))
+        ) STRICT, WITHOUT ROWID;
+
+        INSERT INTO tokens_with_monitors SELECT * FROM tokens;
+        DROP TABLE tokens;
+        ALTER TABLE tokens_with_monitors RENAME TO tokens;
+        """
+    )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this schema; safe where several processes start at once. Raises Newer.
 

@@ -18,9 +18,18 @@ from typing import Literal, get_args
 from deniably.parts import SURVEY_NAME
 from deniably_server.storage.engine import Connection, Row
 
-Role = Literal["author", "analyst", "operator"]
+Role = Literal["author", "analyst", "monitor", "operator"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
+WIDE: tuple[Role, ...] = ("monitor", "operator")
+"""Roles that have nothing to do with one survey more than with another."""
+A = {
+    "author": "an author's",
+    "analyst": "an analyst's",
+    "monitor": "a monitor's",
+    "operator": "an operator's",
+}
+"""How a sentence calls a token of each role."""
 DAYS, MOST_DAYS = 365, 3660
 LONGEST_NOTE = 200
 FIRST = "first"
@@ -73,8 +82,8 @@ def make(
 
     Raises ValueError, with a sentence, for what no token can be.
     """
-    if role == "operator" and survey is not None:
-        raise ValueError("an operator's token is for the whole server; leave the survey out")
+    if role in WIDE and survey is not None:
+        raise ValueError(f"{A[role]} token is for the whole server; leave the survey out")
     if survey is not None and not re.match(SURVEY_NAME, survey):
         raise ValueError("a survey's name is lower-case letters, digits and hyphens")
     if not 1 <= days <= MOST_DAYS:

@@ -139,7 +139,7 @@ def attach(app: Flask, metrics: Metrics) -> None:
 
 @blueprint.get("/metrics")
 def page() -> Response:
-    """The numbers, for an operator's token."""
-    require("operator")
+    """The numbers, for a monitor's or an operator's token."""
+    require("monitor")
     metrics: Metrics = current_app.extensions[_KEY]
     return Response(metrics.page(), content_type=MEDIA_TYPE)
