@@ -71,8 +71,8 @@ SETTINGS = (
     Setting(
         "failures",
         60,
-        "Wrong tokens and invitation codes a minute from one network address, before even right ones"
-        " from there wait; 0 for any number.",
+        "Wrong tokens and invitation codes a minute from one network address, before even right"
+        " ones from there wait; 0 for any number.",
         least=0,
     ),
     Setting(

@@ -1,4 +1,4 @@
-"""The operator's numbers: right sums, for monitors and operators alone, and no clock of who answered."""
+"""A server's numbers: right sums, for monitors and operators, and no clock of who answered."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ def new_token(
 
 
 def require(role: Role, survey: str | None = None) -> Token:
-    """The request's token, which is of this role (or of one that may do as much) and, where a survey
-    is named, may act on it.
+    """The request's token, which is of this role, or one that may do as much, and which may act on
+    the survey where one is named.
 
     Raises Unauthorised where there is none that is valid, and Forbidden where it may not do this.
     """

@@ -207,7 +207,7 @@ def snapshots(database: Database) -> None:
 
 @migrations()
 def monitors(database: Database) -> None:
-    """Tokens of a fourth role. SQLite changes no condition of a table, so the table is made anew."""
+    """Tokens of a fourth role. SQLite changes no condition of a table, so it is made anew."""
     database.executescript(
         """
         CREATE TABLE tokens_with_monitors (
