@@ -35,6 +35,8 @@ GOAL_INGEST = 0.6
 GOAL_BATCH = 0.5
 GOAL_DASHBOARD = 1.2
 CONNECTIONS = 64
+BEHIND_A_PROXY = ("--proxies", "1")
+"""So that the limits count whom reports come from, as they do where a server is public."""
 SIZES = (2, 5, 16)
 
 
@@ -161,7 +163,7 @@ def ingest(sheet: Sheet, folder: Path) -> None:
     store = Store(str(database))
     store.publish(survey, new_key().sign(survey.digest))
     store.close()
-    ours = [sys.executable, "-m", "deniably_client", "serve"]
+    ours = [sys.executable, "-m", "deniably_client", "serve", *BEHIND_A_PROXY]
     bare = [sys.executable, str(Path(__file__).with_name("bare.py"))]
     with serving(ours, database) as our_port, serving(bare, folder / "bare.db") as bare_port:
         loads: dict[int, list[load.Load]] = {our_port: [], bare_port: []}
@@ -227,7 +229,8 @@ def _empty(path: Path, survey: Survey) -> Store:
 
 
 def requests(survey: Survey, n: int) -> Iterator[bytes]:
-    """n requests with distinct valid reports, made before the first is given."""
+    """n requests with distinct valid reports, made before the first is given, as a proxy passes
+    them on: from a network each, which the server's limits count."""
     names = [question.name for question in survey.questions]
     bodies = [
         Report(secrets.token_hex(16), survey.digest, dict(zip(names, values, strict=True)))
@@ -235,12 +238,14 @@ def requests(survey: Survey, n: int) -> Iterator[bytes]:
     ]
     head = (
         f"POST /api/surveys/{survey.name}/reports HTTP/1.1\r\nHost: localhost\r\n"
-        "Content-Type: application/json\r\nContent-Length: "
+        "Content-Type: application/json\r\n"
     )
     return iter(
         [
-            f"{head}{len(body)}\r\n\r\n".encode() + body
-            for body in (report.canonical for report in bodies)
+            f"{head}X-Forwarded-For: 2001:db8:{number >> 16:x}:{number & 0xFFFF:x}::1\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n".encode()
+            + body
+            for number, body in enumerate(report.canonical for report in bodies)
         ]
     )
 
@@ -251,7 +256,7 @@ def requests(survey: Survey, n: int) -> Iterator[bytes]:
 @contextmanager
 def serving(command: list[str], database: Path) -> Iterator[int]:
     """A server process, until the block ends; gives its port."""
-    if command[-1] == "serve":
+    if "serve" in command:
         command = [*command, "--port", "0", "--database"]
     command = [*command, str(database)]
     path = database.with_suffix(".log")

@@ -16,7 +16,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import load
-from service import CONNECTIONS, requests, serving, survey_named
+from service import BEHIND_A_PROXY, CONNECTIONS, requests, serving, survey_named
 from sheet import Sheet, duration, rate
 
 from deniably.signing import new_key
@@ -46,7 +46,7 @@ def hold(sheet: Sheet, folder: Path, seconds: float, given: float | None) -> Non
     store.publish(survey, new_key().sign(survey.digest))
     store.close()
     models = list(requests(survey, 1000))
-    ours = [sys.executable, "-m", "deniably_client", "serve"]
+    ours = [sys.executable, "-m", "deniably_client", "serve", *BEHIND_A_PROXY]
     bare = [sys.executable, str(Path(__file__).with_name("bare.py"))]
     with serving(ours, database) as port, serving(bare, folder / "bare.db") as bare_port:
         trial = min(5.0, seconds / 4)

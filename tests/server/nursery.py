@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 
@@ -94,6 +95,10 @@ class Forked:
         return self._status is not None
 
 
+def _modules() -> list[ModuleType]:
+    return [each for name, each in sys.modules.items() if name.startswith("deniably_server.")]
+
+
 def _serve() -> None:
     """Take orders, one a line, and answer each with a number."""
     while line := sys.stdin.readline():
@@ -105,7 +110,8 @@ def _serve() -> None:
                 jump()
             for name, value in order["changes"].items():
                 module, _, constant = name.partition("_")
-                setattr(sys.modules[f"deniably_server.{module}"], constant, value)
+                (found_in,) = (each for each in _modules() if each.__name__.endswith(f".{module}"))
+                setattr(found_in, constant, value)
             _run(order["arguments"], order["out"])
         print(found, flush=True)
 
