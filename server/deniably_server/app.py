@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from flask import Flask
 
 from deniably_server.api import access, openapi, register, reports, surveys
+from deniably_server.api import metrics as metrics_page
 from deniably_server.api.health import health
 from deniably_server.api.intake import Intake
 from deniably_server.api.pages import pages
@@ -22,7 +23,6 @@ from deniably_server.storage.store import Store
 from deniably_server.watching import told
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.metrics import attach as attach_metrics
 from deniably_server.watching.watch import Watch
 from deniably_server.web import files
 from deniably_server.web.body import READ_AT_MOST
@@ -63,7 +63,7 @@ def create_app(
     app.register_blueprint(health)
     app.register_blueprint(pages)
     app.register_blueprint(files.web)
-    attach_metrics(app, metrics)
+    metrics_page.attach(app, metrics)
     app.register_blueprint(openapi.blueprint)
     handle_problems(app)
     told.tell_routes(app)

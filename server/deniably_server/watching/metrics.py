@@ -22,20 +22,15 @@ from threading import Lock
 from uuid import uuid4
 
 import msgspec
-from flask import Blueprint, Flask, Response, current_app
 
-from deniably_server.guard.auth import require
 from deniably_server.storage.commit import Outcome
-from deniably_server.watching.exposition import MEDIA_TYPE, Counts, exposed
+from deniably_server.watching.exposition import Counts, exposed
 from deniably_server.watching.told import Answer, milliseconds
-
-blueprint = Blueprint("metrics", __name__)
 
 EVERY = 300
 """Seconds between two looks."""
 _MOST = 10_000
 """Answers that wait to be counted, at most."""
-_KEY = "deniably.metrics"
 _INGEST = "/api/surveys/<name>/reports"
 
 _decode = msgspec.json.Decoder(list[tuple[tuple[str, ...], int]]).decode
@@ -129,17 +124,3 @@ def _put(path: Path, content: bytes, *, once: bool = False) -> None:
         pass
     finally:
         part.unlink(missing_ok=True)
-
-
-def attach(app: Flask, metrics: Metrics) -> None:
-    """Let ``app`` tell ``metrics``."""
-    app.extensions[_KEY] = metrics
-    app.register_blueprint(blueprint)
-
-
-@blueprint.get("/metrics")
-def page() -> Response:
-    """The numbers, for a monitor's or an operator's token."""
-    require("monitor")
-    metrics: Metrics = current_app.extensions[_KEY]
-    return Response(metrics.page(), content_type=MEDIA_TYPE)

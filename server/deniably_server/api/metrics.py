@@ -1,0 +1,27 @@
+"""The numbers about the server, for whoever watches it."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Flask, Response, current_app
+
+from deniably_server.guard.auth import require
+from deniably_server.watching.exposition import MEDIA_TYPE
+from deniably_server.watching.metrics import Metrics
+
+blueprint = Blueprint("metrics", __name__)
+
+_KEY = "deniably.metrics"
+
+
+def attach(app: Flask, metrics: Metrics) -> None:
+    """Let ``app`` tell ``metrics``."""
+    app.extensions[_KEY] = metrics
+    app.register_blueprint(blueprint)
+
+
+@blueprint.get("/metrics")
+def page() -> Response:
+    """The numbers, for a monitor's or an operator's token."""
+    require("monitor")
+    metrics: Metrics = current_app.extensions[_KEY]
+    return Response(metrics.page(), content_type=MEDIA_TYPE)
