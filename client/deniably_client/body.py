@@ -23,6 +23,9 @@ PROBLEM = 64 << 10
 LONGEST_WAIT = 300.0
 """Seconds that a server may ask for between two tries."""
 
+_SOME = 60
+"""Seconds to wait where a server asks for it and says nothing usable of how long."""
+
 _PIECE = 1 << 16
 
 
@@ -37,6 +40,12 @@ def body(response: requests.Response, most: int) -> bytes:
                 f"the server sends more than {most >> 10} KiB, and this device reads no further"
             )
     return bytes(found)
+
+
+def seconds_in(header: str | None) -> int:
+    """How long a server asks to wait (Retry-After, in whole seconds)."""
+    text = header or ""
+    return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 7 else _SOME
 
 
 class Patience(Retry):

@@ -37,9 +37,10 @@ from deniably.signing import fingerprint
 from deniably.survey import Survey, read_survey
 from deniably.trust import Contact, contact
 from deniably.words import Words
-from deniably_client.body import DEFINITION, PROBLEM, REGISTER, Patience, body
+from deniably_client.body import DEFINITION, PROBLEM, REGISTER, Patience, body, seconds_in
 from deniably_client.errors import (
     AlreadyAnswered,
+    AskedToWait,
     InvitationUnknown,
     InvitationUsed,
     MemoryUnusable,
@@ -49,7 +50,7 @@ from deniably_client.errors import (
 )
 from deniably_client.storage import Storage, Transient
 
-NOT_MODIFIED = 304
+NOT_MODIFIED, TOO_MANY = 304, 429
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^@\\\s]+")
 """A host, perhaps with a port. A name before an @ would say who answers; and what stands around a
@@ -423,7 +424,9 @@ def _answer(response: requests.Response, most: int, known: str | None) -> _Answe
     status = response.status_code
     if status in (200, 201) or (known and status == NOT_MODIFIED):
         return _Answer(status, response.headers, body(response, most))
-    if status >= 500 or status == 429:
+    if status == TOO_MANY:
+        raise AskedToWait(_host(response.url), seconds_in(response.headers.get("Retry-After")))
+    if status >= 500:
         raise Unreachable(f"{_host(response.url)} cannot answer now (status {status})")
     raise _refusal(response)
 

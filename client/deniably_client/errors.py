@@ -8,6 +8,7 @@ DeniablyError
   InvitationUsed      the invitation was traded before, by another device
   Rejected            the server refused; carries its problem document
   Unreachable         no usable answer after every retry; the report can be sent again
+    AskedToWait       too much comes from this network; it can after a while
 """
 
 from __future__ import annotations
@@ -62,6 +63,15 @@ class InvitationUsed(Rejected):
 
 class Unreachable(DeniablyError):
     """The server could not be reached or did not answer usably."""
+
+
+class AskedToWait(Unreachable):
+    """Too much comes from this network at present. Attributes: ``seconds``, ``minutes`` (whole)."""
+
+    def __init__(self, host: str, seconds: int) -> None:
+        self.seconds = seconds
+        self.minutes = -(-seconds // 60)
+        super().__init__(f"{host} asks this network to wait for {seconds} seconds (status 429)")
 
 
 def shown(text: str) -> str:

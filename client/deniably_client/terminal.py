@@ -33,7 +33,7 @@ from deniably.report import is_shown
 from deniably.survey import Survey
 from deniably.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device, Receipt
-from deniably_client.errors import InvitationUnknown, InvitationUsed, Unreachable
+from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed, Unreachable
 from deniably_client.ledger_cli import with_limits
 from deniably_client.plain import TwoReadings, plain
 from deniably_client.refusals import told
@@ -133,6 +133,9 @@ def _invited(device: Device, talk: Talk) -> None:
         except (BadInvitation, InvitationUnknown, InvitationUsed) as error:
             click.echo(told(error, talk.words), err=True)
             device.invitation = talk.invitation()
+        except AskedToWait as busy:
+            click.echo(talk.words("invited.wait", count=busy.minutes), err=True)
+            sys.exit(1)
         except Unreachable:
             click.echo(talk.words("invited.offline"), err=True)
             sys.exit(1)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
+import requests
 from playwright.sync_api import Browser, Page, Request
 
-from browser.conftest import PHONE, SURVEY, Watched
+from browser.conftest import PHONE, READ, SURVEY, Watched
 from browser.test_offline import HURRY
 from deniably.authoring import publish_text
 from deniably.codes import shown
@@ -21,12 +22,16 @@ pytestmark = pytest.mark.browser
 INVITED = SURVEY.replace("workplace", "invited") + "invited: true\n"
 PATH = "/s/invited"
 FIELD = "#code"
+READ_INVITED = READ.replace("page.js", "page-invited.js")
+"""What the page of a survey by invitation remembers."""
 ERROR = "#invitation .error"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    # Nobody but who says so comes by a proxy; from this machine itself nothing is limited.
+    limits = ("--failures", "1", "--proxies", "1")
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db", *limits)
     for text in (INVITED, SURVEY):
         server.publish(publish_text(text))
     yield server
@@ -197,6 +202,116 @@ def test_without_a_network_the_invitation_waits(phone: Watched, invite: Callable
     assert "cannot be reached" in phone.page.inner_text(f"{ERROR} a")
 
     phone.page.context.set_offline(False)
+    phone.click("Start")
+    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+
+
+def test_where_codes_are_guessed_it_is_said_when_to_try_again_and_nothing_is_lost(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    from_there = {"X-Forwarded-For": "203.0.113.7"}
+    wrong = {"invitation": "0" * 18, "blinded": "00" * 256}
+    address = f"{server.url}/api/surveys/invited/tickets"
+    assert requests.post(address, json=wrong, headers=from_there, timeout=30).status_code == 403
+    before, code = count(server), invite()
+    phone.page.set_extra_http_headers(from_there)
+    phone.open(f"{PATH}#{code}")
+    phone.click("Start")
+    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
+
+    assert "not lost. Please try again in a minute." in phone.page.inner_text(f"{ERROR} a")
+    assert phone.page.inner_text(f"{ERROR} strong") == "Not sent yet"
+    memory = phone.page.evaluate(READ_INVITED)
+    assert (memory["ledger"], memory["reports"]) == ([], {})
+    phone.page.set_extra_http_headers({})
+    answer(phone)
+    phone.wait("receipt")
+
+    assert count(server) == before + 1
+    assert len({request.post_data for request in bodies(phone)[:-1]}) == 1, "the very same trade"
+
+
+def test_leaving_forgets_an_invitation_that_was_not_traded(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    phone.open(f"{PATH}#{invite()}")
+    phone.page.wait_for_selector("#survey[data-settled]", state="attached")
+    phone.leave()
+
+    phone.open(PATH)
+    assert phone.page.input_value(FIELD) == ""
+    assert "trades" not in phone.page.evaluate(READ_INVITED)
+
+
+def test_the_code_leaves_the_address_also_where_the_survey_is_refused(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    phone.page.context.route("**/register", lambda route: route.fulfill(status=200, body="{}"))
+    phone.page.goto(f"{phone.url}{PATH}#{invite()}")
+    phone.wait("refused")
+    assert phone.page.url == phone.url + PATH
+
+    phone.page.context.unroute("**/register")
+    phone.open(PATH)
+    assert phone.page.input_value(FIELD) != "", "and is kept for another try"
+
+
+def test_a_newer_link_takes_the_place_of_an_older_one(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    first, second = invite(), invite()
+    phone.open(f"{PATH}#{first}")
+    phone.page.goto("about:blank")
+    phone.open(f"{PATH}#{second}")
+    answer(phone)
+    phone.wait("receipt")
+
+    (trade, _) = bodies(phone)
+    assert json.loads(trade.post_data or "")["invitation"] == second.replace("-", "")
+
+
+def test_two_tabs_trade_one_invitation_once_and_send_one_report(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    before, code = count(server), invite()
+    other = Watched(phone.page.context.new_page(), server)
+    for tab in (phone, other):
+        tab.open(f"{PATH}#{code}")
+    for tab in (phone, other):
+        tab.click("Start")
+        tab.page.wait_for_selector("[data-step=question]:not([hidden])")
+    for tab, label in ((phone, "Yes"), (other, "No")):
+        tab.choose(label)
+        tab.choose("Weeklyish")
+        tab.send()
+        tab.wait("receipt")
+
+    assert count(server) == before + 1
+    trades = [each for each in bodies(phone) if each.url.endswith("/tickets")]
+    reports = [each for each in bodies(phone) if each.url.endswith("/reports")]
+    assert len(trades) == 1
+    assert len({each.post_data for each in reports}) == 1
+
+
+def test_who_lets_the_device_forget_a_ticket_is_told_and_asked_for_another_invitation(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    code = invite()
+    phone.open(f"{PATH}#{code}")
+    phone.click("Start")
+    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
+    phone.page.click("[data-step=start] [data-forget] summary")
+    assert "not answered by is lost" in phone.page.inner_text("[data-step=start] [data-forget]")
+    phone.page.click("[data-step=start] [data-forget] button")
+    phone.page.wait_for_selector(f"{FIELD}:visible")
+
+    phone.page.fill(FIELD, code)
+    phone.click("Start")
+    phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
+    assert "before it forgot" in phone.page.inner_text(f"{ERROR} a")
+    phone.page.fill(FIELD, invite())
     phone.click("Start")
     phone.page.wait_for_selector("[data-step=question]:not([hidden])")
 

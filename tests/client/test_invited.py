@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 import requests
+from click.testing import CliRunner
 
 from between import Entries, between
 from client.test_terminal import answer as in_terminal
@@ -18,9 +20,10 @@ from deniably.blind_rsa import new_key
 from deniably.codes import read_code, shown
 from deniably.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
 from deniably.ledger import Limits
-from deniably_client import Device
+from deniably_client import Device, terminal
+from deniably_client.body import seconds_in
 from deniably_client.device import session
-from deniably_client.errors import InvitationUnknown, InvitationUsed
+from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed
 from deniably_client.storage import Storage
 from deniably_server.storage.store import Store
 from server.material import Server, contents
@@ -41,7 +44,9 @@ Invite = Callable[[], str]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    # Nobody but who says so comes by a proxy; from this machine itself nothing is limited.
+    limits = ("--failures", "1", "--proxies", "1")
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db", *limits)
     server.publish(SURVEY)
     yield server
     server.kill()
@@ -226,6 +231,39 @@ def test_a_register_that_shows_somebody_another_key_is_another_register(
             _ = Device(f"{liar.url}/s/w", memory=memory).survey
 
 
+@pytest.fixture
+def crowded(url: str) -> Iterator[requests.Session]:
+    """Comes from a network from which somebody guesses codes."""
+    with session(retries=0) as made:
+        made.headers["X-Forwarded-For"] = "203.0.113.7"
+        with suppress(InvitationUnknown, AskedToWait):
+            Device(url, session=made, invitation="000000-000000-000000").trade()
+        yield made
+
+
+def test_where_codes_are_guessed_others_are_asked_to_wait_and_lose_nothing(
+    url: str, invite: Invite, crowded: requests.Session
+) -> None:
+    with pytest.raises(AskedToWait, match="asks this network to wait for") as waiting:
+        Device(url, memory=Storage(), invitation=invite(), session=crowded).answer(ANSWERS)
+
+    assert 1 <= waiting.value.seconds <= 60
+    memory = Storage().read()
+    assert (memory.ledger, memory.reports) == ((), {})
+    Device(url, memory=Storage()).answer(ANSWERS)  # the code is kept, and good
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("7", 7), ("0", 1), (None, 60), ("", 60), ("Sat, 21 Nov 2026 07:28:00 GMT", 60), ("-1", 60),
+     ("9" * 99, 60), ("\u0663", 60)],
+)  # fmt: skip
+def test_how_long_to_wait_is_read_from_whatever_a_server_says(
+    header: str | None, seconds: int
+) -> None:
+    assert seconds_in(header) == seconds
+
+
 # --- in a terminal ------------------------------------------------------------------------------
 
 
@@ -244,6 +282,19 @@ def test_in_a_terminal_the_code_is_typed_until_it_is_one(
     assert again.returncode == 0, again.stderr
     assert "One invitation gives one report" in again.stdout
     assert len(reports(server) - before) == 1
+
+
+def test_in_a_terminal_it_is_said_when_to_try_again(
+    url: str, invite: Invite, crowded: requests.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_that_network = partial(Device, session=crowded)
+    monkeypatch.setattr(terminal, "Device", by_that_network)
+
+    done = CliRunner().invoke(terminal.answer, [f"{url}#{invite()}"])
+
+    assert done.exit_code == 1
+    assert "not lost. Please try again in a minute." in done.output
+    Device(url, memory=Storage()).answer(ANSWERS)
 
 
 def test_in_a_terminal_a_link_is_enough(url: str, invite: Invite) -> None:

@@ -354,8 +354,10 @@ async function start() {
   wipe(); // some browsers fill a form in again
   history.replaceState({ step: 0, depth: history.state?.depth ?? 0 }, "");
   try {
-    if (!globalThis.crypto?.subtle) throw new Told(words("script.insecure"));
     definition = /** @type {Definition} */ (parse(byId("definition").textContent ?? ""));
+    const invited = definition.invited && (await import("./invited.js"));
+    if (invited) await invited.bring();
+    if (!globalThis.crypto?.subtle) throw new Told(words("script.insecure"));
     await verify(definition, digest);
     contact = await met();
     showContact(survey, contact);
@@ -372,10 +374,7 @@ async function start() {
     const found = await remembered(about());
     kept = found.kept;
     if (!kept && found.known.length > 0) await askOnly([]);
-    if (definition.invited) {
-      const { enter } = await import("./invited.js");
-      bar = await enter(api, digest, contact.invitations ?? "", () => go(1), refuse);
-    }
+    if (invited) bar = await invited.enter(api, digest, contact.invitations ?? "", () => go(1), refuse);
   } catch (error) {
     survey.hidden = false;
     return refuse(error instanceof TypeError ? new Told(words("script.offline")) : error);

@@ -1,11 +1,14 @@
 // The start of a survey by invitation: the code, from the link or typed, is traded for a ticket before
-// anything is asked (SPEC section 11). The code is kept encrypted until then, and in no address.
+// anything is asked (SPEC section 11). That of a link leaves the address before anything else is
+// done, and is kept with the page's copy, encrypted, until it is traded or "Exit this page" is pressed.
 
 import { readCode } from "./codes.js";
 import { Refused } from "./errors.js";
+import { EMPTY } from "./memory.js";
 import { Unreachable, send } from "./send.js";
 import { read, update } from "./storage.js";
 import { beginTrade, endTrade, finishTrade } from "./trade.js";
+import { invitationTo, keep, kept } from "./vault.js";
 import { words } from "./words.js";
 
 /** @import { Memory } from "./types.js" */
@@ -15,6 +18,24 @@ const SAID = new Map([
   ["/problems/uninvited", () => words("invited.unknown")],
   ["/problems/used", () => words("invited.used")],
 ]);
+
+/** What the link brought, to this page or to one before it. */
+let brought = "";
+
+/**
+ * Takes the invitation out of the address, which has it no more then: nor has the tab's history.
+ * Where nothing can be kept, it stays in this page alone.
+ */
+export async function bring() {
+  const { hash, pathname, search } = location;
+  if (hash) history.replaceState(history.state, "", pathname + search);
+  if (hash.length > 1) await put((brought = hash.slice(1)));
+  else brought ||= (await kept(invitationTo(pathname)).catch(() => undefined))?.body ?? "";
+}
+
+/** @param {string} text kept instead of what is; no text once the invitation is traded */
+const put = (text) =>
+  keep(invitationTo(location.pathname), { headers: [], body: readCode(text) ?? "" }).catch(() => {});
 
 /**
  * Asks for an invitation, and goes `on` once it is traded. What it gives tells whether one still is
@@ -40,24 +61,23 @@ export async function enter(api, version, key, on, refuse) {
     for (const [id, hidden] of /** @type {const} */ ([["untraded", done], ["traded", !done]])) {
       /** @type {HTMLElement} */ (document.getElementById(id)).hidden = hidden;
     }
-    field.value = done ? "" : grouped(trades?.[version]?.code ?? field.value);
+    field.value = done ? "" : grouped(field.value || (trades?.[version]?.code ?? ""));
+    if (done && brought) void put((brought = ""));
   };
 
-  /** @param {string} sentence */
-  const tell = (sentence) => {
+  /** @type {(sentence: string, heading?: string) => void} */
+  const tell = (sentence, heading = words("invited.heading")) => {
     error.hidden = sentence === "";
-    field.setAttribute("aria-invalid", String(!error.hidden));
+    field.setAttribute("aria-invalid", String(!error.hidden && heading === words("invited.heading")));
+    /** @type {HTMLElement} */ (error.querySelector("strong")).textContent = heading;
     link.textContent = sentence;
     if (sentence) error.focus();
   };
 
-  const take = async () => {
-    const text = takeFromAddress();
-    if (text === "" || done) return;
-    field.value = text;
-    const code = readCode(text);
-    if (code) look(await update((memory) => beginTrade(memory, version, key, code)));
-    else tell(words("invited.wrong"));
+  const take = () => {
+    if (brought === "" || done) return;
+    field.value = grouped(brought);
+    if (readCode(brought) === undefined) tell(words("invited.wrong"));
   };
 
   /** @type {(code: string) => Promise<void>} */
@@ -72,6 +92,7 @@ export async function enter(api, version, key, on, refuse) {
       if (!(error instanceof Refused && SAID.has(error.type))) throw error;
       field.value = code;
       look(await update((memory) => endTrade(memory, version, open)));
+      if (readCode(brought) === open.code) void put((brought = ""));
       if (open.code === code) throw error;
       await trade(code); // the one from before is of no use; this one may be
     }
@@ -91,7 +112,7 @@ export async function enter(api, version, key, on, refuse) {
     } catch (error) {
       const said = error instanceof Refused && SAID.get(error.type);
       if (said) tell(said());
-      else if (error instanceof Unreachable) tell(words("invited.offline"));
+      else if (error instanceof Unreachable) tell(later(error.message), words("script.waits"));
       else refuse(error);
     } finally {
       busy = false;
@@ -102,22 +123,21 @@ export async function enter(api, version, key, on, refuse) {
     event.preventDefault();
     field.focus();
   });
-  addEventListener("hashchange", () => take().catch(refuse));
+  addEventListener("hashchange", () => bring().then(take));
+  for (const button of document.querySelectorAll("[data-forget] button")) {
+    button.addEventListener("click", () => look(EMPTY));
+  }
 
   look(await read());
-  await take();
+  take();
   return () => !done;
 }
 
-/**
- * What follows the # in the address, which has it no more then: nor has the tab's history.
- * @returns {string}
- */
-function takeFromAddress() {
-  const { hash, pathname, search } = location;
-  if (hash) history.replaceState(history.state, "", pathname + search);
-  return hash.slice(1);
-}
+/** @type {(wait: string) => string} that nothing is lost, and when to try again; `wait` in seconds */
+const later = (wait) =>
+  wait === ""
+    ? words("invited.offline")
+    : words("invited.wait", { count: Math.ceil((Number(wait) || 60) / 60) });
 
 /** @type {(url: string, invitation: string, blinded: string) => Promise<string>} */
 async function ask(url, invitation, blinded) {

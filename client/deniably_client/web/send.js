@@ -4,7 +4,10 @@ import { PROBLEM, body } from "./body.js";
 import { Refused, Told } from "./errors.js";
 import { words } from "./words.js";
 
-/** No usable answer after every try; the same text can be sent again later. */
+/**
+ * No usable answer after every try; the same text can be sent again later. The message is empty, or
+ * where the server asks to wait, what it says of how long.
+ */
 export class Unreachable extends Error {}
 
 const TRIES = 4;
@@ -29,7 +32,9 @@ export async function send(url, text, ticket, waiting = () => {}) {
     if (response && response.status !== 429 && response.status < 500) {
       throw await refusal(response);
     }
-    if (tries === TRIES) throw new Unreachable();
+    if (tries === TRIES) {
+      throw new Unreachable(response?.status === 429 ? response.headers.get("Retry-After") ?? "60" : "");
+    }
     waiting(tries);
     await pause(FIRST_WAIT * 2 ** (tries - 1));
   }

@@ -15,6 +15,9 @@ let closed = false;
 /** @type {(path: string) => string} under which the register is kept in which the page's survey is */
 export const registerOf = (path) => `${path} register`;
 
+/** @type {(path: string) => string} under which an invitation is kept until it is traded */
+export const invitationTo = (path) => `${path} invitation`;
+
 /** @type {(path: string, page: Page) => Promise<void>} */
 export const keep = (path, page) =>
   opened(async (database) => {
@@ -36,13 +39,13 @@ export const kept = (path) =>
   });
 
 /**
- * Forgets the page of a path; with the last one also the keys, the code and the worker.
+ * Forgets the page of a path and what is kept beside it; with the last one also the keys, the code and the worker.
  * @type {(path: string) => Promise<void>}
  */
 export async function forget(path) {
   closed = true;
   const left = await opened(async (database) => {
-    for (const each of [path, registerOf(path)]) {
+    for (const each of [path, registerOf(path), invitationTo(path)]) {
       const { name } = await known(database, each);
       await done(pages(database).delete(name));
     }
@@ -56,15 +59,16 @@ export async function forget(path) {
  * @type {(build: string, files: readonly string[]) => Promise<void>}
  */
 export async function keepCode(build, files) {
-  if (!(await caches.has(CODE + build))) await forgetAll();
+  if ((await codes()).some((name) => name !== CODE + build)) await forgetAll();
   const cache = await caches.open(CODE + build);
   const there = await Promise.all(files.map((file) => cache.match(file)));
   if (!closed) await cache.addAll(files.filter((_, i) => there[i] === undefined));
 }
 
+const codes = async () => (await caches.keys()).filter((name) => name.startsWith(CODE));
+
 async function forgetAll() {
-  const names = (await caches.keys()).filter((name) => name.startsWith(CODE));
-  await Promise.all(names.map((name) => caches.delete(name)));
+  await Promise.all((await codes()).map((name) => caches.delete(name)));
   await done(indexedDB.deleteDatabase(DATABASE));
 }
 
