@@ -23,10 +23,14 @@ PATHS = [
     "/api/surveys/private/difference?question=stolen&choice=yes&share=0.1",
     "/api/surveys/private/differences?question=often&survey=workplace",
     "/api/surveys/workplace/difference?question=stolen&choice=yes&survey=private",
+]
+"""Every way for programs to what came of the reports."""
+PAGES = [
+    "/surveys/private",
     "/surveys/private/crosstab?rows=stolen&columns=often",
     "/surveys/private/checks",
 ]
-"""Every way to what came of the reports, but the page, which shows nobody anything."""
+"""And for people: who shows no token is asked for one."""
 
 Ask = Callable[..., Any]
 
@@ -72,7 +76,8 @@ def test_only_who_has_an_analysts_token_for_it_sees_the_results(
 
 def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> None:
     tried = {path.partition("?")[0] for path in PATHS}
-    known = {"/surveys/<name>", "/api/surveys/<name>"}  # a page and the definition; see below
+    tried |= {path.partition("?")[0] for path in PAGES}
+    known = {"/api/surveys/<name>"}  # the definition
     known.add("/api/surveys/<name>/groups")  # of points, which this survey has not
     known.add("/surveys/<name>/groups")
 
@@ -81,14 +86,27 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
             assert rule.rule in known or rule.rule.replace("<name>", "private") in tried
 
 
-def test_the_page_says_how_analysts_read_them_and_shows_no_figure(
-    private: Survey, ask: Ask
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_asks_for_a_token_and_shows_no_figure_without_one(
+    private: Survey, ask: Ask, client: FlaskClient, path: str
 ) -> None:
-    for role in ((), ("analyst",)):
-        page = ask("/surveys/private", *role)
+    page = ask(path)
+    assert page.status_code == 200
+    assert "The results are for analysts" in page.text
+    assert 'class="figures"' not in page.text
+
+    wrong = client.get(path, headers={"Authorization": "Bearer nothing"})
+    assert_problem(wrong, 401, "unauthorised")
+    for refused in (("author",), ("monitor",), ("operator",), ("analyst", "workplace")):
+        assert_problem(ask(path, *refused), 403, "forbidden")
+    for role in (("analyst",), ("analyst", "private")):
+        page = ask(path, *role)
         assert page.status_code == 200
-        assert ("The results are for analysts" in page.text) is not bool(role)
-        assert ("<svg" in page.text) is bool(role)
+        assert "The results are for analysts" not in page.text
+
+
+def test_the_page_with_a_token_has_the_figures(private: Survey, ask: Ask) -> None:
+    assert 'class="figures"' in ask("/surveys/private", "analyst").text
 
 
 def test_an_analyst_sees_nothing_earlier_than_the_definition_promises(app: Flask, ask: Ask) -> None:

@@ -184,9 +184,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "health.ready": Operation({200: {_TEXT: None}}),
     "metrics.page": Operation({200: {METRICS: None}}, _TOKEN, "monitor"),
     "openapi.document": Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",)),
-    "pages.dashboard": Operation(
-        _PAGE, ("malformed", "not-found", "forbidden", "too-many"), query=_SMOOTH
-    ),
+    "pages.dashboard": Operation(_PAGE, ("malformed", "not-found", *_TOKEN), query=_SMOOTH),
     "pages.form": Operation(_PAGE, ("not-found",), query=_LANGUAGE),
     "pages.home": Operation(_PAGE),
     "pages.measures": Operation(_PAGE),

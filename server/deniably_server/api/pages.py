@@ -11,9 +11,10 @@ from deniably.parts import number as exact
 from deniably.questions import NOT_APPLICABLE, Conditional, Point, Product
 from deniably.survey import Survey, show_if
 from deniably.words import ENGLISH, LANGUAGES, Words
-from deniably_server.errors import Hidden, NotFound, Unauthorised
+from deniably_server.errors import Hidden, NotFound
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
+from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.checks import checkable
 from deniably_server.results.finding import decimals
 from deniably_server.results.grid import squares
@@ -72,6 +73,7 @@ def form(name: str) -> str:
 
 
 @pages.get("/surveys/<name>")
+@or_ask_for_a_token
 def dashboard(name: str) -> str:
     """The results for people, or why they are not shown yet."""
     survey, smooth = current_store().survey(name), wants_smooth()
@@ -83,16 +85,6 @@ def dashboard(name: str) -> str:
             title=survey.title,
             heading="The results are not shown yet",
             text=f"{str(hidden)[:1].upper()}{str(hidden)[1:]}.",
-            link=(f"/s/{name}", "Go to the survey"),
-        )
-    except Unauthorised:
-        return render_template(
-            "message.html",
-            title=survey.title,
-            heading="The results are for analysts",
-            text="Who has an analyst's token gets them by a program, with the header Authorization:"
-            f" Bearer and the token: as JSON from /api/surveys/{name}/results, or for a spreadsheet"
-            f" from /api/surveys/{name}/results.csv.",
             link=(f"/s/{name}", "Go to the survey"),
         )
     parts = {

@@ -15,6 +15,7 @@ from deniably.plausibility import RISK, Pair, odd_pairs, pair_counts, says_pairs
 from deniably.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey import Survey
 from deniably_server.guard.current import current_store
+from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.finding import area_text
 from deniably_server.results.publishing import current_reports
 from deniably_server.web.answer import json_answer
@@ -60,6 +61,7 @@ def checks_as_json(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/checks")
+@or_ask_for_a_token
 def checks_page(name: str) -> str:
     """The same for people."""
     title = current_store().survey(name).title

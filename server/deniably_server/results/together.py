@@ -22,6 +22,7 @@ from deniably.survey import Survey
 from deniably_server.errors import Malformed, NotFound
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
+from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.publishing import current_reports, current_results
 from deniably_server.results.result import CONFIDENCE, CellResult
 from deniably_server.web.answer import json_answer
@@ -81,6 +82,7 @@ def crosstab_as_json(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/crosstab")
+@or_ask_for_a_token
 def crosstab_page(name: str) -> str:
     """The same for people."""
     table = current_crosstab(name)
@@ -95,6 +97,7 @@ def groups_as_json(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/groups")
+@or_ask_for_a_token
 def groups_page(name: str) -> str:
     """The same for people, with a picture."""
     question, found = _groups(name)

@@ -1,0 +1,31 @@
+"""Pages of results that may be for analysts alone: a browser is asked for their token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+
+from flask import render_template, request
+
+from deniably_server.errors import Unauthorised
+from deniably_server.guard.current import current_store
+
+
+def or_ask_for_a_token(view: Callable[[str], str]) -> Callable[[str], str]:
+    """The page of a survey's results; where they are for analysts, and whoever asks shows no token,
+    one that takes it, and fetches the very same address with it (``analysts.js``).
+
+    Whoever shows a token that will not do is told so by the refusal itself.
+    """
+
+    @wraps(view)
+    def shown(name: str) -> str:
+        try:
+            return view(name)
+        except Unauthorised:
+            if "Authorization" in request.headers:
+                raise
+            title = current_store().survey(name).title
+            return render_template("analysts.html", title=title, name=name)
+
+    return shown

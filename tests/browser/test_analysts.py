@@ -1,0 +1,193 @@
+"""Results for analysts in a browser: their token opens them, and is left nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser.conftest import SURVEY, Watched
+from deniably.authoring import publish_text
+from deniably.survey import Survey
+from deniably_server.guard.auth import new_token
+from deniably_server.storage.store import Store
+from server.material import Server, a_report
+
+pytestmark = pytest.mark.browser
+
+PATH = "/surveys/private"
+TABLE = f"{PATH}/crosstab?rows=stolen&columns=often"
+FIELD = "#token"
+WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+KEPT = """async () => JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage},
+  await indexedDB.databases(), await caches.keys(), history.state])"""
+
+
+def private() -> Survey:
+    text = SURVEY.replace("workplace", "private").replace("minimum: 1", "minimum: 1, to: analysts")
+    return publish_text(text)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server, survey = Server(tmp_path_factory.mktemp("server") / "deniably.db"), private()
+    server.publish(survey)
+    with closing(Store(str(server.database))) as store:
+        for number in range(9):
+            store.add(survey, a_report(survey, stolen=[number % 2]))
+        store.close_survey("private")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def token_of(server: Server) -> Iterator[Callable[..., str]]:
+    with closing(Store(str(server.database))) as store:
+        yield lambda *role: new_token(store, *role)
+
+
+@pytest.fixture
+def token(token_of: Callable[..., str]) -> str:
+    return token_of("analyst", "private")
+
+
+def enter(phone: Watched, token: str, path: str = PATH) -> None:
+    phone.open(path)
+    phone.page.fill(FIELD, token)
+    phone.click("Show the results")
+    phone.page.wait_for_selector(".figures, #why:visible")
+
+
+def test_a_token_opens_the_results_and_is_left_nowhere(phone: Watched, token: str) -> None:
+    phone.open(PATH)
+    assert "9 reports" not in phone.page.content()
+    enter(phone, token)
+
+    assert "9 reports" in phone.page.inner_text("main").replace("\n", " ")
+    assert phone.page.locator("main svg").count() == 2
+    assert phone.page.evaluate("document.activeElement.tagName") == "H1"
+    secret = token.rpartition("_")[2]
+    assert not any(secret in request.url for request in phone.requests)
+    shown = [one for one in phone.requests if "authorization" in one.headers]
+    assert [(one.method, one.url) for one in shown] == [("GET", phone.url + PATH)]
+    assert secret not in phone.page.content()
+    assert secret not in phone.page.evaluate(KEPT)
+    assert phone.console == []
+
+    phone.page.reload()
+    assert phone.page.input_value(FIELD) == ""
+    assert phone.page.locator(".figures").count() == 0
+
+
+def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
+    phone: Watched, token: str
+) -> None:
+    enter(phone, token)
+    phone.page.click(f'a[href="{TABLE}"]')
+    phone.page.wait_for_selector("h2:text('×')")
+    assert phone.page.url == phone.url + TABLE
+    phone.page.go_back()
+    phone.page.wait_for_selector("main svg")
+    assert phone.page.url == phone.url + PATH
+
+    with phone.page.expect_download() as saved:
+        phone.page.click("a:text('CSV')")
+    assert saved.value.suggested_filename == "private-results.csv"
+    assert b"stolen" in saved.value.path().read_bytes()
+    with phone.page.expect_download() as saved:
+        phone.page.click("a:text('JSON')")
+    assert saved.value.suggested_filename == "private-results.json"
+
+    phone.page.click("footer a:text('register')")
+    phone.page.wait_for_url("**/register")
+    asked = [one for one in phone.requests if one.url.endswith("/register")]
+    assert asked
+    assert not any("authorization" in one.headers for one in asked)
+
+
+def test_every_page_of_the_results_takes_a_token(phone: Watched, token: str) -> None:
+    enter(phone, token, TABLE)
+
+    assert "×" in phone.page.inner_text("h2")
+
+
+@pytest.mark.parametrize(
+    ("role", "why"),
+    [
+        ((), "needs an analyst's token"),
+        (("author",), "this one is an author's"),
+        (("analyst", "another"), "for the survey another alone"),
+    ],
+)
+def test_what_is_no_token_for_it_is_told_and_another_may_be_tried(
+    phone: Watched, token_of: Callable[..., str], token: str, role: tuple[str, ...], why: str
+) -> None:
+    enter(phone, token_of(*role) if role else "nothing")
+
+    assert why in phone.page.inner_text("#why")
+    assert phone.page.evaluate("document.activeElement.id") == "token"
+    assert phone.page.locator(".figures").count() == 0
+    phone.page.fill(FIELD, token)
+    phone.click("Show the results")
+    phone.page.wait_for_selector(".figures")
+
+
+def test_what_fails_later_is_told_above_the_results(
+    phone: Watched, server: Server, token: str
+) -> None:
+    enter(phone, token)
+    with closing(Store(str(server.database))) as store:
+        store.revoke_token(token.split("_")[1])
+    phone.page.click("a:text('CSV')")
+    phone.page.wait_for_selector("#why:visible")
+
+    assert "revoked" in phone.page.inner_text("#why")
+    assert phone.page.locator("main svg").count() == 2
+
+
+def test_without_a_network_nothing_is_lost(phone: Watched, token: str) -> None:
+    phone.open(PATH)
+    phone.page.context.set_offline(True)
+    phone.page.fill(FIELD, token)
+    phone.click("Show the results")
+    phone.page.wait_for_selector("#why:visible")
+    assert "try again" in phone.page.inner_text("#why")
+    phone.page.context.set_offline(False)
+    phone.click("Show the results")
+    phone.page.wait_for_selector(".figures")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_state_has_a_violation_that_axe_finds(
+    chromium: Browser,
+    server: Server,
+    axe: Callable[[Page], list[str]],
+    token: str,
+    scheme: str,
+) -> None:
+    context = chromium.new_context(
+        viewport={"width": 320, "height": 640},
+        color_scheme=scheme,  # type: ignore[arg-type]
+    )
+    phone = Watched(context.new_page(), server)
+    for text in ("", "nothing", token):
+        if text:
+            enter(phone, text)
+        else:
+            phone.open(PATH)
+        assert axe(phone.page) == []
+        assert phone.page.evaluate(WIDE) <= 0
+    context.close()
+
+
+def test_without_scripts_the_page_says_what_to_do(chromium: Browser, server: Server) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(server.url + PATH)
+
+    assert "needs JavaScript" in page.inner_text("main")
+    assert page.is_disabled("button"), "a token cannot get into an address"
+    assert f"/api{PATH}/results" in page.inner_html("main")
+    context.close()
