@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import re
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,6 +19,7 @@ import requests
 from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
+from sqlite_utils import Database
 
 from deniably.blind_rsa import EXPONENT
 from deniably.codes import read_code
@@ -24,6 +27,7 @@ from deniably.invitations import is_ticket
 from deniably_server.commands import care
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
+from deniably_server.storage import postgres_schema, schema
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.store import Store
 from server.material import (
@@ -429,6 +433,107 @@ def test_what_cannot_be_done_is_said(filled: str, arguments: list[str], why: str
     assert why in made.stderr
 
 
+def test_of_a_closed_survey_none_is_taken_back(filled: str) -> None:
+    codes = run("invited", "--database", filled, "--count", "2").stdout.split()
+    with closing(Store(filled)) as store:
+        store.close_survey("invited")
+
+    made = run("invited", "--database", filled, "--revoke", "-", given=codes[0])
+
+    assert made.exit_code == 1
+    assert "the survey is closed" in made.stderr
+    assert run("invited", "--database", filled).stdout == "invited: 2 issued, 0 used\n"
+
+
+# --- the response rate --------------------------------------------------------------------------
+
+
+def test_results_say_how_many_were_invited_and_what_share_answered(
+    store: Store, client: FlaskClient
+) -> None:
+    survey = survey_named("rated", invited=True, results={"minimum": 2, "while_open": True})
+    store.publish(survey, signed(survey))
+    codes = store.invite("rated", 6)
+    address = "/api/surveys/rated/results"
+
+    def report() -> None:
+        store.add(survey, a_ticketed_report(store, survey, codes.pop())[0])
+
+    def rate() -> tuple[int, int, float]:
+        found = client.get(address).get_json()
+        return found["n"], found["invited"], found["response_rate"]
+
+    report()
+    assert "nvited" not in client.get(address).text, "hidden as the results are"
+    assert "nvited" not in client.get("/surveys/rated").text
+    report()
+    assert rate() == (2, 6, 0.333333)
+    before = client.get(address).data
+    a_ticketed_report(store, survey, codes.pop())
+    assert client.get(address).data == before, "that one was traded is nobody's business"
+    report()
+    assert client.get(address).data == before, "and a report is seen when its batch is full"
+    assert store.revoke_invitations("rated", [codes.pop()]) == 1
+    store.close_survey("rated")
+    assert rate() == (3, 5, 0.6), "what was taken back invited nobody"
+    (row, *_) = csv.DictReader(client.get(f"{address}.csv").text.splitlines())
+    assert (row["invited"], row["response_rate"]) == ("5", "0.6")
+    assert "60.0\u202f%</strong> of 5 invited" in client.get("/surveys/rated").text
+
+
+def test_where_anybody_may_answer_nobody_was_invited(store: Store, client: FlaskClient) -> None:
+    survey = survey_named("anybody", results={"minimum": 1, "while_open": True})
+    store.publish(survey, signed(survey))
+    store.add(survey, a_report(survey))
+
+    found = client.get("/api/surveys/anybody/results").get_json()
+
+    assert (found["invited"], found["response_rate"]) == (None, None)
+    assert "invited" not in client.get("/surveys/anybody").text
+
+
+def test_more_reports_than_invitations_are_told(store: Store, client: FlaskClient) -> None:
+    survey = survey_named("forged", invited=True, results={"minimum": 1, "while_open": True})
+    store.publish(survey, signed(survey))
+    (code,) = store.invite("forged", 1)
+    store.add(survey, a_ticketed_report(store, survey, code)[0])
+    assert "its key was stolen" not in client.get("/surveys/forged").text
+
+    store.add(survey, a_report(survey))  # past the check of tickets, as whoever has the key
+
+    assert "its key was stolen" in client.get("/surveys/forged").text
+
+
+def test_invitations_of_an_older_server_are_counted_when_it_is_upgraded(address: str) -> None:
+    with closing(engine_at(address).connect()) as old:
+        if isinstance(old, sqlite3.Connection):
+            schema.migrations.apply(Database(old), stop_before="issued")
+        else:
+            old.execute("CREATE TABLE steps (number INTEGER PRIMARY KEY)")
+            for number, step in enumerate(postgres_schema.STEPS[:5], start=1):
+                old.execute(step)
+                old.execute("INSERT INTO steps VALUES (?)", [number])
+        row = ("invited", SURVEY.digest, SURVEY.canonical.decode())
+        old.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
+        for number in range(3):
+            each = (bytes([number] * 32), "invited", bytes(32))
+            old.execute("INSERT INTO invitations VALUES (?, ?, ?)", each)
+
+    with closing(Store(address)) as store:
+        assert store.issued("invited") == 3
+
+
+def test_how_many_stand_is_counted_as_they_come_and_go(address: str) -> None:
+    with closing(Store(address)) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        assert store.issued("invited") == 0
+        codes = [*store.invite("invited", 4), *store.invite("invited", 3)]
+        a_ticketed_report(store, SURVEY, codes[0])
+        assert store.revoke_invitations("invited", [codes[0], codes[1], codes[1]]) == 1
+
+        assert store.issued("invited") == store.invitations("invited").issued == 6
+
+
 # --- moving and checking ------------------------------------------------------------------------
 
 
@@ -443,6 +548,7 @@ def test_invitations_and_keys_move_with_all_else(filled: str, tmp_path: Path) ->
 
     with closing(Store(str(copy))) as store:
         assert store.invitation_key("invited") == key
+        assert store.issued("invited") == 3
         assert is_ticket(key, report.id, ticket)
         with pytest.raises(Used):
             a_ticketed_report(store, SURVEY, codes[0])

@@ -78,4 +78,6 @@ def current_results(name: str, *, smooth: bool = False) -> SurveyResult:
             f"the results are shown from {rules.minimum:,} reports on"
             + (", and the survey was closed with fewer" if state == "closed" else "")
         )
-    return results(survey, state, tallies, smooth=smooth)
+    # After the tally, so that whoever answered is among those who were invited.
+    invited = store.issued(name) if survey.invited is True else None
+    return results(survey, state, tallies, smooth=smooth, invited=invited)

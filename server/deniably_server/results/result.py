@@ -157,7 +157,9 @@ class SurveyResult(TypedDict):
     """A survey's results; every number is finite.
 
     ``total`` has odds and epsilon, a delta where there is one, and in a survey with waves
-    ``history``, the epsilon of all of them.
+    ``history``, the epsilon of all of them. ``invited`` is how many invitations stand, whether they
+    were used or not, and ``response_rate`` what share of them brought a report; None where anybody
+    may answer.
     """
 
     survey: str
@@ -165,29 +167,39 @@ class SurveyResult(TypedDict):
     digest: str
     state: str
     n: int
+    invited: int | None
+    response_rate: float | None
     confidence: float
     total: dict[str, str]
     questions: list[QuestionResult]
 
 
 def result(
-    survey: Survey, state: str, tallies: Mapping[str, Tally], *, smooth: bool = False
+    survey: Survey,
+    state: str,
+    tallies: Mapping[str, Tally],
+    *,
+    smooth: bool = False,
+    invited: int | None = None,
 ) -> SurveyResult:
     """The result from the tally of every question, each of at least one report.
 
-    ``smooth`` is for an analyst who knows the distributions to be smooth: see ``smoothing``.
+    ``invited``: see ``SurveyResult``. ``smooth`` is for an analyst who knows the distributions to be smooth: see ``smoothing``.
     """
     heard = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
     questions = [_question(one, tallies[one.name], heard, risk, smooth) for one in survey.questions]
     total = survey.total
+    # Every report answers the same number of questions.
+    n = sum(question["n"] for question in questions) // survey.asked
     return {
         "survey": survey.name,
         "title": survey.title,
         "digest": survey.digest,
         "state": state,
-        # Every report answers the same number of questions.
-        "n": sum(question["n"] for question in questions) // survey.asked,
+        "n": n,
+        "invited": invited,
+        "response_rate": _round(n / invited) if invited else None,
         "confidence": CONFIDENCE,
         "total": {"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
         | ({"delta": finding.delta_text(total.delta)} if total.delta else {})

@@ -53,6 +53,8 @@ _COLUMNS: tuple[str, ...] = (
     "crafted_shift_1",
     "crafted_shift_5",
     "crafted_flip",
+    "invited",
+    "response_rate",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -69,7 +71,13 @@ def spreadsheet(result: SurveyResult) -> str:
 
 
 def _rows(result: SurveyResult) -> Iterator[_Row]:
-    survey: _Row = {key: result[key] for key in ("survey", "digest", "state")}
+    survey: _Row = {
+        "survey": result["survey"],
+        "digest": result["digest"],
+        "state": result["state"],
+        "invited": result["invited"],
+        "response_rate": result["response_rate"],
+    }
     for question in result["questions"]:
         asked: _Row = survey | {
             "question": question["name"],

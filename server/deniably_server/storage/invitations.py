@@ -47,6 +47,11 @@ def enter_invitations(
     hashes = sorted(_hash(secret, survey, code) for code in codes)  # nothing of their order
     rows = [(each, survey, _UNUSED) for each in hashes]
     database.fill("invitations", ("hash", "survey", "blinded"), rows)
+    database.execute(
+        "INSERT INTO issued (survey, invitations) VALUES (?, ?) ON CONFLICT (survey)"
+        " DO UPDATE SET invitations = issued.invitations + excluded.invitations",
+        [survey, len(rows)],
+    )
 
 
 def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> bool:
@@ -76,7 +81,17 @@ def revoke_invitations(
     """Take invitations back that are not used; how many there were."""
     sql = "DELETE FROM invitations WHERE hash = ? AND blinded = ?"
     hashes = [_hash(secret, survey, code) for code in codes]
-    return sum(database.execute(sql, [each, _UNUSED]).rowcount for each in hashes)
+    taken = sum(database.execute(sql, [each, _UNUSED]).rowcount for each in hashes)
+    less = "UPDATE issued SET invitations = invitations - ? WHERE survey = ?"
+    database.execute(less, [taken, survey])
+    return taken
+
+
+def issued(database: Connection, survey: str) -> int:
+    """How many invitations stand, used or not. Costs the same however many there are."""
+    sql = "SELECT invitations FROM issued WHERE survey = ?"
+    row = database.execute(sql, [survey]).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def count_invitations(database: Connection, survey: str) -> Counts:

@@ -18,6 +18,7 @@ _TABLES = {
     "tokens": ("id", "hash", "role", "survey", "until", "note", "revoked"),
     "keys": ("survey", "secret"),
     "invitations": ("hash", "survey", "blinded"),
+    "issued": ("survey", "invitations"),
     "register": ("number", "event", "survey", "entry", "hash"),
 }
 """Every table with its columns; what a row refers to comes before it."""

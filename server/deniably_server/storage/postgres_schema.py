@@ -146,6 +146,14 @@ STEPS = (
     ALTER TABLE tokens ADD CONSTRAINT tokens_role_check
         CHECK (role IN ('author', 'analyst', 'monitor', 'operator'));
     """,
+    """
+    CREATE TABLE issued (
+        survey TEXT PRIMARY KEY REFERENCES surveys (name),
+        invitations BIGINT NOT NULL CHECK (invitations >= 0)
+    );
+
+    INSERT INTO issued SELECT survey, count(*) FROM invitations GROUP BY survey;
+    """,
 )
 
 

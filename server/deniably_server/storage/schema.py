@@ -227,6 +227,21 @@ def monitors(database: Database) -> None:
     )
 
 
+@migrations()
+def issued(database: Database) -> None:
+    """How many invitations of a survey stand, used or not, without counting them each time."""
+    database.executescript(
+        """
+        CREATE TABLE issued (
+            survey TEXT PRIMARY KEY REFERENCES surveys (name),
+            invitations INTEGER NOT NULL CHECK (invitations >= 0)
+        ) STRICT, WITHOUT ROWID;
+
+        INSERT INTO issued SELECT survey, count(*) FROM invitations GROUP BY survey;
+        """
+    )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this schema; safe where several processes start at once. Raises Newer.
 

@@ -29,6 +29,7 @@ from deniably_server.storage.invitations import (
     enter_key,
     find_key,
     is_spent,
+    issued,
     revoke_invitations,
     spend,
 )
@@ -244,8 +245,7 @@ class Store:
         """New invitations to a survey, which are nowhere else from then on. Raises NotFound where
         there is no such survey by invitation, and Closed."""
         self.invitation_key(name)
-        if self.state(name) == "closed":
-            raise Closed("the survey is closed and takes no more reports")
+        self._refuse_closed(name)
         secret = self._invitation_secret()
         codes = [new_code() for _ in range(count)]
         with self._transaction() as database:
@@ -253,11 +253,25 @@ class Store:
         return codes
 
     def revoke_invitations(self, name: str, codes: Sequence[str]) -> int:
-        """Take invitations back that are not used yet; how many there were. Raises NotFound."""
+        """Take invitations back that are not used yet; how many there were.
+
+        Raises NotFound, and Closed: of a closed survey none can be used any more, and the share of
+        those who answered stays what it was.
+        """
         self.invitation_key(name)
+        self._refuse_closed(name)
         secret = self._invitation_secret()
         with self._transaction() as database:
             return revoke_invitations(database, name, secret, codes)
+
+    def _refuse_closed(self, name: str) -> None:
+        if self.state(name) == "closed":
+            raise Closed("the survey is closed and takes no more reports")
+
+    def issued(self, name: str) -> int:
+        """How many invitations to a survey stand, used or not; 0 where it is open to all."""
+        with self._reading() as database:
+            return issued(database, name)
 
     def invitations(self, name: str) -> Counts:
         """How many invitations were issued and used. Raises NotFound."""
