@@ -184,7 +184,8 @@ def result(
 ) -> SurveyResult:
     """The result from the tally of every question, each of at least one report.
 
-    ``invited``: see ``SurveyResult``. ``smooth`` is for an analyst who knows the distributions to be smooth: see ``smoothing``.
+    ``invited`` is that of ``SurveyResult``. ``smooth`` is for an analyst who knows the
+    distributions to be smooth: see ``smoothing``.
     """
     heard = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
