@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import signal
 import socket
-import tempfile
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import cast
 
+import click
 from flask import Flask
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
@@ -19,7 +19,10 @@ from granian.http import HTTP1Settings
 
 from deniably_server.app import create_app
 from deniably_server.guard.slow import SlowBodies
+from deniably_server.storage.addresses import await_database, engine_at
 from deniably_server.storage.store import Store
+from deniably_server.tidier import keep_tidy
+from deniably_server.watching.folder import shared_folder
 from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.minute import every_minute
@@ -91,33 +94,45 @@ def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
         log_enabled=False,  # its log has room for addresses; ours has not
         log_access=False,
     )
-    several = cast(int, config["WORKERS"]) > 1
-    with tempfile.TemporaryDirectory(prefix="deniably-") if several else nullcontext() as shared:
+    with ExitStack() as stack:
+        shared = _shared(stack) if cast(int, config["WORKERS"]) > 1 else None
         try:
             load = partial(_application, dict(config), port, shared)
             server.serve(target_loader=load, wrap_loader=False)
         finally:
             # The last connection to leave folds SQLite's log into the file.
-            Store(str(config["DATABASE"])).close()
+            database = str(config["DATABASE"])
+            with suppress(OSError, *engine_at(database).errors):  # it may be gone before us
+                Store(database).close()
 
 
-def _application(config: Mapping[str, object], port: int, shared: str | None) -> Flask:
-    """The application of one server process, made in that process.
+def _shared(stack: ExitStack) -> Path | None:
+    """The folder in which several processes keep what they count. None where there can be none:
+    they work without, too."""
+    try:
+        return stack.enter_context(shared_folder())
+    except OSError as error:
+        click.echo(f"/metrics has the counts of one process: {error.strerror}", err=True)
+        return None
 
-    ``shared`` is the folder in which several processes keep what they count.
-    """
+
+def _application(config: Mapping[str, object], port: int, shared: Path | None) -> Flask:
+    """The application of one server process, made in that process."""
     # Until granian listens for them here, the parent's handlers would swallow these.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
+    logging.raiseExceptions = False  # where the log cannot be written to, nobody reads why
     handler = logging.StreamHandler()  # to stderr
     form = cast(Form, config["LOG"])
     handler.setFormatter(Faults(form))
     log = logging.getLogger("deniably")
     log.addHandler(handler)
     log.propagate = False
-    journal, metrics = Journal(form), Metrics(Path(shared) if shared else None)
+    journal, metrics = Journal(form), Metrics(shared)
     every_minute(journal.write, metrics.count)
+    await_database(str(config["DATABASE"]))
     app = create_app(config, journal, metrics)
+    keep_tidy(app.extensions["deniably"])
     slow = SlowBodies(app.wsgi_app, port, cast(int, config["PATIENCE"]))
     slow.watch()
     app.wsgi_app = slow  # type: ignore[method-assign]

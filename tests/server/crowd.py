@@ -26,6 +26,14 @@ PATIENCE = 60
 _AT_ONCE = 2000
 
 
+def until(done: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    last = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < last
+        time.sleep(0.02)
+
+
 class Work(NamedTuple):
     """What goes in one request: reports, as lines where they are a batch."""
 

@@ -260,6 +260,18 @@ class Server:
         address = f"{self.url}/api/surveys/{survey.name}/reports"
         return requests.post(address, report.canonical, headers=headers, timeout=30, **more)
 
+    def send_lines(self, survey: Survey, lines: bytes) -> requests.Response:
+        """Many reports."""
+        headers = {"Content-Type": "application/x-ndjson"}
+        address = f"{self.url}/api/surveys/{survey.name}/reports"
+        return requests.post(address, lines, headers=headers, timeout=60)
+
+    def close(self, survey: Survey) -> requests.Response:
+        """As an author does."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        address = f"{self.url}/api/surveys/{survey.name}"
+        return requests.patch(address, json={"state": "closed"}, headers=headers, timeout=30)
+
     def stop(self) -> int:
         """SIGTERM, as a service manager sends it. The exit status."""
         if self._process.poll() is None:

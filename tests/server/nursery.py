@@ -37,6 +37,11 @@ class Nursery:
         )
         self._begun: list[Forked] = []
 
+    @property
+    def litter(self) -> Path:
+        """Their folder for temporary files."""
+        return Path(self._litter.name)
+
     def begin(self, arguments: list[str], out: Path, **changes: object) -> Forked:
         """The command with its arguments, in a session of its own, which writes into ``out``.
 

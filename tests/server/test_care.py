@@ -34,6 +34,7 @@ def filled(address: str) -> str:
         del report.values["often"]
         store.add(OTHER, report)
         store.close_survey("other")
+        store.tidy()
         store.set_setting("key", "value", replace=True)
     return address
 

@@ -9,7 +9,6 @@ import resource
 import socket
 import sqlite3
 import subprocess
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -21,7 +20,7 @@ import requests
 
 from deniably_server.storage.doctor import examine
 from deniably_server.storage.store import Store
-from server.crowd import PATIENCE, Crowd
+from server.crowd import PATIENCE, Crowd, until
 from server.material import Server, a_report, begin, signed, survey_named
 from server.nursery import Nursery
 
@@ -68,13 +67,6 @@ def is_ready(server: Server) -> bool:
     return answer.status_code == 200
 
 
-def until(done: Callable[[], bool]) -> None:
-    last = time.monotonic() + PATIENCE
-    while not done():
-        assert time.monotonic() < last
-        time.sleep(0.02)
-
-
 def assert_refused_and_over(server: Server, crowd: Crowd, mend: Callable[[], object]) -> None:
     """Reports are refused with 503, the server says that it is not ready but alive, and once the
     fault is mended all of them are taken."""
@@ -110,13 +102,16 @@ def test_a_full_disk_refuses_reports_until_there_is_room(
 
 def _filler(disk: Path, server: Server) -> tuple[Callable[[], object], Callable[[], object]]:
     filler = disk / "filler"
+    return partial(_fill, filler), filler.unlink
 
-    def fill() -> None:
-        with filler.open("wb", buffering=0) as out, suppress(OSError):
+
+def _fill(filler: Path, spare: int = 0) -> None:
+    """Until the disk is full, but for some bytes."""
+    with filler.open("wb", buffering=0) as out:
+        with suppress(OSError):
             while out.write(bytes(1 << 12)):
                 pass
-
-    return fill, filler.unlink
+        out.truncate(out.tell() - spare)
 
 
 def _limit(disk: Path, server: Server) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -127,6 +122,32 @@ def _limit(disk: Path, server: Server) -> tuple[Callable[[], object], Callable[[
         resource.prlimit(worker, resource.RLIMIT_FSIZE, (size, hard))
 
     return partial(limit, 1 << 12), partial(limit, hard)
+
+
+def test_on_a_full_disk_a_survey_closes_and_is_tidied_once_there_is_room(
+    start: Start, disk: Path, tmp_path: Path
+) -> None:
+    """There is room for the closing, and not for the file once more."""
+    if not disk.is_mount():
+        pytest.skip("a disk cannot be mounted here")
+    server = start(disk / "deniably.db", tmp_path / "log", tidier_AGAIN_SECONDS=0.1)
+    server.publish(SURVEY)
+    lines = b"\n".join(a_report(SURVEY).canonical for _ in range(4000))
+    assert server.send_lines(SURVEY, lines).status_code == 200
+    assert server.token
+    filler = disk / "filler"
+    _fill(filler, spare=100_000)
+
+    assert server.close(SURVEY).status_code == 200
+
+    until(lambda: "ERROR of a closed survey" in server.log)
+    with closing(Store(str(server.database))) as store:
+        assert store.telling_order() == ["workplace"]
+        filler.unlink()
+        until(lambda: store.telling_order() == [])
+        assert store.tally("workplace") == store.recount("workplace")
+    assert server.stop() == 0
+    assert "Traceback" not in server.log
 
 
 def test_a_disk_that_is_read_only_refuses_reports_until_it_is_not(

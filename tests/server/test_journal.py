@@ -5,9 +5,13 @@ from __future__ import annotations
 import http.client
 import io
 import json
+import os
 import re
+import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
+from itertools import islice
+from threading import Thread
 
 import pytest
 import requests
@@ -19,6 +23,7 @@ from deniably.report import LARGEST_BODY
 from deniably.survey import Survey
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.told import STEPS, Answer, milliseconds
+from server.crowd import until
 from server.material import Server, a_report, survey_named
 
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|other"
@@ -140,14 +145,47 @@ def test_lines_wait_and_lose_their_order() -> None:
     ]
 
 
-def test_a_flood_of_lines_does_not_fill_the_memory() -> None:
-    out = io.StringIO()
-    journal = Journal(out=out)
-
-    for index in range(10_001):
+def flood(journal: Journal, lines: int) -> None:
+    for index in range(lines):
         journal.add(Answer("GET", "/", 200, 1, f"{index:016x}"))
 
-    assert len(out.getvalue().splitlines()) == 10_000
+
+def test_a_flood_of_lines_does_not_wait_for_the_minute() -> None:
+    out = io.StringIO()
+
+    flood(Journal(out=out), 10_000)
+
+    until(lambda: len(out.getvalue().splitlines()) == 10_000)
+
+
+def test_a_log_that_nobody_takes_keeps_nobody_waiting_and_fills_no_memory() -> None:
+    """A terminal that was stopped, a collector that hangs."""
+    read, write = os.pipe()
+    with open(read, "rb") as end, open(write, "w", encoding="ascii") as out:
+        journal = Journal(out=out)
+
+        flood(journal, 50_000)
+
+        assert len(journal._answers) == 20_000
+        assert sum(1 for _ in islice(end, 10_000)) == 10_000, "and then it goes on"
+        writing = Thread(target=journal.write)
+        writing.start()
+        assert sum(1 for _ in islice(end, 20_000)) == 20_000
+        writing.join()
+
+
+def test_a_log_that_takes_nothing_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk; or the standard error was closed."""
+    full = open("/dev/full", "w", encoding="ascii")  # noqa: SIM115  # closing it fails
+    journal = Journal(out=full)
+    flood(journal, 1)
+    journal.write()
+    with suppress(OSError):
+        full.close()
+    monkeypatch.setattr(sys, "stderr", None)
+    journal = Journal()
+    flood(journal, 1)
+    journal.write()
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,12 +17,14 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from deniably.survey import Survey
+from deniably_server import serving
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.commit import Outcome
 from deniably_server.storage.store import Store
 from deniably_server.watching.metrics import EVERY, Metrics
 from deniably_server.watching.told import Answer
 from server.material import Server, a_report, assert_problem, survey_named
+from server.nursery import Nursery
 
 REPORTS = "/api/surveys/<name>/reports"
 
@@ -162,6 +166,46 @@ def test_the_shared_files_hold_nothing_but_names_and_counts(tmp_path: Path) -> N
         r'\[\["requests","/api/surveys/<name>/reports","2xx"\],1\],\[\["ingest","5"\],1\]\]',
         file.read_text(),
     )
+
+
+def test_where_the_shared_folder_is_gone_a_process_tells_its_own(tmp_path: Path) -> None:
+    """Whoever tidies /tmp, or a full disk."""
+    metrics = Metrics(tmp_path / "gone")
+    for _ in range(10):
+        metrics.add(answer())
+
+    assert numbers(metrics.page())[f"deniably_requests_total {REPORTS} 2xx"] == 10
+
+
+def test_what_a_killed_server_leaves_is_removed_by_the_next(
+    nursery: Nursery, database: Path
+) -> None:
+    def folders() -> set[Path]:
+        return set(nursery.litter.glob("deniably-counts-*"))
+
+    serve = partial(Server, database, "--workers", "2", begin=nursery.begin)
+    left = folders()
+    killed, lives = serve(), serve()
+    its_own = folders() - left
+    killed.kill()
+
+    third = serve()
+
+    assert len(its_own) == 2
+    assert len(folders() & its_own) == 1, "that of the one that lives"
+    assert [each.stop() for each in (lives, third)] == [0, 0]
+    assert not folders() & its_own
+
+
+def test_without_a_folder_for_temporary_files_a_server_works(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/nowhere")
+
+    with ExitStack() as stack:
+        assert serving._shared(stack) is None
+
+    assert capsys.readouterr().err.startswith("/metrics has the counts of one process: ")
 
 
 @pytest.mark.slow

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import psycopg
 import pytest
@@ -14,7 +16,9 @@ from click.testing import CliRunner
 from deniably_server.commands import serve
 from deniably_server.storage.addresses import engine_at, shown
 from deniably_server.storage.store import Store
+from server.crowd import PATIENCE, until
 from server.material import Server, a_report, assert_kept, signed, survey_named
+from server.nursery import Nursery
 
 SURVEY = survey_named()
 Start = Callable[[], Server]
@@ -101,6 +105,7 @@ def test_once_a_survey_is_closed_nothing_tells_in_which_order_its_reports_came(
         assert len({transaction for _, transaction in found}) == 40
 
         store.close_survey("workplace")
+        store.tidy()
 
         found = database.execute(rows).fetchall()
         assert [key for key, _ in found] == sorted(came)
@@ -116,11 +121,50 @@ def test_an_address_is_shown_without_its_password() -> None:
     assert shown("some/file.db") == "some/file.db"
 
 
-def test_a_database_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_a_database_that_never_comes_up_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniably_server.storage.addresses._PATIENCE_SECONDS", 0.1)
     address = f"postgresql://me:secret@/none?host={tmp_path}"
 
-    done = CliRunner().invoke(serve.serve, ["--database", address])
+    done = CliRunner().invoke(serve.serve, ["--database", address, "--port", "0"])
 
     assert done.exit_code == 1
-    assert done.output.startswith("Error: cannot use postgresql:///none as the database: ")
+    waiting, error = done.output.split("\n", 1)
+    assert waiting == "Waiting for postgresql:///none, which does not answer yet."
+    assert error.startswith("Error: cannot use postgresql:///none as the database: ")
     assert "secret" not in done.output
+
+
+def test_a_database_that_refuses_us_is_not_waited_for(postgres: str) -> None:
+    name = postgres.partition("?")[0].rpartition("/")[2]
+
+    done = CliRunner().invoke(
+        serve.serve, ["--database", postgres.replace(name, "nobodys"), "--port", "0"]
+    )
+
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: cannot use postgresql:///nobodys as the database: ")
+
+
+def test_a_server_that_is_up_before_its_database_waits_for_it(
+    nursery: Nursery, postgres: str, tmp_path: Path
+) -> None:
+    """Where a machine starts both at once. A database is up once there is a way to its socket."""
+    address, _, folder = postgres.partition("?host=")
+    folder, _, port = folder.partition("&")
+    way, out = tmp_path / "way", tmp_path / "log"
+    if len(str(way)) > 80 or not Path(unquote(folder)).is_dir():
+        pytest.skip("the way to this database is no socket in a folder")
+    out.touch()
+    serving = nursery.begin(
+        ["serve", "--database", f"{address}?host={quote(str(way), safe='')}&{port}", "--port", "0"],
+        out,
+    )
+
+    until(lambda: "Waiting for postgresql:///" in out.read_text())
+    way.symlink_to(unquote(folder))
+    until(lambda: "Deniably listens on" in out.read_text())
+
+    serving.terminate()
+    assert serving.wait(PATIENCE) in (0, -signal.SIGTERM)

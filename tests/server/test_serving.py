@@ -23,7 +23,7 @@ from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.serving import AddressTaken, claim
 from deniably_server.storage.store import Store
 from server.crowd import Crowd
-from server.material import DENIABLY, Server, a_report, assert_kept, survey_named
+from server.material import DENIABLY, Process, Server, a_report, assert_kept, survey_named
 
 SURVEY = survey_named()
 Serve = Callable[..., Server]
@@ -138,6 +138,29 @@ def test_the_link_of_the_first_start_is_shown_once(serve: Serve) -> None:
     again.stop()
 
     assert again.log.count("/admin#") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["/dev/full", "&-"])
+def test_reports_are_taken_where_nothing_can_be_logged(database: Path, where: str) -> None:
+    """A full disk, or a standard error that was closed; at the end everything is in order, too."""
+    log = database.with_suffix(".log")
+
+    def start(arguments: list[str], out: Path) -> Process:
+        return subprocess.Popen(
+            ["sh", "-c", f'exec "$@" >>{out} 2>{where}', "sh", *DENIABLY, *arguments],
+            start_new_session=True,
+        )
+
+    server = Server(database, "--workers", "2", log=log, begin=start)
+    try:
+        server.publish(SURVEY)
+        for _ in range(20):
+            assert server.post(SURVEY, a_report(SURVEY)).status_code == 201
+        assert server.stop() == 0
+    finally:
+        server.kill()
+    assert "Traceback" not in server.log
 
 
 def test_two_servers_do_not_share_a_port(server: Server, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @settings_options("database")
-@click.option("--repair", is_flag=True, help="Count tallies that are wrong anew.")
+@click.option("--repair", is_flag=True, help="Count tallies that are wrong anew; finish closings.")
 @click.option("--privacy", is_flag=True, help="Look for traces of people instead.")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) -> None:
@@ -44,8 +44,8 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
         for finding in found:
             click.echo(finding.what)
         if repair:
-            for name in doctors.repair(store, found):
-                click.echo(f"{name}: counted anew")
+            for done in doctors.repair(store, found):
+                click.echo(done)
             found = doctors.examine(store)
         if found:
             raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
@@ -75,7 +75,7 @@ def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-_HINT = ". Tallies that are wrong are counted anew with --repair"
+_HINT = ". With --repair tallies that are wrong are counted anew, and closings finished"
 
 
 @click.command()

@@ -40,9 +40,10 @@ def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.typ
     return click.Choice(setting.choices) if setting.choices else click.STRING
 
 
-def open_store(address: str) -> Store:
-    """The store, or a sentence on why there can be none at the address."""
-    from deniably_server.storage.addresses import engine_at, shown
+def open_store(address: str, *, wait: bool = False) -> Store:
+    """The store, or a sentence on why there can be none at the address. With ``wait`` a PostgreSQL
+    that is not up yet gets a minute."""
+    from deniably_server.storage.addresses import await_database, engine_at, shown
     from deniably_server.storage.store import Store
 
     try:
@@ -51,6 +52,9 @@ def open_store(address: str) -> Store:
         raise click.ClickException(
             "PostgreSQL needs its driver: pip install 'deniably[server,postgres]'"
         ) from None
+    if wait:
+        line = f"Waiting for {shown(address)}, which does not answer yet."
+        await_database(address, lambda: click.echo(line, err=True))
     try:
         return Store(address)
     except errors as error:

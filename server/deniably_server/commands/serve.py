@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from deniably_server.commands.database import open_store, settings_options
+
+_STDERR = 2
 
 
 @click.command()
@@ -16,6 +20,7 @@ def serve(**options: str | int) -> None:
     from deniably_server.serving import AddressTaken, claim
     from deniably_server.serving import serve as run
 
+    _hold_standard_streams()
     try:
         names_in(str(options["hosts"]))
     except ValueError as error:
@@ -25,7 +30,7 @@ def serve(**options: str | int) -> None:
     except AddressTaken as error:
         raise click.ClickException(str(error)) from None
     with held:
-        store = open_store(str(options["database"]))
+        store = open_store(str(options["database"]), wait=True)
         secret = first_link(store)
         store.close()
         host, port = held.getsockname()[:2]
@@ -35,3 +40,11 @@ def serve(**options: str | int) -> None:
             link = f"http://{shown}:{port}/admin#{secret}"
             click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
         run({name.upper(): value for name, value in options.items()}, (host, port))
+
+
+def _hold_standard_streams() -> None:
+    """Where one was closed by who started us, the next file or connection that is opened would take
+    its place, and whatever is written to the stream would go there."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(opened)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic, sleep
 from urllib.parse import urlsplit
 
 from deniably_server.storage.engine import Engine
 from deniably_server.storage.sqlite import Sqlite
+
+_PATIENCE_SECONDS = 60
+_AGAIN_SECONDS = 0.2
 
 
 def engine_at(address: str) -> Engine:
@@ -18,6 +23,20 @@ def engine_at(address: str) -> Engine:
 
         return Postgres(address)
     return Sqlite(str(file_at(address)))
+
+
+def await_database(address: str, tell: Callable[[], object] = lambda: None) -> None:
+    """Wait, for up to a minute, until whoever serves the database answers: after a crash, or where
+    a whole machine starts, it may come later than we do. ``tell`` is called once if that takes
+    time. Whether it lets us in is another question, and its answer is not waited for."""
+    engine = engine_at(address)
+    until = monotonic() + _PATIENCE_SECONDS
+    told = False
+    while not engine.answers() and monotonic() < until:
+        if not told:
+            tell()
+            told = True
+        sleep(_AGAIN_SECONDS)
 
 
 def file_at(address: str) -> Path | None:

@@ -18,10 +18,12 @@ _DAMAGE = (LookupError, TypeError, ValueError)
 @dataclass(frozen=True)
 class Finding:
     """Something that is not as it should be. ``survey`` is the one whose tallies are wrong, and
-    can be counted anew from its reports; of what cannot be repaired here it is None."""
+    can be counted anew from its reports, ``untidy`` the one whose closing was not finished; of what
+    cannot be repaired here both are None."""
 
     what: str
     survey: str | None = None
+    untidy: str | None = None
 
 
 def examine(store: Store) -> list[Finding]:
@@ -35,6 +37,7 @@ def examine(store: Store) -> list[Finding]:
         found += _keys(store)
         for name in store.names():
             found += _tallies(store, name)
+        found += _closings(store)
     except Unavailable as error:
         return [Finding(str(error))]
     except store.engine.errors as error:
@@ -43,11 +46,22 @@ def examine(store: Store) -> list[Finding]:
 
 
 def repair(store: Store, found: list[Finding]) -> list[str]:
-    """Count the tallies that are wrong anew; the names of their surveys."""
-    names = sorted({finding.survey for finding in found if finding.survey is not None})
-    for name in names:
+    """Count the tallies that are wrong anew, and finish closings; what was done, in sentences."""
+    wrong = sorted({finding.survey for finding in found if finding.survey is not None})
+    untidy = sorted({finding.untidy for finding in found if finding.untidy is not None})
+    for name in wrong:
         store.count_anew(name)
-    return names
+    if untidy:
+        store.tidy(*untidy)
+    return [f"{name}: counted anew" for name in wrong] + [
+        f"{name}: nothing tells the order of its reports any more" for name in untidy
+    ]
+
+
+def _closings(store: Store) -> list[Finding]:
+    """Of a closed survey nothing may tell in which order its reports came."""
+    what = "is closed, and the disk may still tell in which order its reports came"
+    return [Finding(f"{name}: {what}", untidy=name) for name in store.telling_order()]
 
 
 def _tallies(store: Store, name: str) -> list[Finding]:

@@ -7,7 +7,7 @@ they say differently (how a transaction begins, the tables, the recount) is in `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
@@ -46,11 +46,16 @@ class Connection(Protocol):
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
         """Insert rows, as fast as the database takes them."""
 
-    def forget_order(self, survey: str, /) -> None:
-        """Within the transaction, leave nothing of the order in which a survey's reports came."""
+    def begin_rewriting(self) -> None:
+        """Until ``commit`` or ``rollback`` nobody else writes rows anew that do not change."""
 
-    def tidy(self) -> None:
-        """After it, leave nothing of what was deleted."""
+    def write_anew(self, survey: str, /) -> None:
+        """Within the transaction, write the rows of a closed survey by their keys, where the
+        database keeps them as they came."""
+
+    def clean(self, surveys: Collection[str], /) -> None:
+        """After it, leave nothing of what was deleted or written anew: neither where it lay nor in
+        a log. Fails where somebody still reads what was before."""
 
     def tells_order(self, survey: str, /) -> bool:
         """Whether what lies on the disk tells in which order a survey's reports came."""
@@ -112,6 +117,10 @@ class Engine(Protocol):
     @property
     def cells(self) -> str:
         """SQL: (index of a question, cell, how many stored reports of survey ``?`` name it)."""
+        ...
+
+    def answers(self) -> bool:
+        """Whether somebody serves it, be it to refuse us; False where it is not up yet."""
         ...
 
     def connect(self) -> Connection:

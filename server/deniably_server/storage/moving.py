@@ -6,6 +6,7 @@ from contextlib import closing
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engine import Engine
+from deniably_server.storage.tidying import forget_marks
 
 _TABLES = {
     "surveys": ("name", "digest", "definition", "state"),
@@ -41,11 +42,13 @@ def move(source: Engine, target: Engine) -> int:
         taker.execute("DELETE FROM tokens")
         for table, columns in _TABLES.items():
             taker.fill(table, columns, giver.each(_all(table, columns)))
+        forget_marks(taker)
         (moved,) = taker.execute("SELECT count(*) FROM reports").fetchone()
         taker.commit()
     return int(moved)
 
 
 def _all(table: str, columns: tuple[str, ...]) -> str:
-    """By the first column: in the order of random ids, and in that of the register."""
-    return f"SELECT {', '.join(columns)} FROM {table} ORDER BY {columns[0]}"  # noqa: S608  # _TABLES
+    """By their columns: in the order of random ids, and in that of the register."""
+    names = ", ".join(columns)
+    return f"SELECT {names} FROM {table} ORDER BY {names}"  # noqa: S608  # _TABLES

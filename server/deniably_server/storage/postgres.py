@@ -7,11 +7,13 @@ one process waits for the disk, the reports of the others gather.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import PGconn, Ping
 
 from deniably_server.storage.engine import Result, Row
 from deniably_server.storage.postgres_schema import migrate
@@ -19,6 +21,16 @@ from deniably_server.storage.postgres_schema import migrate
 _CONNECT_SECONDS = 10
 _WRITERS = 0x64656E69
 """The number of the lock that writers take."""
+_REWRITERS = _WRITERS + 1
+"""The number of the lock of who writes closed surveys anew."""
+_KEPT = {
+    "reports": "id",
+    "invitations": "hash",
+    "tallies": "question, choice",
+    "answered": "question",
+    "totals": "survey",
+}
+"""What a survey has whose places tell what came first or last, and by what it is sorted."""
 
 
 class Postgres:
@@ -42,7 +54,17 @@ class Postgres:
 
     def refuses(self, error: Exception, /) -> bool:
         """Whether the database, its disk, a lock or the way there refused."""
-        return isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction)
+        kinds = psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction, TimeoutError
+        return isinstance(error, kinds)
+
+    def answers(self) -> bool:
+        """Whether a server is there that does not just start, recover or end. Who asks need not
+        know the password."""
+        try:
+            where = make_conninfo(self.address, connect_timeout=_CONNECT_SECONDS)
+        except psycopg.ProgrammingError:  # this is no address
+            return True
+        return PGconn.ping(where.encode()) not in (Ping.REJECT, Ping.NO_RESPONSE)
 
     def connect(self) -> PostgresConnection:
         """A connection whose commits are on disk when they return, whatever the default is."""
@@ -89,31 +111,44 @@ class PostgresConnection:
             for row in rows:
                 copy.write_row(row)
 
-    def forget_order(self, survey: str, /) -> None:
-        """Write the survey's rows anew, in the order of their random ids: a table keeps them as
-        they came, each with the number of the transaction that brought it. Invitations, as they
-        were used."""
-        self._write_anew("reports", "id", survey)
-        self._write_anew("invitations", "hash", survey)
+    def begin_rewriting(self) -> None:
+        """Writers go on: what is written anew are rows that they do not touch."""
+        self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        self.execute(f"SELECT pg_advisory_xact_lock({_REWRITERS})")
 
-    def _write_anew(self, table: str, key: str, survey: str) -> None:
-        kept = f"kept_{table}"
-        self.execute(f"CREATE TEMPORARY TABLE {kept} (LIKE {table}) ON COMMIT DROP")
-        self.execute(f"INSERT INTO {kept} SELECT * FROM {table} WHERE survey = ?", [survey])  # noqa: S608
-        self.execute(f"DELETE FROM {table} WHERE survey = ?", [survey])  # noqa: S608
-        self.execute(f"INSERT INTO {table} SELECT * FROM {kept} ORDER BY {key}")  # noqa: S608
+    def write_anew(self, survey: str, /) -> None:
+        """A table keeps rows as they came, each with the number of the transaction that brought it;
+        invitations as they were used, and cells of tallies as they were last counted."""
+        for table, key in _KEPT.items():
+            kept = f"kept_{table}"
+            self.execute(f"CREATE TEMPORARY TABLE {kept} (LIKE {table}) ON COMMIT DROP")
+            self.execute(f"INSERT INTO {kept} SELECT * FROM {table} WHERE survey = ?", [survey])  # noqa: S608
+            self.execute(f"DELETE FROM {table} WHERE survey = ?", [survey])  # noqa: S608
+            self.execute(f"INSERT INTO {table} SELECT * FROM {kept} ORDER BY {key}")  # noqa: S608
+            self.execute(f"DROP TABLE {kept}")
 
-    def tidy(self) -> None:
+    def clean(self, surveys: Collection[str], /) -> None:
         """Free the places of rows that were deleted."""
-        self.execute("VACUUM reports, invitations")
+        self.execute(f"VACUUM {', '.join(_KEPT)}")
+        if any(map(self._shown_before, surveys)):
+            raise TimeoutError("somebody still reads what was there before")
+
+    def _shown_before(self, survey: str) -> bool:
+        """Whether a transaction still sees the database as it was before the survey's rows were
+        written anew: what it sees is kept for it."""
+        row = self.execute(
+            "SELECT 1 FROM pg_stat_activity WHERE backend_type <> 'autovacuum worker'"
+            " AND pid <> pg_backend_pid() AND age(backend_xmin) >="
+            " (SELECT age(xmin) FROM totals WHERE survey = ?)",
+            [survey],
+        )
+        return row.fetchone() is not None
 
     def tells_order(self, survey: str, /) -> bool:
-        """Whether rows lie otherwise than by their keys, or tell which transaction brought them."""
-        rows = self.execute(
-            "SELECT id, xmin::text FROM reports WHERE survey = ? ORDER BY ctid", [survey]
-        ).fetchall()
-        keys = [key for key, _ in rows]
-        return keys != sorted(keys) or len({brought for _, brought in rows}) > 1
+        """Whether rows tell which transaction brought them. Each writes its rows by their keys, so
+        of one alone the places tell nothing."""
+        sql = "SELECT count(DISTINCT xmin::text) FROM reports WHERE survey = ?"
+        return int(self.execute(sql, [survey]).fetchone()[0]) > 1
 
     def columns(self) -> list[tuple[str, str, str]]:
         """Every column of every table."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
@@ -57,6 +57,10 @@ class Sqlite:
         code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return isinstance(error, OSError) or code & _PRIMARY in _REFUSALS
 
+    def answers(self) -> bool:
+        """A file needs nobody to serve it."""
+        return True
+
     def connect(self) -> SqliteConnection:
         """A connection that any thread may use, one at a time."""
         return connect(self.address)
@@ -79,21 +83,41 @@ class SqliteConnection(sqlite3.Connection):
         marks = ", ".join("?" * len(columns))
         self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
 
-    def forget_order(self, survey: str, /) -> None:
-        """Nothing to do before the commit: ``tidy`` does it."""
+    def begin_rewriting(self) -> None:
+        """As whoever writes."""
+        self.begin_writing()
 
-    def tidy(self) -> None:
-        """Write the file anew, with an empty log. A table has its rows by their random ids, but
-        the bytes of each page lie in it as they came, and the log has pages as they were."""
-        self.execute("VACUUM")
-        self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def write_anew(self, survey: str, /) -> None:
+        """Nothing to do: a table has its rows by their keys."""
+
+    def clean(self, surveys: Collection[str], /) -> None:
+        """Write the file anew, with an empty log: the bytes of each page lie in it as they came,
+        and the log has pages as they were.
+
+        Meanwhile nobody else writes, for about a second for each 60 MB. The copy that SQLite makes
+        has the rows by their keys, too. It lies in the file's own folder without a name, so that it
+        is gone with the process; in memory it would take as much as the file has.
+        """
+        folder = str(self._file().resolve().parent).replace("'", "''")
+        self.execute(f"PRAGMA temp_store_directory = '{folder}'")
+        self.execute("PRAGMA temp_store = FILE")
+        try:
+            self.execute("VACUUM")
+        finally:
+            self.execute("PRAGMA temp_store = MEMORY")
+        (busy, *_) = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise TimeoutError("somebody still reads what was there before")
+
+    def _file(self) -> Path:
+        (path,) = self.execute("SELECT file FROM pragma_database_list WHERE seq = 0").fetchone()
+        return Path(path)
 
     def tells_order(self, survey: str, /) -> bool:
         """Whether the bytes of a page lie otherwise than by the keys."""
         rows = self.execute("SELECT id FROM reports WHERE survey = ?", [survey])
         known = {key for (key,) in rows}
-        (path,) = self.execute("SELECT file FROM pragma_database_list WHERE seq = 0").fetchone()
-        return not all(map(lies_by_keys, report_pages(Path(path), known)))
+        return not all(map(lies_by_keys, report_pages(self._file(), known)))
 
     def columns(self) -> list[tuple[str, str, str]]:
         """Every column of every table."""

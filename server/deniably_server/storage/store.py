@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
-from threading import Lock
+from threading import Event, Lock
 from typing import Literal, cast
 
 import msgspec
@@ -35,6 +35,7 @@ from deniably_server.storage.invitations import (
 )
 from deniably_server.storage.register import enter_closed, enter_published, entries, last
 from deniably_server.storage.snapshots import Snapshot, current, forget, shown
+from deniably_server.storage.tidying import mark, marked, tidy
 from deniably_server.storage.tokens import Token, enter_token, every_token, find_token, revoke_token
 from deniably_server.storage.writer import Observer, Writer
 
@@ -65,6 +66,9 @@ class Store:
         self._reader: Connection | None = None
         self._writer: Writer | None = None
         self.engine.migrate()
+        self.untidy = Event()
+        """That there may be something to ``tidy``: after a closing, and in the beginning."""
+        self.untidy.set()
 
     # --- surveys ----------------------------------------------------------------------------
 
@@ -123,15 +127,36 @@ class Store:
             return dict(database.execute("SELECT name, digest FROM surveys"))
 
     def close_survey(self, name: str) -> None:
-        """Take no more reports, for good. Raises NotFound."""
+        """Take no more reports, for good; and let ``untidy`` know. Raises NotFound."""
         if self.state(name) == "open":
             with self._transaction() as database:
                 database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
                 enter_closed(database, name)
                 forget(database, name)
-                database.forget_order(name)
-            with self._connection() as database:
-                database.tidy()
+                mark(database, name)
+        self.untidy.set()
+
+    def telling_order(self) -> list[str]:
+        """The closed surveys of which something may tell in which order their reports came. Reads
+        all that is stored."""
+        with self._connection() as database, _one_state(database):
+            rows = database.execute("SELECT name FROM surveys WHERE state = 'closed'").fetchall()
+            untidy = marked(database)
+            return [
+                name for (name,) in sorted(rows) if name in untidy or database.tells_order(name)
+            ]
+
+    def tidy(self, *names: str) -> None:
+        """See to it that nothing does; of the closed surveys ``names``, too.
+
+        Others write meanwhile, or wait for a moment (see ``Connection.clean``).
+        """
+        if names:
+            with self._transaction() as database:
+                for name in names:
+                    mark(database, name)
+        with self._connection() as database:
+            tidy(database)
 
     def register(self, after: int = 0) -> tuple[list[str], str]:
         """The entries from number ``after + 1`` on, as canonical JSON, and the head of all."""

@@ -47,6 +47,8 @@ _KINDS = {
 _TYPES = {"TIME": "times of day", "INET": "network addresses", "CIDR": "network addresses"}
 """Words in the type of a column, and what it is for."""
 
+_WIPE = "deniably doctor --repair wipes it"
+
 Column = tuple[str, str, str]
 
 
@@ -69,12 +71,10 @@ def traces(store: Store, files: list[Path]) -> list[Trace]:
         found += _numbers(database, columns)
         if not own:  # on a server of its own, where its files are not ours to read
             found += _texts(database, columns)
-        found += [
-            Trace("the database", f"the order in which the reports of {name} came")
-            for name in store.names()
-            if store.state(name) == "closed" and database.tells_order(name)
-        ]
-    return found
+    return found + [
+        Trace("the database", f"the order in which the reports of {name} came; {_WIPE}")
+        for name in store.telling_order()
+    ]
 
 
 def in_file(file: Path) -> list[Trace]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from threading import Lock
+from contextlib import suppress
+from threading import Lock, Thread
 from typing import Literal, TextIO
 
 from deniably_server.watching.told import Answer
@@ -20,7 +21,9 @@ from deniably_server.watching.told import Answer
 Form = Literal["text", "json", "off"]
 
 _MOST = 10_000
-"""Lines that wait, at most; then they are written."""
+"""Lines that wait until they are written without a minute's delay. Twice as many are all that wait:
+where the log takes none, because a disk is full or a terminal stopped, lines are left out, and no
+respondent waits."""
 
 
 class Journal:
@@ -30,24 +33,29 @@ class Journal:
         self._form: Form = form
         self._out = out
         self._answers: list[Answer] = []
-        self._lock = Lock()
+        self._lock, self._early = Lock(), Lock()
 
     def add(self, answer: Answer) -> None:
         """One more line."""
-        if self._form == "off":
+        if self._form == "off" or len(self._answers) >= 2 * _MOST:
             return
         self._answers.append(answer)
-        if len(self._answers) >= _MOST:
-            self.write()
+        if len(self._answers) >= _MOST and self._early.acquire(blocking=False):
+            Thread(target=self._write_early, name="deniably-journal", daemon=True).start()
 
     def write(self) -> None:
         """Write what waits."""
         with self._lock:
             answers, self._answers = self._answers, []
-            if answers:
-                out = self._out or sys.stderr
-                out.write("".join(f"{self._line(each)}\n" for each in sorted(answers)))
-                out.flush()
+            out = self._out or sys.stderr  # which is None where it was closed
+            if answers and out:
+                with suppress(OSError):
+                    out.write("".join(f"{self._line(each)}\n" for each in sorted(answers)))
+                    out.flush()
+
+    def _write_early(self) -> None:
+        self.write()
+        self._early.release()
 
     def _line(self, answer: Answer) -> str:
         if self._form == "json":

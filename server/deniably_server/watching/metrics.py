@@ -17,6 +17,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from uuid import uuid4
@@ -85,7 +86,8 @@ class Metrics:
             )
             if self._folder is not None:
                 counts = list(self._counts.items())
-                _put(self._folder / f"{self._name}.counts", msgspec.json.encode(counts))
+                with suppress(OSError):  # a full disk: those of the last time stay
+                    _put(self._folder / f"{self._name}.counts", msgspec.json.encode(counts))
 
     # --- what is told -------------------------------------------------------------------------
 
@@ -94,17 +96,21 @@ class Metrics:
         turn = int((time.time() if now is None else now) // EVERY)
         if self._shown[0] != turn:
             self.count()
-            self._shown = (turn, self._first_of(turn))
+            self._shown = (turn, self._page_of(turn))
         return self._shown[1]
 
-    def _first_of(self, turn: int) -> bytes:
+    def _page_of(self, turn: int) -> bytes:
+        if self._folder is not None:
+            with suppress(OSError):  # a full disk, or whoever tidies /tmp
+                return self._first_of(turn, self._folder)
+        return exposed(self._counts.copy())
+
+    def _first_of(self, turn: int, folder: Path) -> bytes:
         """The page of this turn: in all processes that of the one which was asked first."""
-        if self._folder is None:
-            return exposed(self._counts.copy())
-        shared = self._folder / f"{turn}.page"
+        shared = folder / f"{turn}.page"
         if not shared.exists():
             together: Counts = Counter()
-            for file in self._folder.glob("*.counts"):
+            for file in folder.glob("*.counts"):
                 together.update(dict(_decode(file.read_bytes())))
             _put(shared, exposed(together), once=True)
         return shared.read_bytes()

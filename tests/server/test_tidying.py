@@ -1,0 +1,176 @@
+"""A closing is finished, whatever comes between: nothing tells in which order reports came."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from deniably_server.commands import care
+from deniably_server.errors import Unavailable
+from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.commit import Outcome
+from deniably_server.storage.store import Store
+from server.crowd import until
+from server.material import Server, a_report, signed, survey_named
+from server.nursery import Nursery
+
+SURVEY, OTHER = survey_named(), survey_named("other")
+
+
+@pytest.fixture
+def closed(address: str) -> Iterator[Store]:
+    """A survey that was closed, and not more than that."""
+    with closing(Store(address)) as store:
+        for survey in (SURVEY, OTHER):
+            store.publish(survey, signed(survey))
+        for _ in range(40):
+            store.add(SURVEY, a_report(SURVEY))
+        store.close_survey("workplace")
+        yield store
+
+
+def doctor(address: str | Path, *more: str) -> Result:
+    return CliRunner().invoke(care.doctor, ["--database", str(address), *more])
+
+
+def is_tidy(address: Path | str) -> bool:
+    """Whether no closing waits to be finished."""
+    with closing(Store(str(address))) as store:
+        return store.telling_order() == []
+
+
+def test_a_closing_that_was_not_finished_is_found_and_finished_by_the_doctor(
+    closed: Store,
+) -> None:
+    address = closed.engine.address
+
+    sick, traces = doctor(address), doctor(address, "--privacy")
+    repaired, healthy = doctor(address, "--repair"), doctor(address, "--privacy")
+
+    told = "workplace: is closed, and the disk may still tell in which order its reports came"
+    assert (sick.exit_code, sick.output.splitlines()[0]) == (1, told)
+    assert traces.exit_code == 1
+    assert "deniably doctor --repair wipes it" in traces.output
+    assert (repaired.exit_code, healthy.exit_code) == (0, 0), repaired.output + healthy.output
+    assert "nothing tells the order of its reports any more" in repaired.output
+    assert closed.tally("workplace") == closed.recount("workplace")
+
+
+def test_an_order_that_nobody_marked_is_wiped_too(closed: Store) -> None:
+    """As of a survey that was closed by hand."""
+    with closing(closed.engine.connect()) as database:
+        database.execute("DELETE FROM settings WHERE key LIKE 'untidy %'")
+        if ":" not in closed.engine.address:
+            database.execute("PRAGMA wal_checkpoint")
+        assert database.tells_order("workplace")
+
+    assert doctor(closed.engine.address, "--repair").exit_code == 0
+
+    assert is_tidy(closed.engine.address)
+
+
+def test_closing_again_finishes_what_was_left(closed: Store) -> None:
+    closed.untidy.clear()
+
+    closed.close_survey("workplace")
+
+    assert closed.untidy.is_set(), "what tidies in a server waits for this"
+
+
+def test_a_copy_is_tidy(closed: Store, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+
+    CliRunner().invoke(care.backup, ["--database", closed.engine.address, str(copy)])
+
+    assert is_tidy(copy)
+    assert not is_tidy(closed.engine.address)
+
+
+def test_nothing_is_left_beside_the_file(database: Path) -> None:
+    with closing(Store(str(database))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        store.close_survey("workplace")
+        store.tidy()
+
+    assert list(database.parent.iterdir()) == [database]
+
+
+# --- who reads meanwhile ------------------------------------------------------------------------
+
+
+def test_while_somebody_sees_what_was_before_it_is_not_done(
+    closed: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deniably_server.storage.sqlite._BUSY_SECONDS", 0.1)
+    with closing(closed.engine.connect()) as reader:
+        reader.begin_reading()
+        reader.execute("SELECT count(*) FROM reports").fetchone()
+
+        with pytest.raises(Unavailable, match="somebody still reads"):
+            closed.tidy()
+        assert not is_tidy(closed.engine.address)
+
+    closed.tidy()
+    assert is_tidy(closed.engine.address)
+
+
+def test_writers_on_postgres_do_not_wait_while_reports_are_written_anew(postgres: str) -> None:
+    with closing(Store(postgres)) as store, closing(engine_at(postgres).connect()) as database:
+        for survey in (SURVEY, OTHER):
+            store.publish(survey, signed(survey))
+        stays = a_report(SURVEY)
+        store.add(SURVEY, stays)
+        store.close_survey("workplace")
+        database.begin_rewriting()
+        database.write_anew("workplace")
+
+        told = [store.add(OTHER, a_report(OTHER)), store.add(SURVEY, stays)]
+        assert store.tally("workplace")["stolen"].n == 1
+        database.commit()
+
+    assert told == [Outcome.STORED, Outcome.REPLAYED]
+
+
+# --- a server -----------------------------------------------------------------------------------
+
+
+def test_a_server_tidies_after_a_closing(nursery: Nursery, address: str, tmp_path: Path) -> None:
+    server = Server(address, log=tmp_path / "log", begin=nursery.begin)
+    try:
+        server.publish(SURVEY)
+        for _ in range(40):
+            server.post(SURVEY, a_report(SURVEY))
+        assert server.close(SURVEY).status_code == 200
+        until(lambda: is_tidy(address))
+        assert server.stop() == 0
+    finally:
+        server.kill()
+
+
+def test_a_server_that_is_killed_while_it_tidies_does_so_at_the_next_start(
+    nursery: Nursery, database: Path
+) -> None:
+    serve = partial(Server, database, begin=nursery.begin)
+    server = serve()
+    try:
+        server.publish(SURVEY)
+        for _ in range(40):
+            server.post(SURVEY, a_report(SURVEY))
+        with closing(sqlite3.connect(database, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM reports").fetchone()  # so that it cannot finish
+            assert server.close(SURVEY).status_code == 200
+            server.kill()
+        assert not is_tidy(database)
+
+        server = serve()
+
+        until(lambda: is_tidy(database))
+    finally:
+        server.kill()
