@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -13,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from deniably_server.commands import care
 from deniably_server.errors import Unavailable
+from deniably_server.storage import sqlite
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.commit import Outcome
 from deniably_server.storage.store import Store
@@ -118,6 +121,40 @@ def test_while_somebody_sees_what_was_before_it_is_not_done(
 
     closed.tidy()
     assert is_tidy(closed.engine.address)
+
+
+_KEEPER = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as index:
+    fcntl.lockf(index, fcntl.LOCK_EX, 1, 121)  # of SQLite's locks, that of who folds the log
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_somebody_who_folds_the_log_just_then_is_waited_for(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite waits for who writes or reads, but says at once that it is busy where the log is
+    folded by somebody else: a server that takes many reports does so all the time."""
+    with closing(Store(str(database))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        store.add(SURVEY, a_report(SURVEY))
+        store.close_survey("workplace")
+        keeper = subprocess.Popen(
+            [sys.executable, "-c", _KEEPER, f"{database}-shm"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with keeper:
+            assert keeper.stdout
+            keeper.stdout.readline()
+            monkeypatch.setattr(sqlite, "sleep", lambda _: keeper.communicate("\n"))
+
+            store.tidy()
+
+        assert store.telling_order() == []
 
 
 def test_writers_on_postgres_do_not_wait_while_reports_are_written_anew(postgres: str) -> None:

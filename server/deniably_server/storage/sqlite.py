@@ -105,9 +105,16 @@ class SqliteConnection(sqlite3.Connection):
             self.execute("VACUUM")
         finally:
             self.execute("PRAGMA temp_store = MEMORY")
-        (busy, *_) = self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            raise TimeoutError("somebody still reads what was there before")
+        self._empty_log()
+
+    def _empty_log(self) -> None:
+        """Of several that want to, SQLite lets one do it and tells the others at once that it is
+        busy, such as a writer that has just committed."""
+        until = monotonic() + _BUSY_SECONDS
+        while self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+            if monotonic() > until:
+                raise TimeoutError("somebody still reads what was there before")
+            sleep(_AGAIN_SECONDS)
 
     def _file(self) -> Path:
         (path,) = self.execute("SELECT file FROM pragma_database_list WHERE seq = 0").fetchone()
