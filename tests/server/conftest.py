@@ -6,7 +6,6 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,7 +18,7 @@ from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from server.material import Server, signed, survey_named
-from server.nursery import Nursery
+from server.nursery import Nursery, the_nursery
 
 
 @pytest.fixture
@@ -121,11 +120,10 @@ def serve(database: Path) -> Iterator[Callable[..., Server]]:
         server.kill()
 
 
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+@pytest.fixture
+def nursery() -> Nursery:
     """Begins servers in a moment."""
-    with closing(Nursery()) as nursery:
-        yield nursery
+    return the_nursery()
 
 
 @pytest.fixture

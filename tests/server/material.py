@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -30,6 +29,7 @@ from deniably.survey import Survey, as_survey
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.store import Store
+from server.nursery import the_nursery
 
 DENIABLY = (sys.executable, "-m", "deniably_client")
 Contents = dict[str, list[Any]]
@@ -186,17 +186,9 @@ class Process(Protocol):
     def terminate(self) -> None: ...
 
 
-def begin(arguments: list[str], out: Path, **environment: str) -> Process:
+def begin(arguments: list[str], out: Path) -> Process:
     """The command ``deniably``, in a session of its own; all that it writes is in ``out``."""
-    with out.open("ab") as log:
-        return subprocess.Popen(
-            [*DENIABLY, *arguments],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={key: value for key, value in os.environ.items() if "DENIABLY" not in key}
-            | environment,
-            start_new_session=True,
-        )
+    return the_nursery().begin(arguments, out)
 
 
 class Server:

@@ -7,6 +7,7 @@ afford hundreds of kills.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import json
 import os
@@ -16,6 +17,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -36,6 +39,7 @@ class Nursery:
             | {"TMPDIR": self._litter.name},
         )
         self._begun: list[Forked] = []
+        self._asking = threading.Lock()
 
     @property
     def litter(self) -> Path:
@@ -56,17 +60,27 @@ class Nursery:
         """What became of an order, as a number."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+        with self._asking:
+            self._process.stdin.write(json.dumps(order) + "\n")
+            self._process.stdin.flush()
+            return int(self._process.stdout.readline())
 
     def close(self) -> None:
+        """End all that it began, and itself."""
         for each in self._begun:
             if each.poll() is None:
                 os.killpg(each.pid, signal.SIGKILL)
                 each.wait(30)
         self._process.communicate(timeout=30)
         self._litter.cleanup()
+
+
+@cache
+def the_nursery() -> Nursery:
+    """The one of this run, which ends with it."""
+    nursery = Nursery()
+    atexit.register(nursery.close)
+    return nursery
 
 
 class Forked:
@@ -126,7 +140,8 @@ def _run(arguments: list[str], out: str) -> NoReturn:
     from deniably_client.cli import deniably
 
     os.setsid()
-    nothing, log = os.open(os.devnull, os.O_RDONLY), os.open(out, os.O_WRONLY | os.O_APPEND)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(out, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     for old, new in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(old, new)
     deniably(arguments, prog_name="deniably")
