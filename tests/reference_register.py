@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from fractions import Fraction
+from functools import cache
 
 from reference import Invalid, at_most_exp, canonical, digest, require
 from reference_definition import total, whole_history
@@ -35,6 +36,7 @@ def plus(one, two):
     return (x * v + u * y) * pow(1 + t, -1, P) % P, (y * v + x * u) * pow(1 - t, -1, P) % P
 
 
+@cache
 def times(scalar, point):
     result = IDENTITY
     for bit in bin(scalar)[2:]:
@@ -125,6 +127,7 @@ def fingerprint(author):
 # --- the register ---
 
 
+@cache
 def epsilon(found):
     """The smallest h/100 that is enough, by counting up."""
     odds, exponent, _ = found
