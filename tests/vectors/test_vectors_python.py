@@ -52,13 +52,33 @@ VECTORS = Path(__file__).parents[2] / "shared/vectors"
 Case = dict[str, Any]
 
 
-def cases(name: str) -> list[Any]:
+def cases(name: str) -> list[tuple[Case, Case]]:
     """The cases of one file as (group, case); asserts that none has gone missing."""
     file = json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))
     found = [(group, case) for group in file["groups"] for case in group["tests"]]
     assert file["spec"] == 1
     assert len(found) == file["numberOfTests"] > 0
-    return [pytest.param(group, case, id=str(case["id"])) for group, case in found]
+    return found
+
+
+def every_case(name: str) -> Callable[[Callable[[Case, Case], None]], Callable[[], None]]:
+    """Make a check of one case the test of a whole file. A failure names every case that fails."""
+
+    def over_all(check: Callable[[Case, Case], None]) -> Callable[[], None]:
+        def test() -> None:
+            failing: dict[int, BaseException] = {}
+            for group, case in cases(name):
+                try:
+                    check(group, case)
+                except (Exception, pytest.fail.Exception) as error:
+                    failing[case["id"]] = error
+            if failing:
+                first = next(iter(failing.values()))
+                raise AssertionError(f"cases {list(failing)} of {name}.json fail") from first
+
+        return test
+
+    return over_all
 
 
 def tape(data: bytes) -> tuple[Coins, Callable[[], int]]:
@@ -78,7 +98,7 @@ def mechanism(parameters: Case) -> SubsetSelection:
     return SubsetSelection(*(int(parameters[key]) for key in ("k", "omega", "own", "other")))
 
 
-@pytest.mark.parametrize(("group", "case"), cases("coins"))
+@every_case("coins")
 def test_coins(group: Case, case: Case) -> None:
     coins, taken = tape(bytes.fromhex(case["bytes"]))
     draws: dict[str, Callable[[], object]] = {
@@ -96,7 +116,7 @@ def test_coins(group: Case, case: Case) -> None:
     assert taken() == case["consumed"]
 
 
-@pytest.mark.parametrize(("group", "case"), cases("subset_selection"))
+@every_case("subset_selection")
 def test_subset_selection(group: Case, case: Case) -> None:
     if group["type"] == "parameters":
         check_parameters(case)
@@ -131,7 +151,7 @@ def check_report(m: SubsetSelection, case: Case) -> None:
         m.check(case["report"])
 
 
-@pytest.mark.parametrize(("group", "case"), cases("channels"))
+@every_case("channels")
 def test_channels(group: Case, case: Case) -> None:
     m = mechanism(case)
 
@@ -141,7 +161,7 @@ def test_channels(group: Case, case: Case) -> None:
     assert (str(m.p), str(m.q), str(m.odds)) == (case["p"], case["q"], group["odds"])
 
 
-@pytest.mark.parametrize(("group", "case"), cases("mechanisms"))
+@every_case("mechanisms")
 def test_mechanisms(group: Case, case: Case) -> None:
     MECHANISM_TESTS[group["type"]](group, case)
 
@@ -220,7 +240,7 @@ MECHANISM_TESTS = {
 }
 
 
-@pytest.mark.parametrize(("group", "case"), cases("answers"))
+@every_case("answers")
 def test_answers(group: Case, case: Case) -> None:
     survey = read_survey(group["definition"])
 
@@ -252,14 +272,14 @@ def test_answers(group: Case, case: Case) -> None:
         randomise_answers(survey, case["answers"]).check(survey)
 
 
-@pytest.mark.parametrize(("group", "case"), cases("totals"))
+@every_case("totals")
 def test_totals(group: Case, case: Case) -> None:
     total = loss_texts(read_survey(case["definition"]).total)
 
     assert total == {key: case[key] for key in ("odds", "exponent", "delta")}
 
 
-@pytest.mark.parametrize(("group", "case"), cases("signatures"))
+@every_case("signatures")
 def test_signatures(group: Case, case: Case) -> None:
     if group["type"] == "point":
         return  # the library that verifies for Python shows none
@@ -282,7 +302,7 @@ def test_signatures(group: Case, case: Case) -> None:
         assert signature.fingerprint == case["fingerprint"]
 
 
-@pytest.mark.parametrize(("group", "case"), cases("registers"))
+@every_case("registers")
 def test_registers(group: Case, case: Case) -> None:
     origin = "https://example.org"
     memory = Memory(authors={origin: case["known"]}, registers={origin: Seen(**case["seen"])})
@@ -306,7 +326,7 @@ def test_registers(group: Case, case: Case) -> None:
         assert case["author"] in after.authors[origin]
 
 
-@pytest.mark.parametrize(("group", "case"), cases("blind_rsa"))
+@every_case("blind_rsa")
 def test_blind_rsa(group: Case, case: Case) -> None:
     run = BLIND[group["type"]]
     if case["result"] == "invalid":
@@ -364,7 +384,7 @@ BLIND: dict[str, Callable[[Case], Case]] = {
 }
 
 
-@pytest.mark.parametrize(("group", "case"), cases("codes"))
+@every_case("codes")
 def test_codes(group: Case, case: Case) -> None:
     assert group["type"] == "code"
     if case["result"] == "invalid":
@@ -374,7 +394,7 @@ def test_codes(group: Case, case: Case) -> None:
         assert read_code(case["text"]) == case["code"]
 
 
-@pytest.mark.parametrize(("group", "case"), cases("ledger"))
+@every_case("ledger")
 def test_the_ledger(group: Case, case: Case) -> None:
     if group["type"] == "document":
         check_document(case)
@@ -486,12 +506,12 @@ WAVE_TESTS = {
 }
 
 
-@pytest.mark.parametrize(("group", "case"), cases("waves"))
+@every_case("waves")
 def test_waves(group: Case, case: Case) -> None:
     WAVE_TESTS[group["type"]](group, case)
 
 
-@pytest.mark.parametrize(("group", "case"), cases("canonical"))
+@every_case("canonical")
 def test_canonical_json(group: Case, case: Case) -> None:
     if case["result"] == "invalid":
         with pytest.raises(ValueError, match=r"\w"):
@@ -502,7 +522,7 @@ def test_canonical_json(group: Case, case: Case) -> None:
         assert digest(value) == case["digest"]
 
 
-@pytest.mark.parametrize(("group", "case"), cases("claims"))
+@every_case("claims")
 def test_claims(group: Case, case: Case) -> None:
     def kept() -> bool:
         claim = msgspec.convert(case["claim"], Claim)
@@ -520,17 +540,17 @@ def malformed(kept: Callable[[], bool]) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("group", "case"), cases("omega"))
+@every_case("omega")
 def test_the_best_omega(group: Case, case: Case) -> None:
     assert best_omega(case["k"], Fraction(int(case["own"]), int(case["other"]))) == case["omega"]
 
 
-@pytest.mark.parametrize(("group", "case"), cases("definitions"))
+@every_case("definitions")
 def test_definitions(group: Case, case: Case) -> None:
     a_definition(group, case)
 
 
-@pytest.mark.parametrize(("group", "case"), cases("estimates"))
+@every_case("estimates")
 def test_estimates(group: Case, case: Case) -> None:
     tally, m = Tally(case["n"], np.array(case["counts"])), mechanism(group["parameters"])
     if case["result"] == "invalid":
@@ -551,4 +571,4 @@ def files() -> Iterator[str]:
 def test_no_file_of_vectors_is_left_out() -> None:
     tested = Path(__file__).read_text(encoding="utf-8")
 
-    assert {name for name in files() if f'cases("{name}")' not in tested} == set()
+    assert {name for name in files() if f'@every_case("{name}")' not in tested} == set()
