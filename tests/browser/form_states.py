@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Error, Page, Route
 
 from browser.test_memory import SPOIL
 from deniably.authoring import publish_text
+from deniably.codes import shown
 from deniably_server.storage.store import Store
 from every_type import survey_of_everything, survey_within_limits
 from lies import STRANGER
@@ -104,6 +105,52 @@ questions:
   - {name: late, type: yes_no, label: "Were you ever late without saying so?", epsilon: 4}
 """
 STRANGE = WEAK.replace("weak", "strange").replace("epsilon: 4", "odds: 2")
+
+
+INVITED = (
+    STRANGE.replace("strange", "invited").replace("Weakly protected", "At work") + "invited: true\n"
+)
+
+
+def publish_invited(server: Server) -> Iterator[str]:
+    """Invitations to the survey that `invited_states` walks through."""
+    server.publish(publish_text(INVITED))
+    with closing(Store(str(server.database))) as store:
+        while True:
+            yield shown(store.invite("invited", 1)[0])
+
+
+def invited_states(page: Page, server: str, code: str) -> Iterator[str]:
+    """Leads from an invitation to a receipt, and names each state that other surveys have not."""
+    url, field = f"{server}/s/invited", page.locator("#code")
+    start = page.locator("#invitation button:not([type])")
+    _open(page, f"{url}#{code}")
+    field.scroll_into_view_if_needed()
+    yield "an invitation from a link"
+    field.fill(code[:-1])
+    start.click()
+    page.wait_for_selector("#invitation .error:not([hidden])")
+    yield "typing error"
+    many = {"Retry-After": "20"}
+    page.context.route("**/tickets", lambda route: route.fulfill(status=429, headers=many))
+    field.fill(code)
+    start.click()
+    page.wait_for_selector("#invitation .error:not([hidden])")
+    yield "asked to wait"
+    page.context.unroute("**/tickets")
+    start.click()
+    page.wait_for_selector("[data-step=question]:not([hidden])")
+    _open(page, url)
+    start.scroll_into_view_if_needed()
+    yield "traded"
+    start.click()
+    page.locator("form:visible label").first.click()
+    page.locator("form:visible button:not([type])").click()
+    page.click("#send")
+    page.wait_for_selector("[data-step=receipt]:not([hidden])")
+    _open(page, url)
+    page.locator("#same").scroll_into_view_if_needed()
+    yield "answered before"
 
 
 def publish_rare(server: Server) -> None:

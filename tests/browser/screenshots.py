@@ -1,9 +1,10 @@
-"""Take the pictures of the documentation anew: python tests/browser/screenshots.py [form|results].
+"""Take the pictures of the documentation anew: python tests/browser/screenshots.py [WHAT].
 
 ``results``: the demonstration's survey on a real server, with all of its respondents: the form on a
 phone, the dashboard and a map on a desk. ``form``: every state of the form, in every language, on
 phones and desks, light and dark, as one sheet each; with ``--full FOLDER`` also picture by picture.
-Chinese needs a font that shows it, such as that of Debian's ``fonts-wqy-microhei``.
+``invited``: of those, the states of a survey by invitation alone. Chinese needs a font that shows
+it, such as that of Debian's ``fonts-wqy-microhei``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browser.form_states import LABELS, publish_rare, rare_states, states, survey_in  # noqa: E402
+from browser.form_states import (  # noqa: E402
+    LABELS,
+    invited_states,
+    publish_invited,
+    publish_rare,
+    rare_states,
+    states,
+    survey_in,
+)
 from conftest import ARGUMENTS  # noqa: E402
 from deniably.authoring import publish_text  # noqa: E402
 from deniably.report import randomise_answers  # noqa: E402
@@ -62,6 +71,14 @@ def form(browser: Browser, server: Server, full: Path | None) -> None:
     for size, scheme in RARE:
         page = _page(browser, size, scheme)
         walk(page, rare_states(page, server.url), f"rare-{size}-{scheme}", size, full)
+
+
+def invited(browser: Browser, server: Server, full: Path | None) -> None:
+    """A sheet for each of RARE, of a survey by invitation."""
+    for (size, scheme), code in zip(RARE, publish_invited(server), strict=False):
+        page = _page(browser, size, scheme)
+        name = f"invited-{size}-{scheme}"
+        walk(page, invited_states(page, server.url, code), name, size, full)
 
 
 def _page(browser: Browser, size: str, scheme: str) -> Page:
@@ -129,15 +146,17 @@ def results(browser: Browser, server: Server) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["form", "results"])
+    parser.add_argument("what", nargs="?", choices=["form", "invited", "results"])
     parser.add_argument("--full", type=Path, help="a folder for every picture of the form")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         server = Server(Path(temporary) / "deniably.db")
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[*ARGUMENTS])
-        if chosen.what != "results":
+        if chosen.what in (None, "form"):
             form(browser, server, chosen.full)
-        if chosen.what != "form":
+        if chosen.what in (None, "form", "invited"):
+            invited(browser, server, chosen.full)
+        if chosen.what in (None, "results"):
             results(browser, server)
         browser.close()
         server.stop()
