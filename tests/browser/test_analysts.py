@@ -13,6 +13,7 @@ from deniably.authoring import publish_text
 from deniably.survey import Survey
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
+from deniably_server.storage.tokens import make
 from server.material import Server, a_report
 
 pytestmark = pytest.mark.browser
@@ -116,15 +117,18 @@ def test_every_page_of_the_results_takes_a_token(phone: Watched, token: str) -> 
 @pytest.mark.parametrize(
     ("role", "why"),
     [
-        ((), "needs an analyst's token"),
+        ((), "This is no token"),
+        (None, "needs an analyst's token"),
         (("author",), "this one is an author's"),
         (("analyst", "another"), "for the survey another alone"),
     ],
 )
 def test_what_is_no_token_for_it_is_told_and_another_may_be_tried(
-    phone: Watched, token_of: Callable[..., str], token: str, role: tuple[str, ...], why: str
+    phone: Watched, token_of: Callable[..., str], token: str, role: tuple[str, ...] | None, why: str
 ) -> None:
-    enter(phone, token_of(*role) if role else "nothing")
+    enter(
+        phone, make("analyst")[1] if role is None else token_of(*role) if role else "nothing\u200b"
+    )
 
     assert why in phone.page.inner_text("#why")
     assert phone.page.evaluate("document.activeElement.id") == "token"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,8 @@ from playwright.sync_api import Browser, BrowserContext
 from browser.conftest import PHONE, Watched
 from conftest import ARGUMENTS
 from deniably.authoring import publish_text
+from deniably.codes import shown
+from deniably_server.storage.store import Store
 from server.material import Server
 
 pytestmark = pytest.mark.browser
@@ -35,6 +37,9 @@ questions:
   - {name: quantity, type: number, label: How many staplerfuls, minimum: 0, maximum: 999999,
      step: 1, epsilon: 1, unit: staplerfuls}
 """
+INVITED = SURVEY.replace("plainname", "invited") + "invited: true\n"
+OWN_LISTS = ("History", "Favicons", "Sessions/", "segmentation_platform/")
+"""Where Chromium notes the addresses that it was sent to, before any page can do something."""
 SECRETS = (
     "Xylographic", "Quokkas", "pilferage", "purloined", "oftentimes", "Zilchwise",
     "Onceonly", "Weeklyish", "staplerfuls", "314159",
@@ -45,6 +50,7 @@ SECRETS = (
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
     server.publish(publish_text(SURVEY))
+    server.publish(publish_text(INVITED))
     yield server
     server.kill()
 
@@ -73,14 +79,14 @@ def readable(content: bytes) -> bytes:
     return found
 
 
-def read_off(folder: Path) -> set[tuple[str, str]]:
+def read_off(folder: Path, secrets: Sequence[str] = SECRETS) -> set[tuple[str, str]]:
     """Every secret that can be read, with the file in which it is."""
     found = set()
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     assert len(files) > 20
     for path in files:
         content = readable(path.read_bytes())
-        for secret in SECRETS:
+        for secret in secrets:
             if any(secret.encode(each) in content for each in ("utf-8", "utf-16-le")):
                 found.add((secret, str(path.relative_to(folder))))
     return found
@@ -123,6 +129,26 @@ def test_nothing_can_be_read_off_the_disk(
         end(Watched(context.new_page(), server))
 
     assert read_off(tmp_path) == set()
+
+
+@pytest.mark.parametrize("how", ["typed", "linked"])
+def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
+    chromium: Browser, server: Server, tmp_path: Path, how: str
+) -> None:
+    with closing(Store(str(server.database))) as store:
+        code = shown(store.invite("invited", 1)[0])
+    with profile(chromium, tmp_path) as context:
+        phone = Watched(context.new_page(), server)
+        phone.open("/s/invited" if how == "typed" else f"/s/invited#{code}")
+        phone.page.wait_for_selector("#survey[data-settled]", state="attached")
+        phone.page.fill("#code", code)
+        phone.click("Start")
+        phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+
+    places = {place for _, place in read_off(tmp_path, (code, code.replace("-", "")))}
+    elsewhere = {place for place in places if not any(own in place for own in OWN_LISTS)}
+    assert elsewhere == set()
+    assert bool(places) is (how == "linked"), "whoever wants no trace types the code"
 
 
 def test_what_could_be_read_would_be_found(

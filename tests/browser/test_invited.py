@@ -418,4 +418,6 @@ def test_only_who_is_invited_fetches_what_invitations_need(phone: Watched, serve
 
     assert any("page-invited.js" in name for name, _ in sizes)
     assert not any(name.endswith("/page.js") for name, _ in sizes)
-    assert 20_000 < sum(size for _, size in sizes) < 54_000
+    # What is kept for use without a network is fetched again, from the browser's cache or not.
+    once = dict(sorted(map(tuple, sizes)))
+    assert 20_000 < sum(once.values()) < 50_000

@@ -5,6 +5,8 @@
 import { DEFINITION, PROBLEM, body } from "./body.js";
 
 const NETWORK = "The server does not answer. Please try again.";
+const SHAPE = /^deniably_[0-9a-f]{12}_[\w-]{43}$/;
+const NONE = "This is no token: one begins with deniably_ and has 65 letters, digits and signs.";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("analyst"));
 const field = /** @type {HTMLInputElement} */ (document.getElementById("token"));
@@ -84,7 +86,8 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   token = field.value.trim();
   button.disabled = true;
-  if (!(await show(location.href))) token = "";
+  if (!SHAPE.test(token)) tell(NONE);
+  if (!SHAPE.test(token) || !(await show(location.href))) token = "";
   button.disabled = false;
   if (token === "") field.focus();
 });

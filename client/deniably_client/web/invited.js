@@ -29,13 +29,14 @@ let brought = "";
 export async function bring() {
   const { hash, pathname, search } = location;
   if (hash) history.replaceState(history.state, "", pathname + search);
-  if (hash.length > 1) await put((brought = hash.slice(1)));
+  if (hash) brought = hash.slice(1);
+  if (readCode(brought)) await put(brought);
   else brought ||= (await kept(invitationTo(pathname)).catch(() => undefined))?.body ?? "";
 }
 
-/** @param {string} text kept instead of what is; no text once the invitation is traded */
+/** @param {string} text kept instead of what is; empty once the invitation is traded */
 const put = (text) =>
-  keep(invitationTo(location.pathname), { headers: [], body: readCode(text) ?? "" }).catch(() => {});
+  keep(invitationTo(location.pathname), { headers: [], body: text }).catch(() => {});
 
 /**
  * Asks for an invitation, and goes `on` once it is traded. What it gives tells whether one still is
