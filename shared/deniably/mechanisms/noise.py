@@ -253,6 +253,7 @@ def _keeps(variance: Fraction, shift: int, d: int, epsilon: Fraction, delta: Fra
     return discrete_gaussian_vector_delta_upper(variance, shift, d, epsilon) <= delta
 
 
+@lru_cache(maxsize=256)
 def ratio(text: str, name: str) -> Fraction:
     """A positive fraction as it is published: n or n/d in lowest terms, each below 2**31."""
     if not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text, re.ASCII):
