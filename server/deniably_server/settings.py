@@ -64,8 +64,8 @@ SETTINGS = (
     Setting(
         "rate",
         1000,
-        "Reports a minute that one process takes from one network address; 0 for any number."
-        " From this machine itself it takes any number.",
+        "Reports a minute that one process takes from one network address, and as many"
+        " invitations; 0 for any number. From this machine itself it takes any number.",
         least=0,
     ),
     Setting(

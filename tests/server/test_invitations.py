@@ -301,12 +301,17 @@ def test_once_a_survey_is_closed_nothing_is_left_of_the_order_of_trades(address:
         for code in store.invite("invited", 30)[:15]:
             a_ticketed_report(store, SURVEY, code)
         store.close_survey("invited")
+        store.tidy()
         counts = store.invitations("invited")
     with closing(engine_at(address).connect()) as connection:
-        rows = [bytes(row[0]) for row in connection.execute("SELECT hash FROM invitations")]
+        if address.startswith("postgresql:"):
+            sql = "SELECT count(DISTINCT xmin::text) FROM invitations"
+            assert connection.execute(sql).fetchone() == (1,), "all written at once, by their keys"
+        else:
+            rows = [bytes(row[0]) for row in connection.execute("SELECT hash FROM invitations")]
+            assert rows == sorted(rows)
 
     assert (counts.issued, counts.used) == (30, 15)
-    assert rows == sorted(rows), "on PostgreSQL as they lie in the table"
 
 
 def test_neither_codes_nor_tickets_are_logged(server: Server) -> None:

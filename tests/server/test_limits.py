@@ -313,6 +313,26 @@ def test_too_many_wrong_invitations_make_even_right_ones_wait_and_spend_none(
     assert trade(good, "127.0.0.1").status_code == 200
 
 
+def test_one_invitation_keeps_no_server_busy_with_signing(
+    limited: Callable[..., FlaskClient],
+) -> None:
+    client, invited = limited(RATE=2), survey_named("invited", invited=True)
+    store = client.application.extensions["deniably"]
+    store.publish(invited, signed(invited))
+    key, (code,) = store.invitation_key("invited").text, store.invite("invited", 1)
+    _, offer = a_trade(invited, key, code)
+
+    def trade(remote: str) -> Any:
+        address = "/api/surveys/invited/tickets"
+        return client.post(address, json=offer, environ_overrides={"REMOTE_ADDR": remote})
+
+    assert [trade(HOME).status_code for _ in range(2)] == [200, 200]
+    problem = assert_problem(trade(HOME), 429, "too-many")
+    assert "too many invitations come from your network" in problem["detail"].lower()
+    assert trade("127.0.0.1").status_code == 200
+    assert [post(client).status_code for _ in range(3)] == [201, 201, 429], "counted by themselves"
+
+
 def test_too_many_wrong_links_are_refused(limited: Callable[..., FlaskClient]) -> None:
     client = limited(FAILURES=2)
 

@@ -38,6 +38,7 @@ def trade(name: str) -> Response:
     """Sign what a device has blinded, once for each invitation."""
     offer, limits = _offer(read_body(JSON)), current_limits()
     limits.guess(request.environ)
+    limits.trade(request.environ)
     try:
         signed = current_store().trade(
             name, read_code(offer.invitation), bytes.fromhex(offer.blinded)

@@ -73,6 +73,7 @@ class Limits:
     """The limits of a server; None is no limit."""
 
     reports: Limit | None
+    trades: Limit | None
     failures: Limit | None
     proxies: int
 
@@ -81,11 +82,19 @@ class Limits:
 
         Raises TooMany.
         """
-        limit = self.reports
+        return self._counted(environ, self.reports, "reports")
+
+    def trade(self, environ: WSGIEnvironment) -> None:
+        """Count one invitation, also one that was traded before: to sign takes some milliseconds
+        each time. Raises TooMany."""
+        self._counted(environ, self.trades, "invitations")
+
+    def _counted(self, environ: WSGIEnvironment, limit: Limit | None, what: str) -> str | None:
+        """The address, once one more from there is counted; None where none is. Raises TooMany."""
         if limit is None or (address := network_of(environ, self.proxies)) is None:
             return None
         if not limit.take(address):
-            raise TooMany("too many reports come from your network", limit.wait(address))
+            raise TooMany(f"too many {what} come from your network", limit.wait(address))
         return address
 
     def guess(self, environ: WSGIEnvironment) -> None:
@@ -107,7 +116,10 @@ class Limits:
 def limits_of(reports: int, failures: int, proxies: int) -> Limits:
     """Limits by the numbers in the settings, where 0 is none."""
     return Limits(
-        Limit(reports) if reports else None, Limit(failures) if failures else None, proxies
+        reports=Limit(reports) if reports else None,
+        trades=Limit(reports) if reports else None,  # everybody who is invited trades once
+        failures=Limit(failures) if failures else None,
+        proxies=proxies,
     )
 
 
