@@ -67,6 +67,7 @@ def test_a_database_of_every_schema_goes_on(old: str) -> None:
         store.publish(other, signed(other))
         store.add(survey, a_report(survey))
         store.close_survey("workplace")
+        store.tidy()
         assert store.tally("workplace")["stolen"].n == 7
         assert store.names() == sorted([*(row[0] for row in before["surveys"]), "new"])
         assert examine(store) == []
