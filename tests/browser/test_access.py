@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.conftest import ANSWERS, Watched
+from browser.conftest import ANSWERS, IMPATIENT, Watched
 from deniably.words import LANGUAGES
 from server.material import Server
 
@@ -18,6 +18,7 @@ States = Callable[[Watched], Iterator[str]]
 
 def form_states(phone: Watched) -> Iterator[str]:
     """Leads through every state of the form, and names it."""
+    phone.page.add_init_script(IMPATIENT)
     phone.open()
     yield "start"
     phone.click("Practise first")

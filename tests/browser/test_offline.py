@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Request, Route
 from playwright.sync_api import Error as BrowserError
 
-from browser.conftest import ANSWERS, PHONE, READ, SURVEY, Watched
+from browser.conftest import ANSWERS, IMPATIENT, PHONE, READ, SURVEY, Watched
 from deniably.authoring import publish_text
 from deniably_server.storage.store import Store
 from every_type import survey_within_limits
@@ -79,8 +79,13 @@ class Plugged:
 
 
 @pytest.fixture
-def plugged(chromium: Browser, tmp_path: Path) -> Iterator[Plugged]:
+def plugged(
+    chromium: Browser, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Plugged]:
+    """Impatient between tries to send, but where a test asks for "patient"."""
     context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    if getattr(request, "param", None) != "patient":
+        context.add_init_script(IMPATIENT)
     plugged = Plugged(context, tmp_path / "deniably.db")
     for survey in (DEFINITION, EVERYTHING):
         plugged.server.publish(survey)
@@ -268,6 +273,7 @@ def answer_unplugged(plugged: Plugged) -> Watched:
     return phone
 
 
+@pytest.mark.parametrize("plugged", ["patient"], indirect=True)
 def test_a_report_waits_for_the_network_and_goes_out_by_itself(plugged: Plugged) -> None:
     """Four tries, which takes some seconds; then it waits, without a try, until it is told."""
     phone = answer_unplugged(plugged)
