@@ -67,8 +67,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
-# The pauses between tries to send (from half a second to four) are over at once. Other waits are not
-# within: leaving has patience for 500 ms, and a register for 4,000.
+# The pauses between tries to send, from half a second to four, are over at once. Other waits are
+# not within: leaving has patience for 500 ms, and a register for 4,000.
 IMPATIENT = """const { setTimeout: patiently } = globalThis;
 globalThis.setTimeout = (then, milliseconds) =>
   patiently(then, milliseconds > 500 && milliseconds < 4000 ? 0 : milliseconds);"""

@@ -11,7 +11,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Route
 
-from browser.conftest import ANSWERS, PHONE, SURVEY, Watched
+from browser.conftest import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched
 from deniably.authoring import publish_text
 from deniably.report import read_report
 from deniably_server.web.files import BUILD
@@ -166,6 +166,7 @@ def test_a_fault_of_the_network_sends_the_same_bytes_again(phone: Watched) -> No
             case _:
                 route.continue_()
 
+    phone.page.add_init_script(IMPATIENT)
     phone.page.route("**/reports", fault)
     phone.to_check_page()
     phone.send()

@@ -10,7 +10,7 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, Request
 
-from browser.conftest import PHONE, READ, SURVEY, Watched
+from browser.conftest import IMPATIENT, PHONE, READ, SURVEY, Watched
 from browser.test_offline import HURRY
 from deniably.authoring import publish_text
 from deniably.codes import shown
@@ -172,6 +172,7 @@ def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
     phone: Watched, server: Server, invite: Callable[[], str]
 ) -> None:
     before = count(server)
+    phone.page.add_init_script(IMPATIENT)
     phone.open(f"{PATH}#{invite()}")
     phone.page.reload()
     phone.page.wait_for_selector("#survey[data-kept]")
@@ -195,6 +196,7 @@ def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
 
 
 def test_without_a_network_the_invitation_waits(phone: Watched, invite: Callable[[], str]) -> None:
+    phone.page.add_init_script(IMPATIENT)
     phone.open(f"{PATH}#{invite()}")
     phone.page.context.set_offline(True)
     phone.click("Start")
@@ -320,6 +322,7 @@ def test_an_answer_that_was_lost_costs_no_invitation(
     phone: Watched, server: Server, invite: Callable[[], str]
 ) -> None:
     """The server signed, and the line broke: the same is asked again, and signed again."""
+    phone.page.add_init_script(IMPATIENT)
     phone.open(f"{PATH}#{invite()}")
     lost: list[bytes] = []
 
@@ -380,6 +383,7 @@ def test_who_has_answered_is_told_that_it_stays(
 def test_the_page_of_another_survey_sends_what_waits_with_its_ticket(
     phone: Watched, invite: Callable[[], str]
 ) -> None:
+    phone.page.add_init_script(IMPATIENT)
     phone.page.add_init_script(HURRY)
     phone.open(f"{PATH}#{invite()}")
     phone.page.context.route("**/invited/reports", lambda route: route.abort())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from browser.conftest import ANSWERS, MODULE, READ, SURVEY, Watched
+from browser.conftest import ANSWERS, IMPATIENT, MODULE, READ, SURVEY, Watched
 from browser.test_offline import KEPT
 from deniably.authoring import publish_text
 from deniably.report import read_report
@@ -113,6 +113,7 @@ def test_charge_and_report_are_kept_before_a_byte_is_sent(phone: Watched) -> Non
 
 
 def test_a_report_that_did_not_get_through_is_sent_at_the_next_visit(phone: Watched) -> None:
+    phone.page.add_init_script(IMPATIENT)
     phone.page.context.route("**/reports", lambda route: route.abort())
     phone.to_check_page()
     phone.send()

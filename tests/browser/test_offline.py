@@ -79,9 +79,7 @@ class Plugged:
 
 
 @pytest.fixture
-def plugged(
-    chromium: Browser, tmp_path: Path, request: pytest.FixtureRequest
-) -> Iterator[Plugged]:
+def plugged(chromium: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Plugged]:
     """Impatient between tries to send, but where a test asks for "patient"."""
     context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
     if getattr(request, "param", None) != "patient":
