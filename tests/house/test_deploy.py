@@ -20,15 +20,20 @@ from typing import Any
 import pytest
 import requests
 import yaml
+from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from deniably_client.cli import deniably
 from deniably_server.guard.auth import new_token
 from deniably_server.settings import SETTINGS
 from deniably_server.storage.store import Store
+from deniably_server.watching.metrics import Metrics
+from deniably_server.watching.told import Answer
+from deniably_server.web.problems import KINDS
 from house.test_readme import free_port
-from server.material import Server, a_report, survey_named
+from server.material import Server, a_report, signed, survey_named
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "server/deploy"
@@ -63,6 +68,52 @@ def test_every_variable_that_is_set_is_one(name: str) -> None:
     text = (DEPLOY / name).read_text(encoding="utf-8")
 
     assert set(re.findall(r"\bDENIABLY_[A-Z]+", text)) <= {one.variable for one in SETTINGS}
+
+
+# --- the operator's page --------------------------------------------------------------------------
+
+OPERATING = (DEPLOY / "OPERATING.md").read_text(encoding="utf-8")
+
+
+def test_a_backup_is_tried_out_as_the_page_says(tmp_path: Path) -> None:
+    with closing(Store(str(tmp_path / "deniably.db"))) as store:
+        survey = survey_named()
+        store.publish(survey, signed(survey))
+        store.add(survey, a_report(survey))
+    said = [
+        CliRunner().invoke(deniably, _here(line, tmp_path)).output
+        for block in re.findall(r"```sh\n(.*?)```", OPERATING, re.DOTALL)
+        for line in block.splitlines()
+    ]
+
+    assert said[-1] == "whole: 1 survey, 1 report\n", said
+
+
+def _here(line: str, folder: Path) -> list[str]:
+    """The arguments of a command that is run in the folder of the server's database."""
+    words = [str(folder / word) if word.endswith(".db") else word for word in shlex.split(line)[1:]]
+    return words if "--database" in words else [*words, "--database", str(folder / "deniably.db")]
+
+
+def test_what_is_watched_is_told() -> None:
+    (rules,) = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", OPERATING, re.DOTALL)[0])["groups"]
+    watched = {
+        name for rule in rules["rules"] for name in re.findall(r"deniably_\w+", rule["expr"])
+    }
+    page = Metrics()
+    page.failed()
+    page.add(Answer("GET", "/", 503, 1, ""))
+
+    told = re.findall(r"^(deniably_\w+)", page.page().decode(), re.MULTILINE)
+
+    assert watched <= set(told)
+
+
+def test_the_problems_that_operators_are_told_of_are_answered() -> None:
+    known = {kind.status for kind in KINDS.values()}
+    told = {int(status) for status in re.findall(r"\b([45]\d\d)\b", OPERATING)}
+
+    assert told - {431} <= known, "this one is granian's"
 
 
 # --- containers ---------------------------------------------------------------------------------

@@ -120,7 +120,11 @@ def test_a_server_that_was_used_has_no_traces_of_people(answered: Store, tmp_pat
 
     done = doctor(answered.engine.address)
 
-    assert (done.exit_code, done.output) == (0, "no traces of people\n")
+    assert done.exit_code == 0
+    first, *rest = done.output.splitlines()
+    assert first == "no traces of people"
+    unread = ["the log of PostgreSQL is not looked at, unless you name it"]
+    assert rest == (unread if ":" in answered.engine.address else [])
 
 
 def test_of_an_open_survey_it_is_said_what_the_disk_may_tell(answered: Store) -> None:
@@ -177,6 +181,8 @@ LINES = {
         '203.0.113.77 - - "GET /s/workplace" 200',
         "peer=[2001:db8:85a3:8d3:1319:8a2e:370:7348]:443",
         "from fe80::1ff:fe23:4567:890a",
+        "from 10.0.0.1",
+        "from 227.0.0.1",
         "x-forwarded-for: 2001:db8::ff00:42:8329",
     ),
     "names of browsers or programs": (
@@ -219,6 +225,8 @@ def test_logs_and_backups_are_looked_through(
         "2026-11-21",
         '{"count":1700,"epsilon":"1.0986122886681098"}',
         "ratio 16:9, 12:30",
+        "Deniably listens on http://127.0.0.1:8000",
+        "Deniably listens on http://0.0.0.0:8000",
     ],
 )
 def test_what_says_nothing_of_people_is_no_trace(tmp_path: Path, line: str) -> None:

@@ -55,6 +55,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
 
 
 def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
+    from deniably_server.storage.addresses import file_at
     from deniably_server.storage.traces import traces
 
     found = traces(store, list(files))
@@ -63,6 +64,8 @@ def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
     if found:
         raise click.ClickException(f"{len(found)} found; see above")
     click.echo("no traces of people")
+    if file_at(store.engine.address) is None:
+        click.echo("the log of PostgreSQL is not looked at, unless you name it")
     waiting = [name for name in store.names() if store.state(name) == "open"]
     if waiting:
         click.echo(

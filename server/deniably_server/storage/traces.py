@@ -23,9 +23,11 @@ _OVERLAP = 200
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _BYTE = rb"(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _CLOCK = rb"[0-2][0-9]:[0-5][0-9]"
+# This machine's own addresses (127.0.0.1, and 0.0.0.0 for all of them) are nobody's.
 _KINDS = {
     "network addresses": re.compile(
-        rb"(?<![0-9.])" + _BYTE + rb"(?:\." + _BYTE + rb"){3}(?![0-9.])"
+        rb"(?<![0-9.])(?!127\.|0\.0\.0\.0(?![0-9.]))"
+        + _BYTE + rb"(?:\." + _BYTE + rb"){3}(?![0-9.])"
         rb"|(?<![0-9A-Fa-f:])(?=[0-9A-Fa-f:]{8,39}(?![0-9A-Fa-f:]))"
         rb"(?:(?:[0-9A-Fa-f]{1,4}:){7}[0-9A-Fa-f]{1,4}"
         rb"|(?:[0-9A-Fa-f]{1,4}:){1,6}(?::[0-9A-Fa-f]{1,4}){1,6})(?![0-9A-Fa-f:])"
