@@ -26,8 +26,9 @@ demo: $(VENV)/.server
 serve: $(VENV)/.server
 	$(BIN)/deniably serve --port $(PORT)
 
+# Threads within a product of matrices only get in the way of tests side by side.
 test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.installed
-	$(BIN)/pytest -n $(JOBS) $(ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) $(ARGS)
 
 crash: $(VENV)/.dev
 	DENIABLY_TEST_KILLS=$(or $(KILLS),1000) DENIABLY_TEST_SEED=$(or $(SEED),$$(od -An -N6 -tx1 /dev/urandom | tr -d ' ')) \

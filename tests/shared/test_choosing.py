@@ -184,7 +184,7 @@ def test_the_width_of_a_square_wave_is_the_best_of_all(k: int, epsilon: str) -> 
 
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
 def test_many_buckets_get_a_width_that_is_as_good_as_the_best(epsilon: str) -> None:
-    k = 150
+    k = 100
     found = for_distribution(k, eps(epsilon))
     assert isinstance(found, Window)
     every = [
