@@ -295,6 +295,42 @@ def test_two_tabs_trade_one_invitation_once_and_send_one_report(
     assert len({each.post_data for each in reports}) == 1
 
 
+def test_what_another_tab_let_be_forgotten_is_asked_for_before_anything_else(
+    phone: Watched, server: Server, invite: Callable[[], str]
+) -> None:
+    phone.open(f"{PATH}#{invite()}")
+    phone.click("Start")
+    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+    tabs = [Watched(phone.page.context.new_page(), server) for _ in range(2)]
+    for tab in tabs:
+        tab.open(PATH)
+        assert tab.page.locator("#traded").is_visible()
+    tabs[0].page.click("[data-step=start] [data-forget] summary")
+    tabs[0].page.click("[data-step=start] [data-forget] button")
+    tabs[0].page.wait_for_selector(f"{FIELD}:visible")
+    tabs[1].click("Start")
+
+    tabs[1].page.wait_for_selector(f"{ERROR}:not([hidden])")
+    assert tabs[1].page.locator("[data-step=question]:visible").count() == 0
+
+
+def test_how_long_to_wait_is_read_from_whatever_a_server_says(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    says: dict[str, str] = {}
+    phone.page.add_init_script("setTimeout = (go) => { queueMicrotask(go); };")
+    phone.page.context.route("**/tickets", lambda to: to.fulfill(status=429, headers=says))
+    phone.open(f"{PATH}#{invite()}")
+    waits = {
+        "7": "a minute", "61": "2 minutes", "-5": "a minute", "121": "3 minutes",
+        "1e999": "a minute", "Sat, 21 Nov 2026 07:28:00 GMT": "a minute",
+    }  # fmt: skip
+    for text, told in waits.items():
+        says["Retry-After"] = text
+        phone.click("Start")
+        phone.page.wait_for_selector(f"{ERROR} a:text('try again in {told}.')")
+
+
 def test_who_lets_the_device_forget_a_ticket_is_told_and_asked_for_another_invitation(
     phone: Watched, invite: Callable[[], str]
 ) -> None:

@@ -101,8 +101,9 @@ export async function enter(api, version, key, on, refuse) {
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const code = readCode(field.value);
+    if (done) look(await read()); // another tab may have let it be forgotten
     if (done) return on();
+    const code = readCode(field.value);
     if (code === undefined) return tell(words("invited.wrong"));
     if (busy) return;
     busy = true;
@@ -138,7 +139,7 @@ export async function enter(api, version, key, on, refuse) {
 const later = (wait) =>
   wait === ""
     ? words("invited.offline")
-    : words("invited.wait", { count: Math.ceil((Number(wait) || 60) / 60) });
+    : words("invited.wait", { count: Math.ceil((/^0*[1-9]\d{0,5}$/.test(wait) ? Number(wait) : 60) / 60) });
 
 /** @type {(url: string, invitation: string, blinded: string) => Promise<string>} */
 async function ask(url, invitation, blinded) {
