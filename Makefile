@@ -31,6 +31,7 @@ test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.insta
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) $(ARGS)
 
 crash: $(VENV)/.dev
+	@[ "$(or $(KILLS),1000)" -ge 4 ] 2>/dev/null || { echo "KILLS is a number from 4 up, and not $(KILLS)"; exit 1; }
 	DENIABLY_TEST_KILLS=$(or $(KILLS),1000) DENIABLY_TEST_SEED=$(or $(SEED),$$(od -An -N6 -tx1 /dev/urandom | tr -d ' ')) \
 	  $(BIN)/pytest -s --timeout 7200 tests/server/test_crash.py $(ARGS)
 

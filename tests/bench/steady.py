@@ -25,19 +25,33 @@ from deniably_server.storage.store import Store
 SHARE = 0.6
 GROWTH, SLACK = 0.10, 32 << 20
 PARTS = 10
+LEAST = 0.1
 _BODY = b'{"id":"'
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--rate", type=float, help="reports a second; 60 %% of the most by default")
+    parser.add_argument("--minutes", type=above_nothing, default=10)
+    parser.add_argument(
+        "--rate", type=above_nothing, help="reports a second; 60 %% of the most by default"
+    )
     given = parser.parse_args()
     sheet = Sheet(quick=given.minutes < 1)
     with tempfile.TemporaryDirectory() as folder:
         hold(sheet, Path(folder), 60 * given.minutes, given.rate)
     sheet.end()
     sys.exit(bool(sheet.missed))
+
+
+def above_nothing(text: str) -> float:
+    """A number above 0.1: of minutes, or of reports a second."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not LEAST <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number from {LEAST} up")
+    return value
 
 
 def hold(sheet: Sheet, folder: Path, seconds: float, given: float | None) -> None:
@@ -65,6 +79,7 @@ def hold(sheet: Sheet, folder: Path, seconds: float, given: float | None) -> Non
     kept = store.tally(survey.name)[survey.questions[0].name].n
     store.close()
     assert kept == most.answered + len(took), "an acknowledged report is not in the tally"
+    sheet.figure("reports acknowledged, each of them in the tally", f"{kept:,}")
     for name, share in (("half of the reports within", 0.5), ("99 of 100 within", 0.99)):
         own, other = quantile(took, share), quantile(beside, share)
         sheet.figure(name, duration(own))

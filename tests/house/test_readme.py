@@ -46,7 +46,7 @@ def authors_token(started: str) -> str:
 
 
 def wait_for(process: subprocess.Popen[str], url: str) -> None:
-    for _ in range(150):
+    for _ in range(600):
         try:
             urllib.request.urlopen(url, timeout=2).close()
             return

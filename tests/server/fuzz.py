@@ -18,6 +18,9 @@ from deniably_server.guard.auth import new_token
 from server.hostile import Tally, draw, pour
 from server.material import Server, a_report, contents, signed, survey_named
 
+LEAST = 1000
+"""So many at least, or some operations would be asked nothing."""
+
 
 def main(count: int) -> None:
     """A tenth from the description, by nobody, an analyst and an author; the rest on the wire."""
@@ -28,7 +31,10 @@ def main(count: int) -> None:
         found += _described(Path(folder) / "described.db", count // 10)
         found += _wire(Path(folder) / "wire.db", count - found.total(), seed)
     print(f"{found.total():,} requests: {dict(sorted(found.items()))} (0: ended without an answer)")
-    print("no fault, nothing changed, every refusal a problem of the table")
+    print(
+        "no answer was a fault (5xx), whoever may change nothing changed nothing, and every refusal"
+    )
+    print("is a problem of the table")
 
 
 def _described(path: Path, count: int) -> Tally:
@@ -80,4 +86,7 @@ def _timed(what: str, work: Callable[[], Tally]) -> Tally:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
+    count = sys.argv[1] if len(sys.argv) > 1 else "100000"
+    if not count.isdecimal() or int(count) < LEAST:
+        sys.exit(f"COUNT is a number of requests from {LEAST} up, and not {count}")
+    main(int(count))

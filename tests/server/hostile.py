@@ -16,6 +16,7 @@ import schemathesis
 from flask import Flask
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
+from hypothesis.reporting import with_reporter
 from schemathesis import GenerationMode
 
 from deniably_server.web.problems import KINDS
@@ -39,8 +40,11 @@ def draw(app: Flask, each: int, headers: Mapping[str, str]) -> Tally:
         operation = result.ok()
         wrong = [GenerationMode.NEGATIVE] if [*operation.iter_parameters(), *operation.body] else []
         for mode in (GenerationMode.POSITIVE, *wrong):
-            # Where nothing can be wrong, there is nothing to draw.
-            with suppress(schemathesis.errors.SchemathesisError, Unsatisfiable):
+            # Where nothing can be wrong, there is nothing to draw, and nothing to be said of it.
+            with (
+                with_reporter(lambda _: None),
+                suppress(schemathesis.errors.SchemathesisError, Unsatisfiable),
+            ):
                 _run(operation.as_strategy(generation_mode=mode), each // 2, headers, found)
     return found
 
@@ -50,6 +54,7 @@ def _run(strategy: Any, count: int, headers: Mapping[str, str], found: Tally) ->
         max_examples=count,
         deadline=None,
         database=None,
+        print_blob=True,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

@@ -236,7 +236,7 @@ class Server:
                 try:
                     requests.get(f"{found[0]}/problems/closed", timeout=5)
                     return found[0]
-                except requests.ConnectionError:
+                except (requests.ConnectionError, requests.Timeout):
                     pass
             time.sleep(0.01)
         self.kill()
@@ -268,7 +268,7 @@ class Server:
         """SIGTERM, as a service manager sends it. The exit status."""
         if self._process.poll() is None:
             self._process.terminate()
-        return self._process.wait(timeout=30)
+        return self._process.wait(timeout=60)
 
     @property
     def ended(self) -> bool:

@@ -75,6 +75,7 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
     crowd.check_all(database)
     assert server.stop() == 0
     crowd.check_all(database)
+    tell(crowd, KILLS - ON_POSTGRES, "servers on SQLite")
 
 
 def test_servers_on_one_postgres_that_are_killed_with_their_backends_lose_nothing(
@@ -108,6 +109,17 @@ def test_servers_on_one_postgres_that_are_killed_with_their_backends_lose_nothin
         assert crowd.statuses <= {200, 201, 503}
     crowd.check_all(postgres)
     assert [server.stop() for server in servers] == [0, 0]
+    tell(crowd, ON_POSTGRES, "servers on one PostgreSQL, and of processes of it")
+
+
+def tell(crowd: Crowd, kills: int, what: str) -> None:
+    """What was shown, for who runs ``make crash``."""
+    told = len({report.id for report in crowd.acknowledged})
+    print(
+        f"\n{kills:,} kills of {what}: {told:,} reports were acknowledged, each is stored exactly"
+        " once, and every tally is what these reports give",
+        flush=True,
+    )
 
 
 def _kill_a_backend(address: str, chance: random.Random, crash: bool) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from deniably_server.serving import AddressTaken, claim
 from deniably_server.storage.store import Store
 from server.crowd import Crowd
 from server.material import DENIABLY, Process, Server, a_report, assert_kept, survey_named
+from server.nursery import Nursery
 
 SURVEY = survey_named()
 Serve = Callable[..., Server]
@@ -45,8 +47,9 @@ def test_a_stopped_server_finishes_what_it_accepted(serve: Serve, database: Path
 
 
 @pytest.mark.slow
-def test_a_stopped_server_finishes_a_batch_that_has_begun(serve: Serve, database: Path) -> None:
-    server = serve()
+def test_a_stopped_server_finishes_a_batch_that_has_begun(nursery: Nursery, database: Path) -> None:
+    """However long this machine takes for it."""
+    server = Server(database, begin=partial(nursery.begin, serving__PATIENCE=60))
     server.publish(SURVEY)
     one = a_report(SURVEY).canonical
     many = [one.replace(one[7:39], secrets.token_hex(16).encode()) for _ in range(60_000)]

@@ -18,6 +18,7 @@ from deniably_server.storage import commit, writer
 from deniably_server.storage.commit import Entry, Outcome, entry_of
 from deniably_server.storage.sqlite import Sqlite, SqliteConnection
 from deniably_server.storage.store import Store
+from server.crowd import PATIENCE
 from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
@@ -114,20 +115,20 @@ def test_closing_stores_what_was_accepted(published: Store, database: Path) -> N
     class Late(Sqlite):
         def connect(self) -> SqliteConnection:
             reached.set()
-            assert gate.wait(10)
+            assert gate.wait(PATIENCE)
             return super().connect()
 
     late = writer.Writer(Late(str(database)))
     with ThreadPoolExecutor(32) as threads:
         outcomes = [threads.submit(_stored, late)]
-        assert reached.wait(10)  # the writer is at work on the first
+        assert reached.wait(PATIENCE)  # the writer is at work on the first
         outcomes += [threads.submit(_stored, late) for _ in range(29)]
         while late._queue.qsize() < 29:
             time.sleep(0.001)
         closing_down = threads.submit(late.close)
         gate.set()
-        closing_down.result(timeout=10)
-        assert {each.result(timeout=10) for each in outcomes} == {Outcome.STORED}
+        closing_down.result(timeout=PATIENCE)
+        assert {each.result(timeout=PATIENCE) for each in outcomes} == {Outcome.STORED}
 
     assert published.tally("workplace")["stolen"].n == 30
     with pytest.raises(Unavailable):
