@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+from contextlib import closing
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -21,15 +24,24 @@ from server.material import assert_problem, signed
 PEOPLE = 1200
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Many people have answered, by chance never the same ones. Each test has a copy."""
+    path = tmp_path_factory.mktemp("filled") / "deniably.db"
+    survey, random = survey_of_everything(), Random(1)
+    with closing(Store(str(path))) as store:
+        store.publish(survey, signed(survey))
+        _add(store, survey, [somebody(random) for _ in range(PEOPLE)])
+    return path
+
+
 @pytest.fixture
-def answered(app: Flask) -> tuple[Survey, Store]:
-    """Many people have answered, by chance never the same ones."""
-    store: Store = app.extensions["deniably"]
-    survey = survey_of_everything()
-    store.publish(survey, signed(survey))
-    random = Random(1)
-    _add(store, survey, [somebody(random) for _ in range(PEOPLE)])
-    return survey, store
+def answered(filled: Path, database: Path, request: pytest.FixtureRequest) -> tuple[Survey, Store]:
+    """The survey, and the store of ``app``."""
+    assert not database.exists(), "it is there before the application is"
+    shutil.copyfile(filled, database)
+    store: Store = request.getfixturevalue("app").extensions["deniably"]
+    return survey_of_everything(), store
 
 
 def _add(store: Store, survey: Survey, people: list[dict[str, Any]]) -> None:
