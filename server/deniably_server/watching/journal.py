@@ -41,7 +41,10 @@ class Journal:
             return
         self._answers.append(answer)
         if len(self._answers) >= _MOST and self._early.acquire(blocking=False):
-            Thread(target=self._write_early, name="deniably-journal", daemon=True).start()
+            try:
+                Thread(target=self._write_early, name="deniably-journal", daemon=True).start()
+            except RuntimeError:  # no thread is to be had; the minute will do it
+                self._early.release()
 
     def write(self) -> None:
         """Write what waits."""
