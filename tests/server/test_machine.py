@@ -135,6 +135,11 @@ class Machine(RuleBasedStateMachine):
         self.closed.add(survey.name)
 
     @rule()
+    def tidy(self) -> None:
+        """As a server does after a closing, sooner or later."""
+        self.store.tidy()
+
+    @rule()
     def restart(self) -> None:
         """The writer ends, and every connection."""
         self.store.close()
@@ -211,5 +216,6 @@ def test_whatever_happens_a_report_counts_once(address: str) -> None:
     )
     for server in servers:
         store: Store = server.extensions["deniably"]
+        store.tidy()
         assert examine(store) == []
         store.close()

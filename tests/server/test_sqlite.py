@@ -92,6 +92,8 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
         # What results of open surveys show: counts of reports and nothing else.
         "snapshots": [("survey", "TEXT"), ("reports", "INTEGER"), ("tallies", "TEXT")],
         "answered": [("survey", "TEXT"), ("question", "TEXT"), ("reports", "INTEGER")],
+        # How many invitations were made, and of nobody's.
+        "issued": [("survey", "TEXT"), ("invitations", "INTEGER")],
         "settings": [("key", "TEXT"), ("value", "TEXT")],
         # Of who runs and writes surveys: a last day, and of nobody's report.
         "tokens": [("id", "TEXT"), ("hash", "TEXT"), ("role", "TEXT"), ("survey", "TEXT"),
