@@ -28,7 +28,7 @@ serve: $(VENV)/.server
 
 # Threads within a product of matrices only get in the way of tests side by side.
 test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.installed
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) $(ARGS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 crash: $(VENV)/.dev
 	@[ "$(or $(KILLS),1000)" -ge 4 ] 2>/dev/null || { echo "KILLS is a number from 4 up, and not $(KILLS)"; exit 1; }

@@ -27,6 +27,7 @@ from deniably_server.watching.watch import Watch
 from deniably_server.web import files
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.compression import compress
+from deniably_server.web.heard import HeardOut
 from deniably_server.web.problems import handle_problems
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def create_app(
     inner: WSGIApplication = Intake(app.wsgi_app, store, metrics, limits)
     if names := names_in(str(settings["HOSTS"])):
         inner = Hosts(inner, names)
-    inner = Headers(inner)
+    inner = HeardOut(Headers(inner))
     tell = (metrics.add, journal.add) if journal else (metrics.add,)
     app.wsgi_app = Watch(inner, *tell)  # type: ignore[method-assign]
     return app

@@ -244,6 +244,27 @@ def test_a_body_that_is_too_large_is_refused_however_it_is_sent(
         assert b"/problems/too-large" in answer
 
 
+@pytest.mark.parametrize(
+    "start", [b"POST /nothing", b"POST /api/surveys", b"PATCH /", b"GET /healthz"]
+)
+def test_who_sends_what_is_not_read_is_heard_out_and_answered(
+    running: Server, start: bytes
+) -> None:
+    """Else the connection would be reset, and the answer lost with it."""
+    body = b"x" * LARGEST_BODY
+    head = b"%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (start, len(body))
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as line:
+        line.sendall(head)
+        time.sleep(0.2)  # for whoever would answer at once
+        line.sendall(body + b"GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = b""
+        while more := line.recv(65536):
+            received += more
+
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert b"HTTP/1.1 200" in received
+
+
 def test_a_report_that_breaks_off_is_not_stored(running: Server) -> None:
     def stored() -> int:
         with closing(sqlite3.connect(running.database)) as connection:
