@@ -147,6 +147,24 @@ def test_a_database_that_refuses_us_is_not_waited_for(postgres: str) -> None:
     assert done.output.startswith("Error: cannot use postgresql:///nobodys as the database: ")
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_that_cannot_hold_every_script_is_refused(postgres: str, encoding: str) -> None:
+    name = postgres.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE DATABASE {name}_old TEMPLATE template0 LOCALE 'C' ENCODING '{encoding}'"  # type: ignore[arg-type]
+        )
+        try:
+            address = postgres.replace(name, f"{name}_old")
+            done = CliRunner().invoke(serve.serve, ["--database", address, "--port", "0"])
+        finally:
+            connection.execute(f"DROP DATABASE {name}_old WITH (FORCE)")  # type: ignore[arg-type]
+
+    assert done.exit_code == 1
+    assert f"its encoding is {encoding}" in done.output
+    assert "ENCODING 'UTF8'" in done.output
+
+
 def test_a_server_that_is_up_before_its_database_waits_for_it(
     nursery: Nursery, postgres: str, tmp_path: Path
 ) -> None:

@@ -73,15 +73,23 @@ class Postgres:
                 self.address,
                 autocommit=True,
                 application_name="deniably",
+                client_encoding="utf8",
                 connect_timeout=_CONNECT_SECONDS,
                 options="-c synchronous_commit=on -c lock_timeout=10s",
             )
         )
 
     def migrate(self) -> None:
-        """Bring the tables to the newest schema."""
+        """Bring the tables to the newest schema. Raises NotSupportedError for a database that
+        cannot hold every script."""
         database = self.connect()
         try:
+            (encoding,) = database.execute("SHOW server_encoding").fetchone()
+            if encoding != "UTF8":
+                raise psycopg.NotSupportedError(
+                    f"its encoding is {encoding}, and surveys are in every script; make another:"
+                    " CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
+                )
             database.begin_writing()
             migrate(database)
             database.commit()
