@@ -251,7 +251,7 @@ def test_a_backup_replaces_no_file(filled: str, tmp_path: Path) -> None:
 def test_a_copy_that_fails_leaves_nothing(
     filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniably_server.storage.moving._TABLES", {"surveys": ("name", "nothing")})
+    monkeypatch.setattr("deniably_server.storage.moving.TABLES", {"surveys": ("name", "nothing")})
 
     done = run(care.backup, "--database", filled, tmp_path / "copy.db")
 

@@ -8,7 +8,7 @@ from deniably_server.errors import Conflict
 from deniably_server.storage.engine import Engine
 from deniably_server.storage.tidying import forget_marks
 
-_TABLES = {
+TABLES = {
     "surveys": ("name", "digest", "definition", "state"),
     "reports": ("id", "survey", "report"),
     "totals": ("survey", "reports"),
@@ -40,7 +40,7 @@ def move(source: Engine, target: Engine) -> int:
             raise Conflict("there are surveys in the target already; move into an empty database")
         taker.execute("DELETE FROM settings")
         taker.execute("DELETE FROM tokens")
-        for table, columns in _TABLES.items():
+        for table, columns in TABLES.items():
             taker.fill(table, columns, giver.each(_all(table, columns)))
         forget_marks(taker)
         (moved,) = taker.execute("SELECT count(*) FROM reports").fetchone()
@@ -51,4 +51,4 @@ def move(source: Engine, target: Engine) -> int:
 def _all(table: str, columns: tuple[str, ...]) -> str:
     """By their columns: in the order of random ids, and in that of the register."""
     names = ", ".join(columns)
-    return f"SELECT {names} FROM {table} ORDER BY {names}"  # noqa: S608  # _TABLES
+    return f"SELECT {names} FROM {table} ORDER BY {names}"  # noqa: S608  # TABLES

@@ -127,7 +127,7 @@ class PostgresConnection:
     def write_anew(self, survey: str, /) -> None:
         """A table keeps rows as they came, each with the number of the transaction that brought it;
         invitations as they were used, and cells of tallies as they were last counted."""
-        for table, key in _KEPT.items():
+        for table, key in _KEPT.items():  # the only names that come into the statements
             kept = f"kept_{table}"
             self.execute(f"CREATE TEMPORARY TABLE {kept} (LIKE {table}) ON COMMIT DROP")
             self.execute(f"INSERT INTO {kept} SELECT * FROM {table} WHERE survey = ?", [survey])  # noqa: S608

@@ -57,8 +57,10 @@ class Journal:
                     out.flush()
 
     def _write_early(self) -> None:
-        self.write()
-        self._early.release()
+        try:
+            self.write()
+        finally:
+            self._early.release()
 
     def _line(self, answer: Answer) -> str:
         if self._form == "json":

@@ -21,14 +21,14 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from deniably_server.guard.auth import new_token  # noqa: E402
-from deniably_server.storage.moving import _TABLES  # noqa: E402
+from deniably_server.storage.moving import TABLES as MOVED  # noqa: E402
 from deniably_server.storage.postgres_schema import STEPS  # noqa: E402
 from deniably_server.storage.schema import migrations  # noqa: E402
 from deniably_server.storage.store import Store  # noqa: E402
 from server.material import a_report, signed, survey_named  # noqa: E402
 
 MADE = "CREATE TABLE steps (number INTEGER PRIMARY KEY);"
-TABLES = ("steps", *_TABLES)
+TABLES = ("steps", *MOVED)
 
 
 def fill(store: Store) -> None:
