@@ -14,6 +14,7 @@ import pytest
 import requests
 from flask.testing import FlaskClient
 
+from deniably.report import LARGEST_BODY
 from deniably.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
@@ -260,6 +261,28 @@ def test_of_lines_those_above_the_limit_stay_unread_and_can_be_sent_later(
     assert_problem(send(lines[7:]), 429, "too-many")
     here = send(lines[7:], remote="127.0.0.1")
     assert (here.json["read"], here.json["ended"], count(client)) == (13, False, 20)
+
+
+@pytest.mark.parametrize(
+    ("body", "read"),
+    [
+        (b"\n" * 100_000, 7),
+        (b" \r\n" * 50, 7),
+        (b"\n" * 5 + a_report(SURVEY).canonical + b"\n" + b"\n" * 9, 7),
+        (b"x" * (9 * LARGEST_BODY), 1),
+        (b"\n" * 4 + b" " * (9 * LARGEST_BODY), 5),
+    ],
+    ids=["empty", "blank", "around a report", "a line without end", "both"],
+)
+def test_lines_without_a_report_cost_as_much_as_those_with_one(
+    limited: Callable[..., FlaskClient], body: bytes, read: int
+) -> None:
+    client = limited(RATE=8)
+
+    found = post(client, data=body, content_type="application/x-ndjson").json
+
+    assert (found["read"], found["ended"]) == (read, True)
+    assert_problem(post(client), 429, "too-many")
 
 
 def test_too_many_wrong_tokens_make_even_right_ones_wait(

@@ -147,12 +147,20 @@ def test_a_flood_of_short_lines_ends_soon(store: Store) -> None:
     assert found["read"] == len(found["refusals"]) == 1000
 
 
+@pytest.mark.parametrize("nothing", [b"\n", b"  \r\n"])
+def test_a_flood_of_empty_lines_ends_soon(store: Store, nothing: bytes) -> None:
+    found = take_lines(store, SURVEY, io.BytesIO(nothing * 5000)).document
+
+    assert (found["read"], found["empty"], found["ended"]) == (1000, 1000, True)
+
+
 def test_lines_without_end_have_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "_MOST_LINES", 5000)
+    monkeypatch.setattr(lines, "_MOST_LINES", 500)
+    again = b"\n".join([a_report(SURVEY).canonical, b""] * 300)
 
-    found = take_lines(store, SURVEY, io.BytesIO(b"\n" * 6000)).document
+    found = take_lines(store, SURVEY, io.BytesIO(again)).document
 
-    assert (found["read"], found["ended"]) == (5000, True)
+    assert (found["read"], found["ended"]) == (500, True)
 
 
 @given(size=st.integers(1, 700), plain=st.booleans())

@@ -35,7 +35,8 @@ _CHUNK = 1 << 22
 """Bytes whose lines share a commit."""
 _MOST_LINES = 10_000_000
 _MOST_REFUSED = 1000
-"""Lines that are refused before the rest is left unread: it is not what this survey takes."""
+"""Lines that are refused or empty before the rest is left unread: it is not what this survey
+takes."""
 _TURN = Lock()
 """One request of a process at a time takes its lines apart, which is what needs the memory."""
 _MOST_KNOWN = 1 << 16
@@ -63,11 +64,14 @@ class Outcomes:
     """For each line an index of _WORDS."""
     refusals: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
     """For each line that was refused its number, and the members of a problem."""
+    empty: int = 0
+    """Lines with nothing in them."""
 
     @property
     def ended(self) -> bool:
         """Whether the rest is left unread."""
-        return len(self.refusals) >= _MOST_REFUSED or len(self.codes) >= _MOST_LINES
+        lost = len(self.refusals) + self.empty
+        return lost >= _MOST_REFUSED or len(self.codes) >= _MOST_LINES
 
     @property
     def counts(self) -> dict[str, int]:
@@ -161,6 +165,8 @@ class _Reader:
             try:
                 if self._one(bulk, line):
                     waiting.append(index)
+                else:
+                    found.empty += 1
             except (BadReport, Refusal) as error:
                 code = _REFUSED
                 found.refusals.append({"line": index + 1, **members(error)})

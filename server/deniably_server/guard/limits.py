@@ -17,6 +17,7 @@ from threading import Lock
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
+from deniably.report import LARGEST_BODY
 from deniably_server.errors import TooMany
 from deniably_server.guard.peer import network_of
 from deniably_server.web.body import Body
@@ -124,10 +125,15 @@ def limits_of(reports: int, failures: int, proxies: int) -> Limits:
 
 
 class Metered:
-    """A body of lines that ends where the limit does; ``cut`` says whether it did."""
+    """A body of lines that ends where the limit does; ``cut`` says whether it did.
+
+    Each line counts as a report, whatever is in it, and so does each MiB, which is the most that a
+    report may have: a line that never ends is not free.
+    """
 
     def __init__(self, body: Body, limit: Limit | None, address: str) -> None:
         self._body, self._limit, self._address = body, limit, address
+        self._lines = self._bytes = self._counted = 0
         self.cut = False
 
     def read(self, size: int, /) -> bytes:
@@ -137,9 +143,12 @@ class Metered:
         found = self._body.read(size)
         if self._limit is None:
             return found
-        lines = found.count(b"\n")
-        taken = self._limit.take(self._address, lines)
-        if taken == lines:
+        before = self._lines
+        self._lines += found.count(b"\n")
+        self._bytes += len(found)
+        due = max(self._lines, self._bytes // LARGEST_BODY)
+        self._counted += self._limit.take(self._address, due - self._counted)
+        if self._counted == due:
             return found
         self.cut = True
-        return found[: len(found) - len(found.split(b"\n", taken)[-1])]
+        return found[: len(found) - len(found.split(b"\n", self._counted - before)[-1])]
