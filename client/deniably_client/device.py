@@ -36,7 +36,7 @@ from deniably.report import draw_questions
 from deniably.signing import fingerprint
 from deniably.survey import Survey, read_survey
 from deniably.trust import Contact, contact
-from deniably.words import Words
+from deniably.words import ENGLISH, Words
 from deniably_client.body import DEFINITION, PROBLEM, REGISTER, Patience, body, seconds_in
 from deniably_client.errors import (
     AlreadyAnswered,
@@ -67,7 +67,8 @@ class Receipt:
     ``losses`` say by question, exactly, what was given away at most, ``total`` what by all of
     them together; ``digest`` is SHA-256 of the sent bytes, in hexadecimal. ``author`` is the
     fingerprint of whoever asks, ``register`` the head of the server's register, to be compared
-    with what others got. It never holds an answer.
+    with what others got. ``again`` says that the report had been made before: no coin was thrown,
+    nothing was charged, and answers given this time were not used. It never holds an answer.
     """
 
     survey: str
@@ -77,6 +78,7 @@ class Receipt:
     losses: Mapping[str, Loss]
     total: Loss
     digest: str
+    again: bool = False
 
     def __str__(self) -> str:
         lines = [
@@ -86,6 +88,8 @@ class Receipt:
             f"register  {self.register}",
             f"sent      {self.digest}",
         ]
+        if self.again:
+            lines.append(f"again     {ENGLISH('receipt.again')}")
         lines += [
             f"odds      {name}: {at_most(loss, 'receipt.total')}"
             for name, loss in self.losses.items()
@@ -107,7 +111,8 @@ class Receipt:
             (words("receipt.all"), at_most(self.total, "receipt.total", words)),
             (words("receipt.digest"), self.digest),
         ]
-        return "\n".join(words("script.pair", name=name, text=text) for name, text in facts)
+        told = [words("script.pair", name=name, text=text) for name, text in facts]
+        return "\n".join([words("receipt.again"), *told] if self.again else told)
 
 
 @dataclass(frozen=True)
@@ -322,8 +327,9 @@ class Device:
         mapping by part (vector, point, product). Where the survey asks only some of its
         questions, those of ``questions`` are answered and others are not looked at.
         The coins are thrown once: where sending fails, ``resend`` sends the same report, and so
-        does ``answer`` where the memory has one. Only the answers that are said to have
-        ``changed``, and those to questions shown after them, are randomised and charged anew.
+        does ``answer`` where the memory has one; the receipt then says ``again``. Only the answers
+        that are said to have ``changed``, and those to questions shown after them, are randomised
+        and charged anew.
         The charge and the report are kept before anything is sent.
         In a survey by invitation one is traded first, where that was not done.
         Raises BadAnswer and BudgetSpent (nothing is drawn or sent), AlreadyAnswered (where there
@@ -343,14 +349,26 @@ class Device:
                 drawn=drawn, changed=changed,
             )  # fmt: skip
 
-        self._memory.update(change)  # nothing is asked of the network while it is locked
-        return self.resend()
+        both: list[Memory] = []
+
+        def kept(memory: Memory) -> Memory:
+            both[:] = [memory, change(memory)]
+            return both[1]
+
+        self._memory.update(kept)  # nothing is asked of the network while it is locked
+        before, after = (memory.report(survey.digest) for memory in both)
+        return self._send(again=before == after)
 
     def resend(self) -> Receipt:
         """Submit the report that ``answer`` made: the same bytes, the same id, counted once.
 
+        The receipt says ``again`` where it had reached the server already.
         Raises SurveyClosed, Rejected, Unreachable, or ValueError where there is no report yet.
         """
+        kept = self.kept
+        return self._send(again=kept is not None and kept.sent)
+
+    def _send(self, *, again: bool) -> Receipt:
         survey, kept = self.survey, self.kept
         if kept is None:
             raise ValueError("there is no report yet: call answer() first")
@@ -367,7 +385,7 @@ class Device:
         }
         author, head = fingerprint(self.author), self._met[1].head
         return Receipt(
-            survey.name, survey.digest, author, head, losses, survey.total, report.receipt
+            survey.name, survey.digest, author, head, losses, survey.total, report.receipt, again
         )
 
     def _check_total(self, memory: Memory) -> None:

@@ -20,6 +20,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from deniably.errors import BadMemory
+from deniably.home import home
 from deniably.memory import Memory, read_memory
 from deniably_client.errors import MemoryUnusable
 
@@ -32,15 +33,6 @@ _WAIT = 30.0
 _TABLE = """CREATE TABLE IF NOT EXISTS memory (
     id INTEGER PRIMARY KEY CHECK (id = 1), nonce BLOB NOT NULL, sealed BLOB NOT NULL
 )"""
-
-
-def home() -> Path:
-    """Where a device keeps its things: DENIABLY_HOME, or the user's folder for settings."""
-    if found := os.environ.get("DENIABLY_HOME"):
-        return Path(found)
-    import click
-
-    return Path(click.get_app_dir("deniably"))
 
 
 class Transient:

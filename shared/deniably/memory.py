@@ -20,7 +20,7 @@ from deniably.ledger import Author, Day, Digest, Entry, Ledger, Limits, charge, 
 from deniably.loss import Loss
 from deniably.mechanisms.memoised import Memoised
 from deniably.questions import Question
-from deniably.report import Report, draw_questions, make_report, read_report
+from deniably.report import Report, check_names, draw_questions, make_report, read_report
 from deniably.survey import Survey, Waves, show_if
 
 _MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
@@ -199,14 +199,16 @@ def answer(
     """The memory once the survey is answered: its charges and its report stand in it.
 
     Where the survey was answered before, and nothing is said to have changed, the memory stays as
-    it is and ``answers`` are not looked at: the stored report goes out again. Of ``changed``
-    questions, and only of them, the answers are needed; the other values stay, under a new id.
+    it is: the stored report goes out again, and of ``answers`` only the names are looked at. Of
+    ``changed`` questions, and only of them, the answers are needed; the other values stay, under a
+    new id.
     An invited survey takes one report for an invitation, so there nothing can have changed once it
     was answered, and the id is that of the ticket.
 
     Raises Uninvited where there is no ticket, BudgetSpent (before a coin is thrown) and BadAnswer;
     the memory is then as it was.
     """
+    check_names(survey, answers)
     drawn = draw_questions(survey, coins) if drawn is None else drawn
     before = memory.report(survey.digest)
     fresh = fresh_questions(memory, survey, drawn, changed, author)

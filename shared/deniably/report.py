@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -97,6 +97,14 @@ def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]
     return [survey.questions[index] for index in sorted(drawn)]
 
 
+def check_names(survey: Survey, answers: Iterable[str]) -> None:
+    """Raise BadAnswer where one of the names is that of no question of the survey."""
+    names = [question.name for question in survey.questions]
+    for name in answers:
+        if name not in names:
+            raise BadAnswer(f"the survey has no such question; it has {', '.join(names)}", name)
+
+
 def is_shown(question: Question, answers: Mapping[str, object], hidden: Container[str]) -> bool:
     """Whether a respondent with these answers sees a question. ``hidden`` are earlier questions
     that were not shown, whose answer is "not applicable"."""
@@ -146,9 +154,7 @@ def make_report(
     Raises BadAnswer, which names the question and the choices that exist but never the answer,
     and BadReport where a memo is none of its question.
     """
-    for name in answers:
-        if all(name != question.name for question in survey.questions):
-            raise BadAnswer("the survey has no such question; it was changed or misspelt", name)
+    check_names(survey, answers)
     coins = coins or Coins()
     questions = draw_questions(survey, coins) if questions is None else questions
     kept = _checked_memos(questions, memos or {})

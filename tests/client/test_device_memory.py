@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -14,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from deniably.authoring import publish_text
-from deniably.errors import BudgetSpent
+from deniably.errors import BadAnswer, BudgetSpent
 from deniably.ledger import Limits, total
 from deniably.memory import Memory, answer, memo_keys
+from deniably.words import ENGLISH, LANGUAGES, Words
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import MemoryUnusable, Unreachable
@@ -108,7 +110,35 @@ def test_the_same_goes_out_again_whatever_is_said(
 
     again = Device(url, memory=storage).answer({"stolen": "no", "often": "often"})
 
-    assert again == first
+    assert again == replace(first, again=True)
+    assert len(reports(server)) == 1
+
+
+def test_the_receipt_says_that_the_earlier_report_was_sent_again(
+    url: str, storage: Storage
+) -> None:
+    device = Device(url, memory=storage)
+    first = device.answer(ANSWERS)
+    repeated = Device(url, memory=storage).answer({"stolen": "no", "often": "once"})
+    changed = Device(url, memory=storage).answer({"often": "once"}, changed={"often"})
+
+    said = "report that your device had made before"
+    assert [each.again for each in (first, repeated, changed)] == [False, True, False]
+    assert said in str(repeated)
+    assert said in repeated.told(ENGLISH)
+    assert said not in str(first) + str(changed) + first.told(ENGLISH)
+    for language in LANGUAGES:
+        assert repeated.told(Words(language)).startswith(Words(language)("receipt.again"))
+
+
+def test_a_name_that_is_no_question_is_refused_also_where_the_earlier_report_would_do(
+    url: str, server: Server, storage: Storage
+) -> None:
+    Device(url, memory=storage).answer(ANSWERS)
+
+    with pytest.raises(BadAnswer, match=r"stollen: .* no such question; it has stolen, often"):
+        Device(url, memory=storage).answer({"stollen": "yes", "often": "never"})
+
     assert len(reports(server)) == 1
 
 

@@ -46,6 +46,7 @@ def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A configuration folder in which nothing is yet."""
     folder = tmp_path / "configuration"
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    monkeypatch.delenv("DENIABLY_HOME")
     return folder
 
 
@@ -272,6 +273,55 @@ def test_the_authors_key_is_made_once_and_for_its_owner_alone(
     key = read_key(path.read_bytes())
     register = requests.get(f"{server.url}/register", timeout=30).json()
     assert register["entries"][0]["author"] == key.author
+
+
+def test_the_authors_key_lies_in_the_folder_that_the_author_names(
+    server: Server, file: Path, configuration: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("DENIABLY_HOME", str(tmp_path / "mine"))
+    done = run(authoring.publish, file, "--server", server.url, token=server.token)
+
+    assert done.exit_code == 0, done.output
+    assert author_key(None).sign("").fingerprint in done.output
+    assert (tmp_path / "mine/author.key").exists()
+    assert not configuration.exists()
+    assert "There is another one" not in done.stderr
+
+
+def test_who_moves_house_is_told_of_the_key_in_the_old_one(
+    configuration: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    old = author_key(None)
+    monkeypatch.setenv("DENIABLY_HOME", str(tmp_path / "mine"))
+    capsys.readouterr()
+
+    assert author_key(None).author != old.author
+    told = capsys.readouterr().err
+    assert f"publish with --key {configuration / 'deniably/author.key'}" in told
+
+
+def test_the_server_need_not_be_typed_each_time(
+    server: Server, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DENIABLY_SERVER", server.url)
+
+    published = run(authoring.publish, file, token=server.token)
+    closed = run(authoring.close, "health", token=server.token)
+
+    assert f"{server.url}/s/health" in published.output
+    assert closed.exit_code == 0
+
+
+def test_every_command_with_a_server_takes_it_from_the_same_variable() -> None:
+    commands = [each.load() for each in entry_points(group="deniably.commands")]
+    options = [
+        option for command in commands for option in command.params if option.name == "server"
+    ]
+
+    assert len(options) >= 3
+    assert {option.envvar for option in options} == {"DENIABLY_SERVER"}
 
 
 @pytest.mark.parametrize("given", ["option", "variable"])

@@ -10,13 +10,14 @@ from tempfile import NamedTemporaryFile
 import click
 
 from deniably.errors import BadKey
+from deniably.home import home, settings
 from deniably.signing import Key, new_key, read_key
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def author_key(path: Path | None) -> Key:
-    """The key in the file at ``path``, or else in the user's configuration folder.
+    """The key in the file at ``path``, or else in DENIABLY_HOME or the configuration folder.
 
     Only there a new one is made, and that is said: a misspelt path must not make a stranger of
     the author, because what is published stays under its key. Raises ClickException.
@@ -31,7 +32,7 @@ def author_key(path: Path | None) -> Key:
 
 def default_path() -> Path:
     """Where the key is unless the author says otherwise."""
-    return Path(click.get_app_dir("deniably")) / "author.key"
+    return home() / "author.key"
 
 
 def _read(path: Path) -> Key:
@@ -72,3 +73,9 @@ def _make(path: Path) -> None:
         " and warn when a survey comes from another.",
         err=True,
     )
+    if (other := settings() / "author.key") != path and other.exists():
+        click.echo(
+            f"There is another one of yours: {other}\nIf devices know you by that, publish with"
+            f" --key {other}",
+            err=True,
+        )

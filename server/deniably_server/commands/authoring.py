@@ -21,7 +21,11 @@ _MARGIN_AT = 1000  # respondents
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 _server = click.option(
-    "--server", default="http://127.0.0.1:8000", show_default=True, help="Address of the server."
+    "--server",
+    envvar="DENIABLY_SERVER",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    help="Address of the server. [DENIABLY_SERVER]",
 )
 _token = click.option(
     "--token",
@@ -135,8 +139,8 @@ def _refusals(survey: Survey, together: str) -> list[str]:
     "path",
     envvar="DENIABLY_KEY",
     type=click.Path(path_type=Path),
-    help="File of the author's key; without it one in your configuration folder, made if need be."
-    " [DENIABLY_KEY]",
+    help="File of the author's key; without it author.key in DENIABLY_HOME or your configuration"
+    " folder, made if need be. [DENIABLY_KEY]",
 )
 def publish(file: Path, server: str, token: str, path: Path | None) -> None:
     """Sign a survey with the author's key and publish it on a server, for good."""

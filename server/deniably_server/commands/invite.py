@@ -23,7 +23,11 @@ _MOST = 1_000_000
 @click.argument("name")
 @settings_options("database")
 @click.option("--count", type=click.IntRange(1, _MOST), help="Make so many invitations.")
-@click.option("--server", help="Address of the server; then the codes are links to it.")
+@click.option(
+    "--server",
+    envvar="DENIABLY_SERVER",
+    help="Address of the server; then the codes are links to it. [DENIABLY_SERVER]",
+)
 @click.option("--csv", "as_table", is_flag=True, help="A table with a heading, for a mail merge.")
 @click.option(
     "--revoke",
