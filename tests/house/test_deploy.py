@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,11 @@ def test_prometheus_reads_the_metrics_with_a_token_that_may_do_nothing_else(serv
 # --- proxies ------------------------------------------------------------------------------------
 
 
+def replaced(text: str, old: str, new: str) -> str:
+    assert text.count(old) == 1, old
+    return text.replace(old, new)
+
+
 @contextmanager
 def running(*command: object) -> Iterator[None]:
     with subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL) as process:
@@ -238,11 +244,14 @@ def _certificate(folder: Path) -> None:
 
 
 @contextmanager
-def _nginx(server: Server, folder: Path) -> Iterator[str]:
-    """nginx with our file; only its ports and folders are this test's."""
+def _nginx(server: Server, folder: Path, by_address: bool = False) -> Iterator[str]:
+    """nginx with our file; only its ports and folders are this test's. ``by_address``: as its
+    comment says where the server is to limit reports by address."""
     port, plain = free_port(), free_port()
     _certificate(folder)
     text = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    if by_address:
+        text = replaced(text, 'X-Forwarded-For "";', "X-Forwarded-For $remote_addr;")
     text = re.sub(r"    listen \[::\].*\n", "", text)
     text = text.replace("listen 443", f"listen 127.0.0.1:{port}")
     text = text.replace("listen 80;", f"listen 127.0.0.1:{plain};")
@@ -264,10 +273,12 @@ def _nginx(server: Server, folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _caddy(server: Server, folder: Path) -> Iterator[str]:
+def _caddy(server: Server, folder: Path, by_address: bool = False) -> Iterator[str]:
     """Caddy with our file; without HTTPS, for which it would ask the world."""
     port = free_port()
     text = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
+    if by_address:
+        text = replaced(text, "-X-Forwarded-For\n", "X-Forwarded-For {remote_host}\n")
     text = text.replace("\nsurvey.example.org {", f"\nhttp://127.0.0.1:{port} {{")
     text = text.replace("127.0.0.1:8000", f"127.0.0.1:{server.port}")
     whole = folder / "Caddyfile"
@@ -276,15 +287,19 @@ def _caddy(server: Server, folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
-@pytest.mark.parametrize(
+BEHIND_EACH = pytest.mark.parametrize(
     "proxy",
     [
         pytest.param(_nginx, marks=needs("nginx"), id="nginx"),
         pytest.param(_caddy, marks=needs("caddy"), id="caddy"),
     ],
 )
+INSECURE = pytest.mark.filterwarnings("ignore::urllib3.exceptions.InsecureRequestWarning")
+
+
+@pytest.mark.slow
+@INSECURE
+@BEHIND_EACH
 def test_respondents_get_through_the_proxy_and_slow_ones_stay_there(
     server: Server, tmp_path: Path, proxy: Any
 ) -> None:
@@ -324,6 +339,53 @@ def test_respondents_get_through_the_proxy_and_slow_ones_stay_there(
     waited = re.findall(r"reports 422 (\d+) ms", server.log)
     assert waited
     assert all(int(each) < 10_000 for each in waited)
+
+
+@INSECURE
+@BEHIND_EACH
+@pytest.mark.parametrize("by_address", [False, True])
+def test_nobody_behind_a_proxy_gives_an_address_of_their_own_making(
+    tmp_path: Path, proxy: Any, by_address: bool
+) -> None:
+    """Who could would have no limit, and could spend that of others."""
+    names = ("X-Forwarded-For", "X-Forwarded_For", "X_Forwarded_For", "x_forwarded-for")
+    with recorder() as (upstream, heads), proxy(upstream, tmp_path, by_address) as url:
+        _when_it_answers(url)
+        heads.clear()
+        for name in names:
+            requests.get(url, headers={name: "203.0.113.7"}, verify=False, timeout=30)
+
+    assert len(heads) == len(names)
+    said = [
+        [value for name, value in head if name.upper().replace("-", "_") == "X_FORWARDED_FOR"]
+        for head in heads
+    ]
+    assert said == [["127.0.0.1"] if by_address else []] * len(names)
+
+
+@contextmanager
+def recorder() -> Iterator[tuple[Any, list[list[tuple[str, str]]]]]:
+    """A server that says yes to everything, and the headers of each request that reached it."""
+    heads: list[list[tuple[str, str]]] = []
+
+    class Recorder(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heads.append(self.headers.items())
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Recorder) as server:
+        server.port = server.server_port  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server, heads
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def _when_it_answers(url: str) -> requests.Response:
