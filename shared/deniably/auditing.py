@@ -27,6 +27,7 @@ from deniably.mechanisms import (
     Mechanism,
     Memoised,
     Report,
+    SampledTicks,
     SetResponse,
     SubsetSelection,
     Unary,
@@ -148,8 +149,11 @@ def _maximal(mechanism: Mechanism, first: Any, second: Any) -> Callable[[Report]
             ours = {*first, *range(mechanism.k, mechanism.domain - len(first))}
             theirs = {*second, *range(mechanism.k, mechanism.domain - len(second))}
             return lambda report: bool(ours & set(report)) and not theirs & set(report)
-        case Unary() if len(first) == 1:
-            return lambda report: first[0] in report and second[0] not in report
+        case Unary():
+            ours, theirs = set(first) - set(second), set(second) - set(first)
+            return lambda report: ours <= set(report) and not theirs & set(report)
+        case SampledTicks():
+            return lambda report: all((item // 2 in first) == item % 2 for item in report)
         case Laplace():
             return lambda report: report[0] <= 0
         case Gaussian(d=1):

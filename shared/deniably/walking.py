@@ -20,6 +20,7 @@ from deniably.errors import BadReport
 from deniably.laws import check, probability
 from deniably.mechanisms import (
     BoundedLaplace,
+    Channel,
     Gaussian,
     Laplace,
     Mechanism,
@@ -102,20 +103,52 @@ def fault_of(mechanism: Mechanism, answer: Any, found: Followed[Hashable]) -> st
 
 
 def extremes(mechanism: Mechanism) -> tuple[Any, Any]:
-    """Two answers that differ as much as any two do."""
+    """Two answers that differ as much as any two do: of no two answers is the ratio of the
+    probabilities of one report larger than of the first against the second."""
     match mechanism:
-        case Unary() | SetResponse():
-            k = mechanism.k
-            most = min(mechanism.most, k // 2) or 1
-            return tuple(range(most)), tuple(range(k - most, k))
-        case SampledTicks():
-            return (), tuple(range(mechanism.k))
+        case Unary(k=k, most=most):
+            first, second = _ticks_apart(k, most)
+            # Whoever ticks most is told by ticks that are reported, or else by those that are not.
+            unticked = Fraction(mechanism.total - mechanism.other, mechanism.total - mechanism.own)
+            heard = Fraction(mechanism.own, mechanism.other) >= unticked
+            return (first, second) if heard else (second, first)
+        case SetResponse(k=k, most=most):
+            return _ticks_apart(k, most)
+        case SampledTicks(k=k):
+            return _ticks_apart(k, k)
+        case Channel():
+            return _rows_apart(mechanism)
         case Vector(parts=parts):
-            return tuple(0 for _ in parts), tuple(part.k - 1 for part in parts)
+            pairs = [extremes(part) for part in parts]
+            return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
         case Gaussian(d=d, k=k) if d > 1:
             return (0,) * d, (k - 1,) * d
         case _:
             return 0, mechanism.k - 1
+
+
+def _ticks_apart(k: int, most: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """As many ticks as there may be, and as many others as are left for it: no two answers differ
+    in more options, and where blanks fill up the second (padded sets), the two share none."""
+    return tuple(range(most)), tuple(range(most, most + min(most, k - most)))
+
+
+def _rows_apart(channel: Channel) -> tuple[int, int]:
+    """The two positions whose chances of one output have the largest ratio.
+
+    Between two rows the chance of an output is linear in the position, so its extremes are next
+    to the rows.
+    """
+    k, knots = channel.k, len(channel.weights) - 1
+    near = {i * (k - 1) // knots for i in range(knots + 1)}
+    places = sorted(near | {-(-i * (k - 1) // knots) for i in range(knots + 1)})
+    worst, pair = Fraction(0), (0, k - 1)
+    for output in range(channel.cell_count):
+        chances = {place: probability(channel, place, (output,)) for place in places}
+        first, second = max(chances, key=chances.__getitem__), min(chances, key=chances.__getitem__)
+        if (ratio := chances[first] / chances[second]) > worst:
+            worst, pair = ratio, (first, second)
+    return pair
 
 
 def answers(mechanism: Mechanism) -> Iterator[Any]:
