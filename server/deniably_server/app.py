@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from flask import Flask
 
-from deniably_server.api import access, openapi, register, reports, surveys
+from deniably_server.api import access, openapi, parameters, register, reports, surveys
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.health import health
 from deniably_server.api.intake import Intake
@@ -66,7 +66,8 @@ def create_app(
     app.register_blueprint(files.web)
     metrics_page.attach(app, metrics)
     app.register_blueprint(openapi.blueprint)
-    handle_problems(app)
+    handle_problems(app, openapi.is_page)
+    parameters.refuse_unknown(app)
     told.tell_routes(app)
     app.after_request(compress)
     inner: WSGIApplication = Intake(app.wsgi_app, store, metrics, limits)

@@ -3,6 +3,7 @@
 DeniablyError
   Refusal                 a request is refused; ``why`` is a sentence
     Malformed             the body cannot be read at all
+    BadParameter          a parameter of the address is unknown, wrong or missing
     Unauthorised          the token is missing, wrong, expired or revoked
     Forbidden             the token does not allow this
     TooMany               too much comes from one network address; later it may again
@@ -37,6 +38,10 @@ class Refusal(DeniablyError):
 
 class Malformed(Refusal):
     """The body cannot be read at all."""
+
+
+class BadParameter(Refusal):
+    """A parameter of the address is unknown, wrong or missing."""
 
 
 class Unauthorised(Refusal):

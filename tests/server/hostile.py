@@ -67,6 +67,9 @@ def _run(strategy: Any, count: int, headers: Mapping[str, str], found: Tally) ->
         assert str(answer.status_code) in described or answer.status_code in (404, 405), (
             f"{case.method} {case.path} {answer.status_code} is not described"
         )
+        content = described.get(str(answer.status_code), {}).get("content", {})
+        kind, *_ = answer.headers["content-type"][0].split(";") if content else [""]
+        assert not content or kind in content, f"{case.path} {kind} is not described"
 
     send()
 
@@ -78,10 +81,12 @@ def check(status: int, headers: Mapping[str, Any], body: bytes, method: str) -> 
         return
     kind = headers["content-type"]
     kind = kind[0] if isinstance(kind, list) else kind
-    if status == 404 and kind.startswith("text/html"):
-        return  # a page for people
+    body = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
+    if kind.startswith("text/html"):  # a page says the same to people
+        assert b"<h1>" in body, (status, body)
+        return
     assert kind == "application/problem+json", (status, kind)
-    document = json.loads(gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body)
+    document = json.loads(body)
     assert (
         document["type"] == "about:blank" or URIS[document["type"]] == status == document["status"]
     )

@@ -107,7 +107,7 @@ def test_means_in_different_units_are_not_compared(app: Flask, client: FlaskClie
 
     found = client.get("/api/surveys/here/difference?question=q&survey=there")
 
-    assert "one unit" in assert_problem(found, 400, "malformed")["detail"]
+    assert "one unit" in assert_problem(found, 400, "bad-parameter")["detail"]
 
 
 def test_ranges_that_differ_are_compared_by_their_errors(app: Flask, client: FlaskClient) -> None:
@@ -205,4 +205,4 @@ def test_what_is_not_one_answer_out_of_a_few_is_not_compared_at_once(
         ("here/differences?question=often&survey=here", "another survey"),
     ):
         found = client.get(f"/api/surveys/{path}")
-        assert why in assert_problem(found, 400, "malformed")["detail"]
+        assert why in assert_problem(found, 400, "bad-parameter")["detail"]

@@ -195,8 +195,8 @@ def test_two_answers_are_crossed_without_anybody_having_seen_them(
 @pytest.mark.parametrize(
     ("query", "why"),
     [
-        ("", "rows names a question"),
-        ("rows=stolen", "columns names a question"),
+        ("", "“rows” names a question"),
+        ("rows=stolen", "“columns” names a question"),
         ("rows=stolen&columns=stolen", "the same question"),
         ("rows=stolen&columns=drinks", "can be crossed: stolen, what"),
     ],
@@ -207,7 +207,7 @@ def test_what_cannot_be_crossed_is_said(
     answered[1].close_survey("everything")
     answer = client.get(f"/api/surveys/everything/crosstab?{query}")
 
-    assert why.lower() in assert_problem(answer, 400, "malformed")["detail"].lower()
+    assert why.lower() in assert_problem(answer, 400, "bad-parameter")["detail"].lower()
 
 
 def test_groups_on_the_map_are_found_with_their_uncertainty(
@@ -231,7 +231,7 @@ def test_groups_on_the_map_are_found_with_their_uncertainty(
 def test_what_cannot_be_grouped_is_said(
     answered: tuple[Survey, Store], client: FlaskClient, query: str
 ) -> None:
-    assert_problem(client.get(f"/api/surveys/everything/groups?{query}"), 400, "malformed")
+    assert_problem(client.get(f"/api/surveys/everything/groups?{query}"), 400, "bad-parameter")
 
 
 def test_hidden_results_hide_what_goes_together_too(app: Flask) -> None:
@@ -294,7 +294,7 @@ def test_differences_come_with_their_p_value(
         ("question=trust&value=0.9", "from 1 to 5"),
         ("question=drinks&value=x", "from 0 to 50"),
         ("question=drinks&value=nan", "from 0 to 50"),
-        ("question=hours&value=40", "part names one of the numbers of hours: work, care"),
+        ("question=hours&value=40", "“part” names one of the numbers of hours: work, care"),
     ],
 )
 def test_what_cannot_be_compared_is_said(
@@ -302,4 +302,4 @@ def test_what_cannot_be_compared_is_said(
 ) -> None:
     answer = client.get(f"/api/surveys/everything/difference?{query}")
 
-    assert why.lower() in assert_problem(answer, 400, "malformed")["detail"].lower()
+    assert why.lower() in assert_problem(answer, 400, "bad-parameter")["detail"].lower()

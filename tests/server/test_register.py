@@ -232,7 +232,7 @@ def test_only_later_entries_can_be_asked_for(
 def test_a_number_that_is_none_is_refused(client: FlaskClient, after: str) -> None:
     answer = client.get(f"/register?after={after}")
 
-    assert "number of an entry" in assert_problem(answer, 400, "malformed")["detail"]
+    assert "number of an entry" in assert_problem(answer, 400, "bad-parameter")["detail"]
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/html"])

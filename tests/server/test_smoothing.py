@@ -106,7 +106,7 @@ def test_from_two_thousand_reports_on_nothing_is_smoothed(store: Store) -> None:
 
 @pytest.mark.parametrize("path", ["/api/surveys/s/results", "/api/surveys/s/results.csv"])
 def test_anything_else_is_refused(store: Store, client: FlaskClient, path: str) -> None:
-    problem = assert_problem(client.get(f"{path}?smooth=yes"), 400, "malformed")
+    problem = assert_problem(client.get(f"{path}?smooth=yes"), 400, "bad-parameter")
 
     assert "smooth=1" in problem["detail"]
 

@@ -152,7 +152,7 @@ _GROUPS: Mapping[str, Mapping[str, object]] = {
 }
 _BODY = ("malformed", "too-large", "unsupported-media-type")
 _TOKEN = ("unauthorised", "forbidden", "too-many")
-_RESULTS = ("malformed", "hidden", "not-found", *_TOKEN)
+_RESULTS = ("hidden", "not-found", *_TOKEN)
 """A survey may keep its results to analysts."""
 _NEW_TOKEN = {201: {JSON: NewTokenAnswer}}
 _FILES: Mapping[str, Any] = dict.fromkeys(_WEB)
@@ -184,14 +184,13 @@ OPERATIONS: Mapping[str, Operation] = {
     "health.ready": Operation({200: {_TEXT: None}}),
     "metrics.page": Operation({200: {METRICS: None}}, _TOKEN, "monitor"),
     "openapi.document": Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",)),
-    "pages.dashboard": Operation(_PAGE, ("malformed", "not-found", *_TOKEN), query=_SMOOTH),
+    "pages.dashboard": Operation(_PAGE, ("not-found", *_TOKEN), query=_SMOOTH),
     "pages.form": Operation(_PAGE, ("not-found",), query=_LANGUAGE),
     "pages.home": Operation(_PAGE),
     "pages.measures": Operation(_PAGE),
     "problems.explain": Operation({200: {_TEXT: None}}, ("not-found",)),
     "register.register": Operation(
         {200: {JSON: RegisterAnswer, _HTML: None}, 304: {}},
-        ("malformed",),
         query={"after": {"type": "integer", "minimum": 0}},
         headers=("ETag", "Vary"),
     ),
@@ -246,6 +245,8 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 """Of every view, by Flask's name of it."""
 
+_READS = ("bad-parameter",)
+"""Of every view that only reads: it may be asked with a parameter that it has not."""
 _ALWAYS = ("internal", "misdirected", "unavailable")
 _ELSEWHERE = ("method-not-allowed",)
 """What belongs to no view: the address is there, the method is not."""
@@ -268,6 +269,12 @@ def _text(app: Flask) -> tuple[bytes, str]:
 
     text = encode(described(app))
     return text, hashlib.sha256(text).hexdigest()
+
+
+def is_page(endpoint: str) -> bool:
+    """Whether a view answers with a page for people, and with nothing else."""
+    known = OPERATIONS.get(endpoint)
+    return known is not None and known.answers == _PAGE
 
 
 def described(app: Flask) -> dict[str, Any]:
@@ -361,15 +368,20 @@ def _responses(known: Operation, method: str, schemas: _Schemas) -> dict[str, An
         answer["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
         found[str(status)] = answer
     by_status: dict[int, list[Kind]] = defaultdict(list)
-    for name in (*known.problems, *_ALWAYS):
+    reads = _READS if method in ("GET", "HEAD") else ()
+    for name in (*reads, *known.problems, *_ALWAYS):
         by_status[KINDS[name].status].append(KINDS[name])
     for status, kinds_ in sorted(by_status.items()):
-        found[str(status)] = _refusal(kinds_, with_body=method != "HEAD")
+        found[str(status)] = _refusal(
+            kinds_, with_body=method != "HEAD", page=known.answers == _PAGE
+        )
     return found
 
 
-def _refusal(kinds: Sequence[Kind], *, with_body: bool = True) -> dict[str, Any]:
-    """The response to refusals that share a status."""
+def _refusal(
+    kinds: Sequence[Kind], *, with_body: bool = True, page: bool = False
+) -> dict[str, Any]:
+    """The response to refusals that share a status; of a page, as one for people, too."""
     names = [HEADER]
     if any(kind.status in (401, 403) for kind in kinds):
         names.append("WWW-Authenticate")
@@ -383,8 +395,8 @@ def _refusal(kinds: Sequence[Kind], *, with_body: bool = True) -> dict[str, Any]
     }
     if with_body:
         told["content"] = {PROBLEM: {"schema": _problem(kinds)}}
-        if any(kind.status == 404 for kind in kinds):
-            told["content"][_HTML] = {"schema": {"type": "string"}}  # a page for people
+        if page:
+            told["content"][_HTML] = {"schema": {"type": "string"}}
     return told
 
 

@@ -11,7 +11,7 @@ from deniably.parts import number as exact
 from deniably.questions import NOT_APPLICABLE, Conditional, Point, Product
 from deniably.survey import Survey, show_if
 from deniably.words import ENGLISH, LANGUAGES, Words
-from deniably_server.errors import Hidden, NotFound
+from deniably_server.errors import Hidden
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.analysts import or_ask_for_a_token
@@ -108,21 +108,6 @@ def dashboard(name: str) -> str:
 def measures() -> str:
     """A page about something else: where "Exit this page" leads, without asking a third party."""
     return render_template("measures.html")
-
-
-@pages.errorhandler(NotFound)
-def not_found(_: NotFound) -> tuple[str, int]:
-    """The page for an address that is none."""
-    words = language.asked_for()
-    page = render_template(
-        "message.html",
-        words=words,
-        title=words("missing.title"),
-        heading=words("missing.heading"),
-        text=words("missing.text"),
-        link=("/", words("missing.link")),
-    )
-    return page, 404
 
 
 @pages.app_context_processor

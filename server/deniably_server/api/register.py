@@ -10,7 +10,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.explain import describe
 from deniably.register import Entry, signature_of
 from deniably.signing import fingerprint
-from deniably_server.errors import Malformed
+from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.storage.store import Store
 from deniably_server.web.body import JSON
@@ -43,7 +43,7 @@ def register() -> Response:
 def _after() -> int:
     text = request.args.get("after", "0")
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS):
-        raise Malformed("after is the number of an entry, or 0 for all of them")
+        raise BadParameter("“after” is the number of an entry, or 0 for all of them")
     return int(text)
 
 

@@ -43,7 +43,7 @@ from deniably.questions import (
     YesNo,
 )
 from deniably.survey import Waves
-from deniably_server.errors import Malformed
+from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.results.finding import number_text
 from deniably_server.results.publishing import current_results
@@ -92,11 +92,11 @@ def difference(name: str) -> Response:
     """One test. For many at once see ``differences``."""
     given = {key: request.args[key] for key in _KINDS if key in request.args}
     if len(given) != 1:
-        raise Malformed(f"{_HOW}; exactly one of share, other, value and survey is given")
+        raise BadParameter(f"{_HOW}; exactly one of share, other, value and survey is given")
     ((kind, value),) = given.items()
     question, choice = _question(name), request.args.get("choice")
     if kind != "survey" and (choice is None) != (kind == "value"):
-        raise Malformed(_HOW)
+        raise BadParameter(_HOW)
     if choice is None:
         compared, found = _of_means(name, question, kind, value)
     else:
@@ -109,7 +109,7 @@ def differences(name: str) -> Response:
     """Every two choices of a question; or each one here and in another ``survey``."""
     question, other = _question(name), request.args.get("survey")
     if not isinstance(question, _Choices) or len(question.names) > _MOST_AT_ONCE:
-        raise Malformed(f"many comparisons are for questions of up to {_MOST_AT_ONCE} choices")
+        raise BadParameter(f"many comparisons are for questions of up to {_MOST_AT_ONCE} choices")
     pairs = (
         [(one, "other", another) for one, another in combinations(question.names, 2)]
         if other is None
@@ -150,7 +150,9 @@ def _two_choices(name: str, question: Question, first: Answers, other: str) -> D
     second = _answers(name, question, other)
     mechanism = question.once
     if not isinstance(mechanism, SubsetSelection):
-        raise Malformed("two choices can be compared where a person has one answer out of several")
+        raise BadParameter(
+            "two choices can be compared where a person has one answer out of several"
+        )
     own, rest = pair_support(mechanism.k, mechanism.omega, first.p)
     return between_choices(
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
@@ -162,9 +164,9 @@ def _answers(name: str, question: Question, choice: str) -> Answers:
     if not isinstance(question, _Choices) or not isinstance(
         mechanism, SubsetSelection | SetResponse | SampledTicks | Unary
     ):
-        raise Malformed("the question has no choices whose reports can be counted")
+        raise BadParameter("the question has no choices whose reports can be counted")
     if choice not in question.names:
-        raise Malformed("a choice is one of " + ", ".join(question.names))
+        raise BadParameter("“choice” is one of " + ", ".join(question.names))
     counts, asked = supports(current_store().shown_tally(name)[question.name], mechanism)
     v = question.names.index(choice)
     return Answers(int(counts[v]), int(asked[v]), float(mechanism.p), float(mechanism.q))
@@ -176,7 +178,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:
-        raise Malformed("a share is a number from 0 to 1, such as 0.5")
+        raise BadParameter("“share” is a number from 0 to 1, such as 0.5")
     return share
 
 
@@ -191,7 +193,7 @@ def _of_means(name: str, question: Question, kind: str, value: str) -> tuple[str
     second = _there(name, value)
     compared = f"the mean here and in {value}"
     if _unit(question) != _unit(second):
-        raise Malformed("means can be compared where both questions have one type and one unit")
+        raise BadParameter("means can be compared where both questions have one type and one unit")
     here, there = _scores(name, question), _scores(value, second)
     if here and there and _ends(question) == _ends(second):
         return compared, between_means(here, there)
@@ -209,9 +211,9 @@ def _mean(name: str, question: Question) -> Callable[[float], Mean]:
         elif isinstance(question, Number | Scale):
             mean = analysis.mean(question, tally, confidence)
         else:
-            raise Malformed(f"the question has no mean; {_HOW}")
+            raise BadParameter(f"the question has no mean; {_HOW}")
         if mean is None:
-            raise Malformed("the reports to this question give no mean")
+            raise BadParameter("the reports to this question give no mean")
         return mean
 
     return found
@@ -241,7 +243,9 @@ def _part(question: VectorOfNumbers) -> int:
     names = [part.name for part in question.parts]
     wanted = request.args.get("part")
     if wanted not in names:
-        raise Malformed(f"part names one of the numbers of {question.name}: {', '.join(names)}")
+        raise BadParameter(
+            f"“part” names one of the numbers of {question.name}: {', '.join(names)}"
+        )
     return names.index(wanted)
 
 
@@ -273,7 +277,7 @@ def _ends(question: Question) -> tuple[float, float]:
             ]
             return float(scored[0]), float(scored[-1])
         case _:
-            raise Malformed(f"the question has no mean; {_HOW}")
+            raise BadParameter(f"the question has no mean; {_HOW}")
     return float(grid.minimum), float(grid.maximum)
 
 
@@ -284,7 +288,7 @@ def _value(question: Question, text: str) -> float:
     except ValueError:
         value = float("nan")
     if not low <= value <= high:
-        raise Malformed(f"value is a number from {number_text(low)} to {number_text(high)}")
+        raise BadParameter(f"“value” is a number from {number_text(low)} to {number_text(high)}")
     return value
 
 
@@ -300,13 +304,13 @@ def _question(name: str) -> Question:
         if question.name == wanted:
             return question
     names = ", ".join(question.name for question in survey.questions)
-    raise Malformed(f"question names one of the questions of {name}: {names}")
+    raise BadParameter(f"“question” names one of the questions of {name}: {names}")
 
 
 def _there(name: str, other: str) -> Question:
     """The question of the same name in another survey."""
     if other == name:
-        raise Malformed("survey names another survey, of other people or another wave")
+        raise BadParameter("“survey” names another survey, of other people or another wave")
     return _question(other)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from deniably_server.errors import Hidden, Malformed, NotFound
+from deniably_server.errors import BadParameter, Hidden, NotFound
 from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_store
 from deniably_server.results.result import SurveyResult
@@ -34,10 +34,10 @@ def as_csv(name: str) -> Response:
 
 
 def wants_smooth() -> bool:
-    """Whether the request asks for smoothed distributions. Raises Malformed."""
+    """Whether the request asks for smoothed distributions. Raises BadParameter."""
     wanted = request.args.get("smooth", "0")
     if wanted not in ("0", "1"):
-        raise Malformed("smooth is 0 or 1: ?smooth=1 smooths the distributions that are shown")
+        raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
     return wanted == "1"
 
 

@@ -19,7 +19,7 @@ from deniably.estimate import project
 from deniably.mechanisms import SetResponse, SubsetSelection, Unary
 from deniably.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey import Survey
-from deniably_server.errors import Malformed, NotFound
+from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.analysts import or_ask_for_a_token
@@ -115,12 +115,12 @@ def groups_page(name: str) -> str:
 
 
 def current_crosstab(name: str) -> CrosstabResult:
-    """The cross-table that the request asks for. Raises Malformed, NotFound or Hidden."""
+    """The cross-table that the request asks for. Raises BadParameter, NotFound or Hidden."""
     reports = current_reports(name)
     survey = current_store().survey(name)
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
-        raise Malformed("rows and columns name the same question")
+        raise BadParameter("“rows” and “columns” name the same question; name two")
     (first, rate), (second, other) = (_supports(survey, reports, chosen, index) for index in chosen)
     found = crosstab(count_pairs(first, second), rate, other, CONFIDENCE)
     questions = [survey.questions[index] for index in chosen]
@@ -193,10 +193,16 @@ def _groups(name: str) -> tuple[Point, GroupsResult]:
     wanted = request.args.get("question", "")
     question = next((q for q in survey.questions if q.name == wanted), None)
     if not isinstance(question, Point):
-        raise Malformed("question names a point question of the survey, such as ?question=home")
+        points = [one.name for one in survey.questions if isinstance(one, Point)]
+        if not points:
+            raise BadParameter("this survey asks for no place on a map, so there are no groups")
+        raise BadParameter(
+            f"“question” names a question for a place on a map: {', '.join(points)}; such as"
+            f" ?question={points[0]}&count=3"
+        )
     count = request.args.get("count", "3")
     if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
-        raise Malformed(f"count is the number of groups, from 1 to {_MOST_GROUPS}")
+        raise BadParameter(f"“count” is the number of groups, from 1 to {_MOST_GROUPS}")
     try:
         found = clusters(question, store.shown_tally(name)[question.name], int(count))
     except ImportError:
@@ -241,8 +247,13 @@ def _asked(survey: Survey, key: str) -> int:
     for index, question in enumerate(survey.questions):
         if question.name == wanted and _is_crossable(question):
             return index
-    names = ", ".join(question.name for question in survey.questions if _is_crossable(question))
-    raise Malformed(f"{key} names a question whose answers can be crossed: {names or 'none here'}")
+    names = [question.name for question in survey.questions if _is_crossable(question)]
+    if len(names) < 2:
+        raise BadParameter("this survey has no two questions whose answers can be crossed")
+    raise BadParameter(
+        f"“{key}” names a question whose answers can be crossed: {', '.join(names)}; such as"
+        f" ?rows={names[0]}&columns={names[1]}"
+    )
 
 
 def _is_crossable(question: Question) -> bool:

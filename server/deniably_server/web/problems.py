@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, Flask, Response, request
+from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug import exceptions as http
 
 from deniably.errors import BadInvitation, BadReport, BadSurvey
 from deniably.report import MalformedReport
+from deniably.words import ENGLISH
 from deniably_server import errors
 from deniably_server.watching import told
+from deniably_server.web import language
 from deniably_server.web.answer import json_answer
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 MEDIA_TYPE = "application/problem+json"
+_HTML = "text/html"
+
+_FOR_RESPONDENTS = ("pages.form",)
+_MISSING = ("missing.title", "missing.heading", "missing.text", "missing.link")
+_ADDRESS = ("address.title", "address.heading", "address.text", "address.link")
+_TROUBLE = ("trouble.title", "trouble.heading", "trouble.text", "trouble.link")
 
 problems = Blueprint("problems", __name__)
 log = logging.getLogger("deniably")
@@ -47,6 +56,12 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
+        Kind(
+            "bad-parameter",
+            "The address is not right",
+            400,
+            "A parameter of the address, behind its question mark, is unknown, wrong or missing.",
+        ),
         Kind(
             "malformed",
             "The body cannot be read",
@@ -167,6 +182,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     BadReport: "bad-report",
     BadSurvey: "bad-survey",
     MalformedReport: "malformed",
+    errors.BadParameter: "bad-parameter",
     errors.Closed: "closed",
     errors.Conflict: "conflict",
     errors.Forbidden: "forbidden",
@@ -256,14 +272,55 @@ def explain(name: str) -> Response:
     return Response(f"{kind.title} (status {kind.status})\n\n{kind.when}\n", mimetype="text/plain")
 
 
-def handle_problems(app: Flask) -> None:
-    """Answer every exception of ``app`` as a problem."""
-    app.register_error_handler(Exception, _refuse_request)
+def handle_problems(app: Flask, is_page: Callable[[str], bool]) -> None:
+    """Answer every exception of ``app`` as a problem; to whoever looks at a page, as a page that
+    says the same. ``is_page`` says which views are pages."""
+
+    def answer(error: Exception) -> Response:
+        response = refuse(error, request.environ)
+        if _for_people(is_page):
+            response.mimetype = _HTML
+            response.set_data(_page(error))
+        return response
+
+    app.register_error_handler(Exception, answer)
     app.register_blueprint(problems)
 
 
-def _refuse_request(error: Exception) -> Response:
-    return refuse(error, request.environ)
+def _for_people(is_page: Callable[[str], bool]) -> bool:
+    """Whether a person reads the answer. Scripts that fetch a page for an analyst's token show
+    what a problem says themselves."""
+    accepted = request.accept_mimetypes
+    if "Authorization" in request.headers:
+        return False
+    if request.endpoint is None:  # there is no such address
+        return accepted.best_match([MEDIA_TYPE, "application/json", _HTML]) == _HTML
+    return is_page(request.endpoint) and accepted.best_match([_HTML, MEDIA_TYPE], _HTML) == _HTML
+
+
+def _page(error: Exception) -> str:
+    """The page for a refusal: for respondents in their language, for others with the sentence."""
+    kind, name = kind_of(error), (request.view_args or {}).get("name")
+    missing = kind.name == "not-found"
+    if missing and request.endpoint in (None, *_FOR_RESPONDENTS, "pages.dashboard"):
+        return _message(_MISSING, "/")
+    if request.endpoint in _FOR_RESPONDENTS:
+        return _message(_ADDRESS if kind.name == "bad-parameter" else _TROUBLE, request.path)
+    link = ("/", ENGLISH("missing.link"))
+    if name is not None and not missing:
+        link = (url_for("pages.dashboard", name=name), "All results")
+    return render_template(
+        "message.html", title=kind.title, heading=kind.title, text=members(error)["detail"],
+        link=link,
+    )  # fmt: skip
+
+
+def _message(texts: tuple[str, str, str, str], to: str) -> str:
+    words = language.asked_for()
+    title, heading, text, link = map(words, texts)
+    return render_template(
+        "message.html", words=words, title=title, heading=heading, text=text, link=(to, link)
+    )
 
 
 def where(error: BaseException) -> str:

@@ -1,0 +1,58 @@
+"""What stands behind the ? of an address. What is none of its parameters is refused, with the
+nearest that is: who misspells one would else read an answer to another question than was asked.
+
+Which parameters an address has says the description of the interface (``openapi``), and nobody
+else.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from flask import Flask, request
+
+from deniably_server.api.openapi import OPERATIONS, is_page
+from deniably_server.errors import BadParameter
+
+_READS = ("GET", "HEAD")
+_APPENDED = ("fbclid", "gclid", "igshid", "mc_", "msclkid", "utm_")
+"""How parameters begin that networks and newsletters append to whatever link is shared there. Pages
+for people pass over them: nobody is turned away from a survey for where the link was found."""
+_LONGEST = 32
+
+
+def refuse_unknown(app: Flask) -> None:
+    """Let ``app`` answer a GET with BadParameter where it has a parameter that its address has not,
+    or one of them twice."""
+
+    @app.before_request
+    def _() -> None:  # pyright: ignore[reportUnusedFunction]
+        endpoint = request.endpoint or ""
+        if request.method in _READS and endpoint in OPERATIONS and request.args:
+            _check(endpoint)
+
+
+def _check(endpoint: str) -> None:
+    known = sorted(key.rstrip("!") for key in OPERATIONS[endpoint].query or {})
+    for name, values in request.args.lists():
+        if name in known:
+            if len(values) > 1:
+                raise BadParameter(f"“{name}” is given {len(values)} times; give it once")
+        elif not (is_page(endpoint) and name.casefold().startswith(_APPENDED)):
+            raise BadParameter(_unknown(name, known))
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    # Only what looks like a name is repeated: the rest could be anything.
+    plain = name.isascii() and name.isidentifier() and len(name) <= _LONGEST
+    shown = f"“{name}”" if plain else "what stands behind the question mark"
+    if not known:
+        return f"{shown} is no parameter here: this address has none"
+    near = get_close_matches(name[:_LONGEST].casefold(), known, n=1, cutoff=0.5)
+    meant = f"; did you mean “{near[0]}”?" if near else "."
+    return f"{shown} is no parameter of this address{meant} It has {_listed(known)}"
+
+
+def _listed(names: list[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else f"{last} alone"
