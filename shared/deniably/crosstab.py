@@ -7,7 +7,6 @@ the joint channel is the product of the two, and so is its inverse.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,39 +141,3 @@ def likeliest(
     likely = [np.where(one[some], ratio, 1.0).T for one, ratio in zip((a, b), odds, strict=True)]
     shares, fit = joint_likelihood(counts, *likely, shortfall=_NEAR / 10, most_steps=most_steps)
     return shares if fit.shortfall <= _NEAR else None
-
-
-def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> tuple[float, int, float]:
-    """Are the two answers independent? (statistic, degrees of freedom, p-value).
-
-    Answers are independent exactly if their reports are (the channels can be inverted), so the
-    test is on the reports, as 0/1 supports of shapes (n, k1) and (n, k2), and needs no channel:
-    n tr(S1^+ C S2^+ C') is about chi-squared, with S the covariances within a question and C those
-    between. For one choice a report it is Pearson's statistic of the table of reports.
-    """
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if len(a) != len(b):
-        raise ValueError("a cross-table needs both reports of every respondent")
-    (left, rank1), (right, rank2) = _whitened(a), _whitened(b)
-    statistic = float(((left.T @ right) ** 2).sum() * len(a))
-    return statistic, rank1 * rank2, _chi_squared_tail(statistic, rank1 * rank2)
-
-
-def _whitened(supports: Floats) -> tuple[Floats, int]:
-    """An orthonormal basis (n, rank) of the centred columns."""
-    basis, size, _ = np.linalg.svd(supports - supports.mean(axis=0), full_matrices=False)
-    rank = int((size > 1e-9 * max(len(supports), 1) ** 0.5).sum())
-    kept: Floats = basis[:, :rank]
-    return kept, rank
-
-
-def _chi_squared_tail(x: float, degrees: int) -> float:
-    """P(chi-squared > x): a finite sum, from erfc for odd degrees and from exp for even ones."""
-    if x <= 0 or degrees == 0:
-        return 1.0
-    odd = degrees % 2
-    tail = math.erfc(math.sqrt(x / 2)) if odd else 0.0
-    for j in range(odd, degrees, 2):
-        half = j / 2
-        tail += math.exp(half * math.log(x / 2) - x / 2 - math.lgamma(half + 1))
-    return min(tail, 1.0)

@@ -191,3 +191,18 @@ def test_where_nobody_was_asked_both_there_is_no_table(app: Flask, client: Flask
 
     assert answer.status_code == 404
     assert "asked both" in answer.get_json()["detail"]
+
+
+def test_the_p_value_comes_from_dealing_reports_out_and_stays_the_same(
+    app: Flask, client: FlaskClient
+) -> None:
+    crossed(app)
+
+    found, again = (client.get(PATH).get_json() for _ in range(2))
+    turned = client.get("/api/surveys/workplace/crosstab?rows=often&columns=stolen").get_json()
+
+    assert found["shuffles"] == 999
+    assert found["independence"] == again["independence"] == turned["independence"]
+    assert found["independence"] == pytest.approx(round(1000 * found["independence"]) / 1000)
+    page = client.get("/surveys/workplace/crosstab?rows=stolen&columns=often").text
+    assert "999 times" in page

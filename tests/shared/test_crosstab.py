@@ -8,14 +8,12 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from deniably.crosstab import (
     PairTally,
     cell_variance,
     count_pairs,
     crosstab,
-    independence,
     joint_likelihood,
     likeliest,
 )
@@ -155,9 +153,8 @@ def test_subsets_cross_like_single_choices() -> None:
 def test_reports_of_different_people_are_not_crossed() -> None:
     one, other = np.eye(2, dtype=np.int64), np.eye(3, dtype=np.int64)
 
-    for work in (count_pairs, independence):
-        with pytest.raises(ValueError, match="every respondent"):
-            work(one, other)
+    with pytest.raises(ValueError, match="every respondent"):
+        count_pairs(one, other)
 
 
 # --- likelihood ---------------------------------------------------------------------------
@@ -243,49 +240,3 @@ def test_a_table_that_would_take_long_is_left_to_the_projection() -> None:
     first, second = (rng.random((4000, 40)) < 0.5 for _ in range(2))
 
     assert likeliest(first, second, (3, 3)) is None
-
-
-# --- independence -------------------------------------------------------------------------
-
-
-@given(st.lists(st.integers(1, 50), min_size=6, max_size=6))
-def test_of_single_choices_the_statistic_is_pearsons(counts: list[int]) -> None:
-    table = np.array(counts).reshape(2, 3)
-
-    statistic, degrees, p_value = independence(*one_hot(table))
-
-    expected = stats.chi2_contingency(table, correction=False)
-    assert statistic == pytest.approx(expected.statistic, abs=1e-9)
-    assert degrees == expected.dof
-    assert p_value == pytest.approx(expected.pvalue, rel=1e-9)
-
-
-def test_independence_holds_its_level_for_subsets() -> None:
-    """1000 surveys of 200 with independent answers; level 0.05, 87 alarms have a chance < 1e-6."""
-    assert stats.binom.sf(86, 1000, 0.05) < 1e-6
-    rng = np.random.default_rng(1900)
-    subsets = np.array([[x in s for x in range(4)]
-                        for s in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))])  # fmt: skip
-    law = np.array([0.5, 0.2, 0.2, 0.1]) @ (np.where(subsets, 3, 1).T / 12)
-
-    alarms = 0
-    for _ in range(1000):
-        first, second = (subsets[rng.choice(6, size=200, p=law)] for _ in range(2))
-        _, degrees, p_value = independence(first, second)
-        assert degrees == 9
-        alarms += p_value <= 0.05
-
-    assert alarms <= 86
-
-
-def test_dependent_answers_are_found_out() -> None:
-    channel = k_ary(2, log(3))
-    law = pairs(np.array([[0.4, 0.1], [0.1, 0.4]]), channel, channel)
-
-    _, _, p_value = independence(*one_hot(np.round(3000 * law).astype(np.int64)))
-
-    assert p_value < 1e-6
-
-
-def test_a_question_to_which_all_reports_agree_says_nothing() -> None:
-    assert independence(np.tile([1, 0], (9, 1)), np.eye(9)) == (0, 0, 1)

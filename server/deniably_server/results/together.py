@@ -14,8 +14,9 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.binomial import Floats
 from deniably.clusters import Clusters, clusters
-from deniably.crosstab import count_pairs, crosstab, independence, likeliest
+from deniably.crosstab import count_pairs, crosstab, likeliest
 from deniably.estimate import project
+from deniably.independence import independence
 from deniably.mechanisms import SetResponse, SubsetSelection, Unary
 from deniably.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey import Survey
@@ -38,7 +39,9 @@ _MOST_GROUPS = 12
 
 class CrosstabResult(TypedDict):
     """Shares of all pairs of answers (``rows`` by ``columns``, labels), with their margins, and
-    the p-value of the hypothesis that the two answers have nothing to do with each other.
+    ``independence``, the p-value of the hypothesis that the two answers have nothing to do with
+    each other: by as many ``shuffles`` of the reports, or where that is None, of so many reports
+    that shuffling would take long, by the chi-squared distribution.
 
     ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
     where that would take long, as the nearest shares to the estimates; and of several ticks a
@@ -51,6 +54,7 @@ class CrosstabResult(TypedDict):
     n: int
     confidence: float
     independence: float
+    shuffles: int | None
     fit: _Fit
     cells: list[list[CellResult]]
 
@@ -123,6 +127,9 @@ def current_crosstab(name: str) -> CrosstabResult:
         raise BadParameter("“rows” and “columns” name the same question; name two")
     (first, rate), (second, other) = (_supports(survey, reports, chosen, index) for index in chosen)
     found = crosstab(count_pairs(first, second), rate, other, CONFIDENCE)
+    # In the order of the survey, so that turning the table does not change the p-value.
+    ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
+    test = independence(*ordered)
     questions = [survey.questions[index] for index in chosen]
     fit, shown = _for_display(questions, first, second, found.raw)
     rows, columns = (
@@ -137,7 +144,8 @@ def current_crosstab(name: str) -> CrosstabResult:
         "columns": columns,
         "n": found.n,
         "confidence": CONFIDENCE,
-        "independence": round(independence(first, second)[2], 6),
+        "independence": round(test.p_value, 6),
+        "shuffles": test.shuffles,
         "fit": fit,
         "cells": [
             [
