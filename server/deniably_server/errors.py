@@ -12,6 +12,7 @@ DeniablyError
     NotFound              no such survey or page
     Conflict              the id or the name is taken by something else
     Closed                the survey takes no more reports
+    TooFew                a survey would be closed whose results then stay hidden
     TooLarge              a report is longer than any can be
     UnsupportedMediaType  the body is of a kind that is not read here
     Uninvited             the survey is by invitation, and this is none, or comes without its ticket
@@ -78,6 +79,10 @@ class Conflict(Refusal):
 
 class Closed(Refusal):
     """The survey takes no more reports, for good."""
+
+
+class TooFew(Refusal):
+    """The survey has fewer reports than its results need, and was to be closed with results."""
 
 
 class TooLarge(Refusal):

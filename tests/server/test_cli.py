@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
+from threading import Thread
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import click
 import pytest
 import requests
 from click.testing import CliRunner, Result
+from flask import Flask
+from flask.testing import FlaskClient
 
 from deniably.authoring import publish_text
 from deniably.planning import plan_survey
 from deniably.signing import new_key, read_key
 from deniably.survey import EPSILON_LIMIT
+from deniably_client import Device
+from deniably_client.device import session
 from deniably_server.commands import authoring, serve
 from deniably_server.commands import token as token_cli
 from deniably_server.commands.author_key import author_key
 from deniably_server.commands.plan import plan
 from deniably_server.settings import SETTINGS
-from server.material import Server
+from server.material import Server, signed
 
 SURVEY = """
 name: health
@@ -55,6 +65,28 @@ def run(
 ) -> Result:
     env = {"DENIABLY_TOKEN": token, "DENIABLY_KEY": None if key is None else str(key)}
     return CliRunner().invoke(command, [str(each) for each in arguments], env=env)
+
+
+@contextmanager
+def a_server_that_says(status: int, document: object) -> Iterator[str]:
+    """An address that answers everything with the same."""
+
+    def answer(_: object, start: Callable[..., object]) -> list[bytes]:
+        start(f"{status} X", [("Content-Type", "application/json")])
+        return [json.dumps(document).encode()]
+
+    class Silent(WSGIRequestHandler):
+        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+            pass
+
+    with make_server("127.0.0.1", 0, answer, handler_class=Silent) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_every_command_of_the_distribution_is_here() -> None:
@@ -100,7 +132,187 @@ def test_check_shows_what_each_question_protects(file: Path) -> None:
         "\n"
         "margin: of 1,000 respondents, 95 % either way, in points for a share of 30 %, in percent"
         " of the range for a mean; the widest where a question has several\n"
+        "\n"
+        f"{'-' * 100}\n"
+        "What respondents read first:\n"
+        "\n"
+        "Health\n"
+        "Who can see what\n"
+        "You: Your answers. They never leave this device.\n"
+        "The researcher: How frequent each answer is among many people. Nobody’s own answer.\n"
+        "Server, hacker, court, employer: A mixed reply that could have come from anyone, whatever"
+        " they\n  answered.\n"
+        "The network: That you took part.\n"
+        "Answer truthfully. Your device does the mixing: by chance it sends your answer or other"
+        " ones, and\n  only how often is fixed.\n"
+        "2 questions\n"
+        "Over all 2 answers together, what is sent makes any guess about you at most 8.2 times as"
+        " likely,\n  compared with any other guess.\n"
     )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "intro: Why we ask.\ncontact: Ms Rossi, 12\nlanguage: de\n",
+        "invited: true\nlanguage: it\n",
+        "budget: {epsilon: 1, spend: sample, ask: 1}\n",
+        "waves: {panel: health}\nlanguage: fr\n",
+    ],
+)
+@pytest.mark.parametrize("odds", [3, 30])
+def test_check_shows_the_words_of_the_forms_first_page(
+    client: FlaskClient, app: Flask, file: Path, more: str, odds: int
+) -> None:
+    text = more + SURVEY.replace("odds: 3", f"odds: {odds}")
+    if "budget" in more:
+        text = text.replace(f", odds: {odds}", "").replace(", epsilon: 1,", ",")
+        text = text.replace("epsilon: 1", f"epsilon: {1 if odds == 3 else 4}")
+    file.write_text(text, encoding="utf-8")
+    survey = publish_text(text)
+    app.extensions["deniably"].publish(survey, signed(survey))
+    form = re.sub(r"<[^>]*>", "\n", client.get("/s/health").text)
+    page = {html.unescape(line).strip() for line in form.splitlines()}
+
+    shown = run(authoring.check, file)
+
+    assert shown.exit_code == 0, shown.output
+    first = shown.output.partition("What respondents read first:\n\n")[2].replace("\n  ", " ")
+    assert len(first.splitlines()) >= 9
+    for line in first.splitlines():
+        who, _, what = line.partition(": ")
+        if line not in page:  # a term and what it means have a line each
+            assert {who.removesuffix("\u202f").strip(), what.strip()} <= page, line
+
+
+@pytest.mark.parametrize("command", [authoring.check, authoring.publish, plan])
+def test_no_escape_sequence_of_a_file_reaches_the_terminal(
+    file: Path, command: click.Command
+) -> None:
+    file.write_text(
+        'name: x\ntitle: T\n"\\e[2J\\e]0;hi\\a": 1\n"\\u202Ex\\n\\u001b": 2\nquestions: []\n'
+    )
+    told = run(command, file, *(("--n", 9) if command is plan else ()), token="x")
+
+    assert told.exit_code == 1
+    assert "[2J" in told.output  # which is harmless without what stood before it
+    assert not set("\x1b\a\u202e") & set(told.output)
+
+
+def test_no_escape_sequence_of_a_server_reaches_the_terminal(file: Path) -> None:
+    """A server may say anything, and first of all in a refusal."""
+    said = "\x1b[2J\u202e\nhealth is published"
+    problem = {"type": "x", "detail": said, "errors": [{"path": said, "why": said}]}
+    links = {"links": {said: said}, "state": "open"}
+    for status, document in ((200, links), (403, problem)):
+        with a_server_that_says(status, document) as url:
+            published = run(authoring.publish, file, "--server", url, token="x")
+            closed = run(authoring.close, "health", "--server", url, token="x")
+
+        for told in (published, closed):
+            assert told.exit_code == (0 if status == 200 else 1)
+            assert "\x1b" not in told.output
+            assert "\u202e" not in told.output
+            assert "\nhealth is published\n" not in told.output
+
+
+# --- what devices refuse ------------------------------------------------------------------------
+
+HIGH = "name: high\ntitle: High\nquestions:\n" + "\n".join(
+    f"  - {{name: q{index}, type: yes_no, label: Q, epsilon: 2.6}}" for index in range(2)
+)
+
+
+def test_what_every_browser_refuses_is_only_published_on_purpose(
+    server: Server, file: Path
+) -> None:
+    file.write_text(HIGH)
+
+    refused = run(authoring.publish, file, "--server", server.url, token=server.token)
+    there = requests.get(f"{server.url}/api/surveys/high", timeout=30).status_code
+    published = run(authoring.publish, file, "--server", server.url, "--anyway", token=server.token)
+
+    assert (refused.exit_code, there) == (1, 404)
+    assert "epsilon above 5: all together 5.20. Devices refuse this survey" in refused.output
+    assert "To publish it all the same: --anyway" in refused.output
+    assert published.exit_code == 0
+    assert requests.get(f"{server.url}/api/surveys/high", timeout=30).status_code == 200
+
+
+# --- closing ------------------------------------------------------------------------------------
+
+
+def reporting(server: Server, count: int) -> None:
+    with session() as connections:
+        for _ in range(count):
+            device = Device(f"{server.url}/s/health", session=connections)
+            device.answer({"smokes": "yes", "drink": "tea"})
+
+
+def close(server: Server, *options: str, keys: str | None = None) -> Result:
+    arguments = ["health", "--server", server.url, *options]
+    env = {"DENIABLY_TOKEN": server.token}
+    return CliRunner().invoke(authoring.close, arguments, env=env, input=keys)
+
+
+def state(server: Server) -> str:
+    return requests.get(f"{server.url}/api/surveys/health", timeout=30).headers["Deniably-State"]
+
+
+def test_closing_below_the_minimum_asks_because_the_results_would_stay_hidden(
+    server: Server, file: Path
+) -> None:
+    file.write_text(SURVEY + "results: {minimum: 3}\n")
+    run(authoring.publish, file, "--server", server.url, token=server.token)
+    reporting(server, 2)
+
+    for keys in (None, "", "n\n", "\n"):
+        asked = close(server, keys=keys)
+        assert asked.exit_code == 1
+        assert "fewer than 3 reports so far" in asked.output
+        assert "it will never show any" in asked.output
+        assert "Close it now, for good? [y/N]" in asked.output
+        assert state(server) == "open"
+
+    closed = close(server, keys="y\n")
+    assert (closed.exit_code, state(server)) == (0, "closed")
+    assert closed.stdout == "health is closed, with fewer reports than its results need\n"
+    assert close(server).exit_code == 0, "it is closed already: there is nothing to ask"
+
+
+def test_a_script_that_closes_is_not_asked(server: Server, file: Path) -> None:
+    run(authoring.publish, file, "--server", server.url, token=server.token)
+
+    closed = close(server, "--yes")
+
+    assert (closed.exit_code, state(server)) == (0, "closed")
+
+
+def test_closing_says_how_many_reports_there_are_and_where_the_results(
+    server: Server, file: Path
+) -> None:
+    file.write_text(SURVEY + "results: {minimum: 3}\n")
+    run(authoring.publish, file, "--server", server.url, token=server.token)
+    reporting(server, 3)
+
+    closed = close(server)
+
+    assert closed.exit_code == 0
+    assert closed.stdout == (
+        f"health is closed, with 3 reports\nresults     {server.url}/surveys/health\n"
+    )
+
+
+def test_publishing_a_closed_survey_again_says_that_it_is_closed(
+    server: Server, file: Path
+) -> None:
+    run(authoring.publish, file, "--server", server.url, token=server.token)
+    close(server, "--yes")
+
+    again = run(authoring.publish, file, "--server", server.url, token=server.token)
+
+    assert "health was published before and is closed: it takes no more reports" in again.stdout
 
 
 def test_check_agrees_with_the_plan(tmp_path: Path) -> None:
@@ -240,8 +452,8 @@ def test_a_survey_is_published_and_closed_from_the_command_line(server: Server, 
     published = requests.get(f"{server.url}/api/surveys/health", timeout=30)
     assert published.headers["ETag"] == f'W/"{digest}"', "compressed, so its bytes are others"
 
-    closed = run(authoring.close, "health", "--server", server.url, token=server.token)
-    assert (closed.exit_code, closed.output) == (0, "health is closed\n")
+    closed = run(authoring.close, "health", "--yes", "--server", server.url, token=server.token)
+    assert closed.exit_code == 0
     state = requests.get(f"{server.url}/api/surveys/health", timeout=30).headers["Deniably-State"]
     assert state == "closed"
 
@@ -254,7 +466,7 @@ def test_the_token_goes_out_whatever_the_netrc_has_for_the_server(
     monkeypatch.setenv("NETRC", str(netrc))
 
     published = run(authoring.publish, file, "--server", server.url, token=server.token)
-    closed = run(authoring.close, "health", "--server", server.url, token=server.token)
+    closed = run(authoring.close, "health", "--yes", "--server", server.url, token=server.token)
 
     assert (published.exit_code, closed.exit_code) == (0, 0), published.output
 
@@ -308,7 +520,7 @@ def test_the_server_need_not_be_typed_each_time(
     monkeypatch.setenv("DENIABLY_SERVER", server.url)
 
     published = run(authoring.publish, file, token=server.token)
-    closed = run(authoring.close, "health", token=server.token)
+    closed = run(authoring.close, "health", "--yes", token=server.token)
 
     assert f"{server.url}/s/health" in published.output
     assert closed.exit_code == 0

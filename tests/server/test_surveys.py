@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,14 @@ from deniably.authoring import publish_text, schema
 from deniably.signing import key_of
 from deniably.survey import Survey, read_survey
 from deniably_server.guard.auth import new_token
-from server.material import assert_problem, contents, signed_headers, survey_named
+from server.material import (
+    a_report,
+    assert_problem,
+    contents,
+    signed,
+    signed_headers,
+    survey_named,
+)
 
 YAML = """
 name: health
@@ -98,6 +106,7 @@ def test_an_author_publishes_json_or_yaml(
             "definition": "/api/surveys/health",
             "results": "/api/surveys/health/results",
         },
+        "state": "open",
     }
     assert read_survey(client.get("/api/surveys/health").data).digest == digest
 
@@ -207,6 +216,40 @@ def test_nothing_but_the_state_can_be_changed(
 
     assert_problem(answer, 400, "malformed")
     assert contents(database) == before
+
+
+def test_a_survey_is_closed_only_with_results_where_that_is_wanted(
+    client: FlaskClient, app: Flask, author: Author
+) -> None:
+    """And then nothing but that says how many reports there are: not even how many are missing."""
+    survey = survey_named("few", results={"minimum": 2, "while_open": False})
+    store = app.extensions["deniably"]
+    store.publish(survey, signed(survey))
+    change = partial(client.patch, "/api/surveys/few", headers=author)
+    wanted = {"state": "closed", "only_with_results": True}
+
+    said = set()
+    for _ in range(2):
+        answer = change(json=wanted)
+        said.add(assert_problem(answer, 409, "too-few")["detail"])
+        assert store.state("few") == "open"
+        store.add(survey, a_report(survey))
+    assert len(said) == 1
+
+    closed = change(json=wanted)
+    assert (closed.status_code, closed.json["reports"]) == (200, 2)
+    assert change(json=wanted).json["reports"] == 2
+
+
+def test_a_closed_survey_with_too_few_reports_does_not_say_how_many(
+    client: FlaskClient, survey: Survey, author: Author
+) -> None:
+    answer = client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
+
+    assert answer.json["reports"] is None
+    wanted = {"state": "closed", "only_with_results": True}
+    again = client.patch("/api/surveys/workplace", json=wanted, headers=author)
+    assert again.status_code == 200, "it is closed: there is nothing to warn of any more"
 
 
 def test_closing_a_survey_that_is_not_there_is_not_found(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import msgspec
 from flask import Blueprint, Flask, Response, current_app, request
@@ -68,6 +68,14 @@ class SurveyAnswer(TypedDict):
     name: str
     digest: str
     links: dict[str, str]
+    state: str
+
+
+class ChangedAnswer(SurveyAnswer):
+    """A survey that was closed, and with how many reports; null where they are too few for
+    results."""
+
+    reports: NotRequired[int | None]
 
 
 class TokenAnswer(TypedDict):
@@ -214,8 +222,8 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "results.as_json": Operation({200: {JSON: SurveyResult}}, _RESULTS, query=_SMOOTH),
     "surveys.change": Operation(
-        {200: {JSON: SurveyAnswer}},
-        (*_BODY, *_TOKEN, "not-found", "closed"),
+        {200: {JSON: ChangedAnswer}},
+        (*_BODY, *_TOKEN, "not-found", "closed", "too-few"),
         "author",
         body={JSON: surveys.Change},
     ),

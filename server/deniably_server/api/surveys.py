@@ -11,7 +11,7 @@ from deniably import authoring
 from deniably.errors import BadSignature, BadSurvey
 from deniably.signing import Signature
 from deniably.survey import Survey
-from deniably_server.errors import Closed, Malformed, Unsigned
+from deniably_server.errors import Closed, Malformed, TooFew, Unsigned
 from deniably_server.guard.auth import require, require_scope
 from deniably_server.guard.current import current_store
 from deniably_server.web.answer import json_answer
@@ -24,6 +24,8 @@ class Change(msgspec.Struct, forbid_unknown_fields=True):
     """What of a survey may be changed."""
 
     state: Literal["open", "closed"]
+    only_with_results: bool = False
+    """Refuse to close a survey whose results would stay hidden for ever."""
 
 
 _CHANGE = msgspec.json.Decoder(Change)
@@ -49,7 +51,8 @@ def publish() -> Response:
         new = current_store().publish(survey, _signature())
     except BadSignature as error:
         raise Unsigned(f"{error}; the digest to be signed is {survey.digest}") from None
-    response = json_answer(_card(survey), 201 if new else 200)
+    card = _card(survey) | {"state": current_store().state(survey.name)}
+    response = json_answer(card, 201 if new else 200)
     response.headers["Location"] = f"/api/surveys/{survey.name}"
     return response
 
@@ -61,23 +64,47 @@ def change(name: str) -> Response:
     store = current_store()
     survey = store.survey(name)
     try:
-        wanted = _CHANGE.decode(read_body(JSON)).state
+        wanted = _CHANGE.decode(read_body(JSON))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise Malformed('the body is {"state": "closed"}; nothing else can be changed') from None
-    if wanted == "closed":
+    if wanted.state == "closed":
+        if wanted.only_with_results:
+            _require_results(survey)
         store.close_survey(name)
     elif store.state(name) == "closed":
         raise Closed(
             "a closed survey is not opened again, because its results may have been seen; publish"
             " a new one under another name"
         )
-    return json_answer(_card(survey) | {"state": wanted})
+    card = _card(survey) | {"state": wanted.state}
+    if wanted.state == "closed":
+        card["reports"] = _final_count(survey)
+    return json_answer(card)
 
 
 @surveys.get("/schema/survey.json")
 def schema() -> Response:
     """The JSON Schema of what an author writes."""
     return json_answer(authoring.schema(), mimetype="application/schema+json")
+
+
+def _require_results(survey: Survey) -> None:
+    """Raise TooFew where an open survey has fewer reports than its results need. How many it has
+    is not said: who asks again and again would learn when each report comes."""
+    least = survey.results.minimum
+    if current_store().state(survey.name) == "open" and _final_count(survey) is None:
+        raise TooFew(
+            f"{survey.name} has fewer than {least:,} reports so far, and its results are shown from"
+            f" {least:,} on: closed now, it will never show any"
+        )
+
+
+def _final_count(survey: Survey) -> int | None:
+    """How many reports a survey has; None while they are too few for its results."""
+    counts = [tally.n for tally in current_store().tally(survey.name).values()]
+    if min(counts) < survey.results.minimum:
+        return None
+    return sum(counts) // survey.asked
 
 
 def _signature() -> Signature:

@@ -6,10 +6,13 @@ Flask, granian and numpy are imported inside the commands, so that ``deniably --
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 import click
+
+from deniably.steering import one_line, printable
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from deniably.survey import Survey
 
 _MARGIN_AT = 1000  # respondents
+_WIDTH = 100  # characters
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 _server = click.option(
@@ -41,12 +45,13 @@ def check(file: Path) -> None:
     """Check a survey and show what its questions protect, and how accurate they are."""
     from deniably.budgeting import SHARE
     from deniably.explain import describe
+    from deniably.first_page import first_page
     from deniably.planning import plan_survey
     from deniably.survey import Waves
     from deniably_server.results.odds import odds_text
 
     survey, notes = _compile_with_notes(file)
-    click.echo(f"{survey.name}: {survey.title}")
+    click.echo(one_line(f"{survey.name}: {survey.title}"))
     click.echo(f"digest {survey.digest}\n")
     margins: dict[str, float] = {}
     for planned in plan_survey(survey, n=_MARGIN_AT, share=SHARE):
@@ -68,9 +73,8 @@ def check(file: Path) -> None:
             )
         )
     total = survey.total
-    together = "all together" if survey.asked == len(survey.questions) else "what is asked"
     odds = odds_text(total.bound)
-    rows.append((together, "", "", odds, total.epsilon_text(), _delta_text(total), ""))
+    rows.append((_together(survey), "", "", odds, total.epsilon_text(), _delta_text(total), ""))
     if isinstance(survey.waves, Waves):
         history = survey.history
         odds = odds_text(history.bound)
@@ -88,8 +92,11 @@ def check(file: Path) -> None:
         f"\nmargin: of {_MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"
         " in percent of the range for a mean; the widest where a question has several"
     )
-    for note in [*notes, *_refusals(survey, together)]:
-        click.echo(f"\n{note}")
+    for note in [*notes, *_refusals(survey)]:
+        click.echo(f"\n{printable(note)}")
+    click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")
+    for paragraph in first_page(survey):
+        click.echo(fill(printable(paragraph), _WIDTH, subsequent_indent="  "))
 
 
 def _margin_text(margin: float) -> str:
@@ -102,7 +109,11 @@ def _delta_text(loss: Loss) -> str:
     return plain(loss.delta) if loss.delta else "0"
 
 
-def _refusals(survey: Survey, together: str) -> list[str]:
+def _together(survey: Survey) -> str:
+    return "all together" if survey.asked == len(survey.questions) else "what is asked"
+
+
+def _refusals(survey: Survey) -> list[str]:
     """A sentence where devices refuse the survey, for its epsilon, and one for its delta."""
     from fractions import Fraction
 
@@ -114,7 +125,7 @@ def _refusals(survey: Survey, together: str) -> list[str]:
     if not survey.history.within(limit):
         above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
         found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
-        found.append(f"{together} {survey.total.epsilon_text()}")
+        found.append(f"{_together(survey)} {survey.total.epsilon_text()}")
         if survey.history != survey.total:
             found.append(f"all waves {survey.history.epsilon_text()}")
         refused.append(
@@ -124,8 +135,8 @@ def _refusals(survey: Survey, together: str) -> list[str]:
         )
     if survey.total.delta > DELTA_LIMIT:
         refused.append(
-            f"delta above {float(DELTA_LIMIT):g}: {together} {_delta_text(survey.total)}. Devices"
-            " refuse this survey."
+            f"delta above {float(DELTA_LIMIT):g}: {_together(survey)} {_delta_text(survey.total)}."
+            " Devices refuse this survey."
         )
     return refused
 
@@ -142,11 +153,20 @@ def _refusals(survey: Survey, together: str) -> list[str]:
     help="File of the author's key; without it author.key in DENIABLY_HOME or your configuration"
     " folder, made if need be. [DENIABLY_KEY]",
 )
-def publish(file: Path, server: str, token: str, path: Path | None) -> None:
-    """Sign a survey with the author's key and publish it on a server, for good."""
+@click.option("--anyway", is_flag=True, help="Also a survey that devices refuse.")
+def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool) -> None:
+    """Sign a survey with the author's key and publish it on a server, for good.
+
+    A survey that no browser will answer, because it gives away too much, is only published
+    with --anyway.
+    """
     from deniably_server.commands.author_key import author_key
 
-    survey = _compile(file)
+    survey, _ = _compile_with_notes(file)
+    if (refused := _refusals(survey)) and not anyway:
+        raise click.ClickException(
+            "\n".join([*refused, "Nothing was published. To publish it all the same: --anyway"])
+        )
     signature = author_key(path).sign(survey.digest)
     published = _call(
         "POST",
@@ -162,25 +182,41 @@ def publish(file: Path, server: str, token: str, path: Path | None) -> None:
     click.echo(f"{survey.name} is published, digest {survey.digest}")
     click.echo(f"{'author':<10}  {signature.fingerprint}")
     for title, link in published.get("links", {}).items():
-        click.echo(f"{title:<10}  {_base(server)}{link}")
+        click.echo(one_line(f"{title:<10}  {_base(server)}{link}"))
+    if published.get("state") == "closed":
+        click.echo(
+            f"\n{survey.name} was published before and is closed: it takes no more reports, and is"
+            " not opened again. To ask once more, publish it under another name."
+        )
 
 
 @click.command()
 @click.argument("name")
 @_server
 @_token
-def close(name: str, server: str, token: str) -> None:
-    """Close a survey: it takes no more reports, for good."""
-    body = b'{"state":"closed"}'
+@click.option("--yes", is_flag=True, help="Do not ask, also where the results stay hidden.")
+def close(name: str, server: str, token: str, yes: bool) -> None:
+    """Close a survey: it takes no more reports, for good.
+
+    With fewer reports than its minimum the results would stay hidden for ever, so this asks.
+    """
     address = f"{_base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    _call("PATCH", address, headers, body)
-    click.echo(f"{name} is closed")
-
-
-def _compile(file: Path) -> Survey:
-    """The definition in an author's file, or every problem of it."""
-    return _compile_with_notes(file)[0]
+    try:
+        closed = _call("PATCH", address, headers, b'{"state":"closed","only_with_results":true}')
+    except _ServerRefused as refused:
+        if refused.kind != "/problems/too-few":
+            raise
+        click.echo(refused.message, err=True)
+        if not yes:
+            click.confirm("Close it now, for good?", abort=True, err=True)
+        closed = _call("PATCH", address, headers, b'{"state":"closed"}')
+    count = closed.get("reports")
+    if not isinstance(count, int):
+        click.echo(f"{name} is closed, with fewer reports than its results need")
+        return
+    click.echo(f"{name} is closed, with {count:,} report{'' if count == 1 else 's'}")
+    click.echo(f"{'results':<10}  {_base(server)}/surveys/{quote(name, safe='')}")
 
 
 def _compile_with_notes(file: Path) -> tuple[Survey, list[str]]:
@@ -190,7 +226,7 @@ def _compile_with_notes(file: Path) -> tuple[Survey, list[str]]:
     try:
         return compile_with_notes(load(file.read_bytes()))
     except BadSurvey as error:
-        found = "\n".join(f"  {problem}" for problem in error.problems)
+        found = "\n".join(f"  {one_line(str(problem))}" for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{found}") from None
 
 
@@ -217,7 +253,7 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
         raise click.ClickException(f"no Deniably server answers at {address}")
     document = cast("dict[str, Any]", answer)
     if not response.ok:
-        raise click.ClickException(_refusal(document))
+        raise _ServerRefused(document)
     return document
 
 
@@ -226,7 +262,11 @@ def _as_it_is(request: PreparedRequest) -> PreparedRequest:
     return request
 
 
-def _refusal(problem: dict[str, Any]) -> str:
-    lines = [str(problem.get("detail") or problem.get("title") or "the server refused")]
-    lines += [f"  {error['path']}: {error['why']}" for error in problem.get("errors", ())]
-    return "\n".join(lines)
+class _ServerRefused(click.ClickException):
+    """What the server says. Attributes: ``kind``, the type of its problem."""
+
+    def __init__(self, problem: dict[str, Any]) -> None:
+        self.kind = problem.get("type")
+        lines = [str(problem.get("detail") or problem.get("title") or "the server refused")]
+        lines += [f"  {error['path']}: {error['why']}" for error in problem.get("errors", ())]
+        super().__init__("\n".join(map(one_line, lines)))

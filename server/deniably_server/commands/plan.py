@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deniably.privacy import plain
+from deniably.steering import one_line
 
 if TYPE_CHECKING:
     from deniably.planning import Goal, Plan, Row
@@ -123,7 +124,8 @@ def read_definition(file: Path) -> Survey:
         document: Any = load(file.read_bytes())
         return as_survey(document) if _is_published(document) else compile_survey(document)
     except BadSurvey as error:
-        raise click.ClickException(f"{file} is no valid survey:\n{error}") from None
+        found = "\n".join(one_line(str(problem)) for problem in error.problems)
+        raise click.ClickException(f"{file} is no valid survey:\n{found}") from None
 
 
 def _is_published(document: Any) -> bool:

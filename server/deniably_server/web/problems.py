@@ -109,6 +109,13 @@ KINDS = {
             "The survey takes no more reports, and is not opened again.",
         ),
         Kind(
+            "too-few",
+            "Too few reports for results",
+            409,
+            "The survey has fewer reports than its results need. Closed without"
+            " only_with_results, its results stay hidden for ever.",
+        ),
+        Kind(
             "used",
             "The invitation is used",
             409,
@@ -190,6 +197,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.Malformed: "malformed",
     errors.Misdirected: "misdirected",
     errors.NotFound: "not-found",
+    errors.TooFew: "too-few",
     errors.TooLarge: "too-large",
     errors.TooMany: "too-many",
     errors.Unauthorised: "unauthorised",
