@@ -9,11 +9,11 @@ of them is checked (``witness``). In a survey with waves two of them are audited
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
-from typing import Any
+from typing import Any, Literal
 
 from deniably.blackbox import ALPHA, Certified, Event, certify
 from deniably.coins import Coins
@@ -58,9 +58,12 @@ class Verdict:
     history: Loss | None = None
 
     @property
-    def passed(self) -> bool:
-        """Whether no fault was found."""
-        return self.fault is None
+    def outcome(self) -> Literal["failed", "passed", "counted"]:
+        """``counted`` where no fault was found, and nothing was shown either: not every branch was
+        walked, and the reports certify no epsilon."""
+        if self.fault:
+            return "failed"
+        return "passed" if self.walk.complete or self.certified.epsilon else "counted"
 
 
 def audit(
@@ -70,10 +73,18 @@ def audit(
     coins: Callable[[], Coins] = Coins,
 ) -> list[Verdict]:
     """The verdict on every question, by the code that devices run."""
-    return [
-        audit_question(question, question.mechanism.randomise, trials, alpha, coins)
-        for question in survey.questions
-    ]
+    return list(verdicts(survey, trials, alpha, coins))
+
+
+def verdicts(
+    survey: Survey,
+    trials: int = TRIALS,
+    alpha: float = ALPHA,
+    coins: Callable[[], Coins] = Coins,
+) -> Iterator[Verdict]:
+    """The same one by one, each as soon as it is there."""
+    for question in survey.questions:
+        yield audit_question(question, question.mechanism.randomise, trials, alpha, coins)
 
 
 def audit_question(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
+from deniably import auditing
 from deniably.coins import Coins
 from deniably.mechanisms import SubsetSelection
-from deniably_server.commands.audit import audit
+from deniably_server.commands.audit import audit, tell
 from deniably_server.commands.plan import plan
 from every_type import survey_of_everything
 
@@ -140,6 +144,82 @@ def test_an_audit_shows_claimed_exact_and_certified(file: Path) -> None:
     assert "passed, every branch walked" in first
     assert second.startswith("drinks")
     assert "one chance in a million" in done.output
+
+
+def noisy(tmp_path: Path, *names: str) -> Path:
+    """A survey of some of the questions of every type."""
+    survey = survey_of_everything()
+    some = [question for question in survey.questions if question.name in names]
+    file = tmp_path / "noisy.json"
+    file.write_bytes(msgspec.structs.replace(survey, questions=some).canonical)
+    return file
+
+
+def test_an_audit_that_showed_nothing_does_not_say_passed(tmp_path: Path) -> None:
+    """Too few reports of noise, whose branches have no end, prove nothing."""
+    file = noisy(tmp_path, "fines")
+
+    done = run(audit, file, "--trials", 10)
+    said = " ".join(done.output.split())
+    row = json.loads(run(audit, file, "--trials", 10, "--json").output)[0]
+
+    assert done.exit_code == 0, done.output
+    assert "counted, nothing certified, likeliest branches" in done.output
+    assert "passed" not in done.output
+    assert "Walked: every report" not in done.output
+    assert "Certified:" not in done.output
+    assert "Nothing certified: 10 reports of each of two answers are too few" in said
+    assert (row["outcome"], row["passed"], row["certified"]) == ("counted", False, 0)
+
+
+def test_an_audit_says_of_which_questions_every_report_was_walked(tmp_path: Path) -> None:
+    all_of_them = run(audit, noisy(tmp_path, "stolen", "vote"), "--trials", 500).output
+    some_of_them = run(audit, noisy(tmp_path, "stolen", "fines"), "--trials", 500).output
+    all_of_them, some_of_them = (" ".join(one.split()) for one in (all_of_them, some_of_them))
+
+    assert "Walked: every report of the code has exactly" in all_of_them
+    assert "The rest was not walked" not in all_of_them
+    assert "Walked: every report of the code, where every branch was walked, has" in some_of_them
+    assert "The rest was not walked" in some_of_them
+
+
+def test_of_a_walk_that_hardly_began_no_0_0_percent_is_claimed(tmp_path: Path) -> None:
+    shown = run(audit, noisy(tmp_path, "home"), "--trials", 500).output
+
+    assert "passed, likeliest branches (below 0.1%) of 3 of 64 answers" in shown
+    assert "Walked: every report" not in shown
+
+
+def test_an_audit_shows_each_question_as_soon_as_it_is_done(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops it has seen what was done."""
+    whole = auditing.audit_question
+
+    def stopped(question: Any, *rest: Any) -> Any:
+        if question.name != "stolen":
+            raise KeyboardInterrupt
+        return whole(question, *rest)
+
+    monkeypatch.setattr(auditing, "audit_question", stopped)
+    done = run(audit, file, "--trials", 500)
+
+    assert done.exit_code == 1
+    assert "stolen" in done.output.splitlines()[1]
+
+
+def test_on_a_terminal_an_audit_says_what_it_is_doing() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        tell("auditing stolen, 1 of 2 questions", stream)
+        tell("", stream)
+
+    assert terminal.getvalue() == "\r\x1b[Kauditing stolen, 1 of 2 questions ...\r\x1b[K"
+    assert pipe.getvalue() == ""
 
 
 def test_an_audit_can_be_read_by_programs(file: Path) -> None:

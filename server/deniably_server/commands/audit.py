@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, TextIO, cast
 
 import click
 
@@ -12,6 +15,8 @@ from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.auditing import Verdict
+    from deniably.survey import Survey
+    from deniably.walking import Walk
 
 
 @click.command()
@@ -30,72 +35,133 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
     Every branch of it is walked and held to the exact law of the published integers; where there
     are too many, the likeliest, and reports are counted. Apart from that, reports of two answers
     certify an epsilon. Fails (exit 1) where any of it is against the claim, or wrongly so with a
-    chance of at most one in a million for each question.
+    chance of at most one in a million for each question. "Counted, nothing certified" is no pass:
+    nothing is against the claim there, and nothing was shown for it.
     """  # fmt: skip
-    from deniably.auditing import audit as run
-
     survey = read_definition(file)
-    verdicts = run(survey, trials)
-    if as_json:
-        click.echo(
-            json.dumps(
-                [
-                    {
-                        "question": one.question,
-                        "claimed": one.claimed,
-                        "exact": one.exact.epsilon,
-                        "delta": float(one.exact.delta),
-                        "certified": one.certified.epsilon,
-                        "trials": one.certified.trials,
-                        "walked": one.walk.complete,
-                        "answers": [one.walk.answers, one.walk.of],
-                        "paths": one.walk.paths,
-                        "rest": one.walk.rest,
-                        "history": one.history.epsilon if one.history else None,
-                        "passed": one.passed,
-                        "fault": one.fault,
-                    }
-                    for one in verdicts
-                ]
-            )
-        )
-    else:
-        rows = [("question", "claimed", "exact", "certified", "")]
-        rows += [
-            (
-                one.question,
-                f"{one.claimed:.4f}",
-                f"{one.exact.epsilon:.4f}",
-                f">= {one.certified.epsilon:.4f}",
-                _outcome(one),
-            )
-            for one in verdicts
-        ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for name, *figures, verdict in rows:
-            cells = [f.rjust(width) for f, width in zip(figures, widths[1:], strict=False)]
-            click.echo("  ".join([name.ljust(widths[0]), *cells, verdict]).rstrip())
-        click.echo(
-            "\nWalked: every report of the code has exactly the probability that its published"
-            f"\nintegers say. Certified: {trials:,} reports of each of two answers prove that the"
-            "\nepsilon is at least that, but for one chance in a million."
-        )
-    if not all(one.passed for one in verdicts):
+    done: list[Verdict] = []
+    shown = None if as_json else _Table(survey)
+    for one in _audited(survey, trials):
+        done.append(one)
+        if shown:
+            shown.row(one)
+    click.echo(_as_json(done) if as_json else "\n" + _explained(done, trials))
+    if any(one.fault for one in done):
         raise SystemExit(1)
+
+
+def _audited(survey: Survey, trials: int) -> Iterator[Verdict]:
+    from deniably.auditing import verdicts
+
+    running = verdicts(survey, trials)
+    for number, question in enumerate(survey.questions, start=1):
+        tell(f"auditing {question.name}, {number} of {len(survey.questions)} questions")
+        yield next(running)
+
+
+def tell(text: str, stream: TextIO | None = None) -> None:
+    """What is being done, on a line of a terminal that the next one takes the place of."""
+    stream = stream or cast("TextIO", sys.stderr)
+    if stream.isatty():
+        stream.write(f"\r\x1b[K{text}" + (" ..." if text else ""))
+        stream.flush()
+
+
+class _Table:
+    """Rows that are shown as soon as they are there."""
+
+    def __init__(self, survey: Survey) -> None:
+        names = ["question", *(question.name for question in survey.questions)]
+        self.widths = [max(map(len, names)), 8, 8, 10]
+        self._show(("question", "claimed", "exact", "certified", ""))
+
+    def row(self, one: Verdict) -> None:
+        """Show one verdict."""
+        claimed, exact = f"{one.claimed:.4f}", f"{one.exact.epsilon:.4f}"
+        certified = f">= {one.certified.epsilon:.4f}"
+        self._show((one.question, claimed, exact, certified, _outcome(one)))
+
+    def _show(self, row: Sequence[str]) -> None:
+        name, *figures, outcome = row
+        cells = [f.rjust(width) for f, width in zip(figures, self.widths[1:], strict=True)]
+        tell("")
+        click.echo("  ".join([name.ljust(self.widths[0]), *cells, outcome]).rstrip())
+
+
+def _as_json(done: Sequence[Verdict]) -> str:
+    return json.dumps(
+        [
+            {
+                "question": one.question,
+                "claimed": one.claimed,
+                "exact": one.exact.epsilon,
+                "delta": float(one.exact.delta),
+                "certified": one.certified.epsilon,
+                "trials": one.certified.trials,
+                "walked": one.walk.complete,
+                "answers": [one.walk.answers, one.walk.of],
+                "paths": one.walk.paths,
+                "rest": one.walk.rest,
+                "history": one.history.epsilon if one.history else None,
+                "outcome": one.outcome,
+                "passed": one.outcome == "passed",
+                "fault": one.fault,
+            }
+            for one in done
+        ]
+    )
+
+
+def _explained(done: Sequence[Verdict], trials: int) -> str:
+    """What the words of the table mean, of those that stand in it."""
+    whole = [one for one in done if one.walk.complete and not one.fault]
+    parts = [one for one in done if not one.walk.complete and not one.fault]
+    proved = [one for one in done if one.certified.epsilon]
+    each = f"{trials:,} reports of each of two answers"
+    said: list[str] = []
+    if whole:
+        where = "" if len(whole) == len(done) else ", where every branch was walked,"
+        said.append(
+            f"Walked: every report of the code{where} has exactly the probability that the"
+            " published integers say."
+        )
+    if parts:
+        said.append(
+            "Likeliest branches, or some answers: of what was walked, no report is likelier than"
+            " the integers say. The rest was not walked: reports were counted, which shows large"
+            " faults alone."
+        )
+    if proved:
+        said.append(
+            f"Certified: {each} prove that the epsilon is at least that, but for one chance in a"
+            " million."
+        )
+    if len(proved) < len(done):
+        said.append(
+            f"Nothing certified: {each} are too few to prove any epsilon; more --trials prove more."
+        )
+    return "\n".join(fill(one, 92) for one in said)
 
 
 def _outcome(one: Verdict) -> str:
     delta = f", delta {float(one.exact.delta):g}" if one.exact.delta else ""
     if one.fault:
         return f"FAILED: {one.fault}{delta}"
-    walk = one.walk
-    some = f"{walk.answers:,} of {walk.of:,} answers"
-    if walk.complete:
-        how = "every branch walked"
-    elif not walk.rest:
-        how = f"every branch of {some} walked, reports counted"
-    else:
-        how = f"likeliest branches ({1 - walk.rest:.1%}) of {some} walked, reports counted"
+    how = _walked(one.walk)
     if one.history:
         how += f"; waves from one memo, in all {one.history.epsilon:.4f}"
-    return f"passed, {how}{delta}"
+    said = "passed" if one.outcome == "passed" else "counted, nothing certified"
+    return f"{said}, {how}{delta}"
+
+
+def _walked(walk: Walk) -> str:
+    if walk.complete:
+        return "every branch walked"
+    some = f"{walk.answers:,} of {walk.of:,} answers"
+    if not walk.rest:
+        return f"every branch of {some} walked, reports counted"
+    return f"likeliest branches ({_part(1 - walk.rest)}) of {some} walked, reports counted"
+
+
+def _part(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"
