@@ -7,12 +7,11 @@ is sent, so that no crash loses an invitation. Everything here is pure.
 
 from __future__ import annotations
 
-import secrets
-
 import msgspec
 
 from deniably.blind_rsa import PublicKey, blind, finalise, prepare
 from deniably.codes import read_code
+from deniably.coins import Coins
 from deniably.errors import BadSignature, Refused
 from deniably.memory import Memory, Ticket, Trade, replace
 
@@ -28,7 +27,7 @@ def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
     code = read_code(text)
     if memory.ticket(version) or memory.trade(version):
         return memory
-    public, report = PublicKey(key), secrets.token_bytes(_ID)
+    public, report = PublicKey(key), bytes.fromhex(Coins().draw_id())
     prepared = prepare(report)
     blinded, inverse = blind(public, prepared)
     trade = Trade(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -179,7 +178,7 @@ def make_report(
             values[question.name] = list(mechanism.again(kept[question.name], coins))
         else:
             values[question.name] = list(mechanism.randomise(given, coins))
-    report = Report(id=id or secrets.token_hex(16), survey=survey.digest, values=values)
+    report = Report(id=id or coins.draw_id(), survey=survey.digest, values=values)
     return Made(report, kept)
 
 

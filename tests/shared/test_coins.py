@@ -51,6 +51,17 @@ def test_the_top_three_bits_are_dropped() -> None:
     assert coins.below(LARGEST) == 1
 
 
+def test_an_id_is_128_bits_that_are_drawn_for_it_alone() -> None:
+    """Four draws of 32 bits, each of 7 bytes; every one of their bits is in it, once."""
+    words = [0x01234567, 0x89ABCDEF, 0xFFFFFFFF, 0x00000000]
+    coins, taken = tape(b"".join(word.to_bytes(7, "big") for word in words))
+
+    assert coins.draw_id() == "0123456789abcdefffffffff00000000"
+    assert sum(taken) == 28
+    with pytest.raises(AssertionError, match="run out"):
+        coins.draw_id()
+
+
 def test_a_bound_of_one_takes_bytes_too() -> None:
     coins, taken = tape(bytes(7))
 

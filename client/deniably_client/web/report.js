@@ -1,7 +1,7 @@
 // What leaves the device: the survey's digest, a random id, one perturbed value a question.
 
-import { canonicalise, hexadecimal, sha256 } from "./canonical.js";
-import { Coins, systemBytes } from "./coins.js";
+import { canonicalise, sha256 } from "./canonical.js";
+import { Coins } from "./coins.js";
 import { BadAnswer } from "./errors.js";
 import { respond } from "./mechanism.js";
 import { encode } from "./questions.js";
@@ -25,7 +25,7 @@ import { conditional, verify } from "./survey.js";
  *   Promise<Report>}
  */
 export async function makeReport(
-  definition, digest, answers, coins, drawn, before = {}, memos, id = hexadecimal(systemBytes()(16)),
+  definition, digest, answers, coins, drawn, before = {}, memos, id,
 ) {
   coins ??= new Coins();
   const survey = await verify(definition, digest);
@@ -54,6 +54,7 @@ export async function makeReport(
     return [name, report];
   });
   const every = { ...before, ...Object.fromEntries(values) };
+  id ??= coins.drawId();
   const text = canonicalise({ survey: digest, id, values: every });
   return { text, id, receipt: await sha256(text), memos: used };
 }

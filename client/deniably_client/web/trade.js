@@ -3,8 +3,7 @@
 // invitation a report came by.
 
 import { blind, finalise, prepare } from "./blind_rsa.js";
-import { hexadecimal } from "./canonical.js";
-import { systemBytes } from "./coins.js";
+import { Coins } from "./coins.js";
 
 /** @import { Memory, Trade } from "./types.js" */
 
@@ -15,7 +14,7 @@ import { systemBytes } from "./coins.js";
 export async function beginTrade(memory, version, key, code) {
   const { tickets = {}, trades = {} } = memory;
   if (tickets[version] || trades[version]) return memory;
-  const id = hexadecimal(systemBytes()(16));
+  const id = new Coins().drawId();
   const prepared = prepare(id);
   const prefix = prepared.slice(0, -id.length);
   const { blinded, inverse } = await blind(key, prepared);
