@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import re
+from collections import defaultdict
+from collections.abc import Iterator
+from random import Random
+from typing import Any, cast
+from urllib.parse import quote
 
+import numpy as np
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.report import randomise_answers
 from deniably.survey import Survey
+from deniably.tally import Tally
 from deniably.words import LANGUAGES, Words
 from deniably_server.api.openapi import OPERATIONS, is_page
+from deniably_server.results.result import result
+from deniably_server.storage.commit import Bulk
+from every_type import somebody, survey_of_everything
 from server.material import a_report, assert_problem, signed, survey_named
 
+Ends = tuple[float, float]
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
@@ -103,6 +118,123 @@ def test_nobody_is_turned_away_for_what_a_network_appends_to_a_link(
     for path in ("/s/workplace", "/surveys/workplace", "/"):
         assert client.get(f"{path}?fbclid=IwAR0&utm_source=x&UTM_medium=y").status_code == 200
     assert client.get("/api/surveys/workplace/results?fbclid=1").status_code == 400
+
+
+# --- the level of intervals ---------------------------------------------------------------------
+
+
+def test_every_interval_follows_the_confidence_that_is_asked_for(app: Flask) -> None:
+    """Of every type of question: no level is left at the usual one anywhere in the answer."""
+    store, survey = (
+        app.extensions["deniably"],
+        survey_of_everything(results={"minimum": 5, "while_open": False}),
+    )
+    store.publish(survey, signed(survey))
+    bulk, chance = Bulk(survey), Random(1)
+    for _ in range(200):
+        bulk.add(randomise_answers(survey, somebody(chance)))
+    store.begin(bulk)
+    bulk.wait()
+    store.close_survey(survey.name)
+    client = app.test_client()
+
+    usual, narrow, again = (
+        client.get(f"/api/surveys/{survey.name}/results{query}").get_json()
+        for query in ("", "?confidence=.5", "?confidence=0.95")
+    )
+
+    assert (usual["confidence"], narrow["confidence"]) == (0.95, 0.5)
+    assert usual == again
+    widths: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+    for path, wide, slim in intervals(usual, narrow):
+        widths[re.sub(r"(?<!questions)/\d+", "", path)].append(
+            (wide[1] - wide[0], slim[1] - slim[0])
+        )
+    assert {path.split("/")[-1] for path in widths} == {
+        "interval", "joint_interval", "respondents_interval", "at_most_interval",
+    }  # fmt: skip
+    for path, found in widths.items():  # of one choice chance may have it the other way round
+        wide, slim = map(sum, zip(*found, strict=True))
+        assert slim < wide or ("quantiles" in path and slim == wide), path
+    for text in (json.dumps(narrow, ensure_ascii=False), page_of(client, survey, "?confidence=.5")):
+        assert "95 %" not in text
+        assert "50 % interval" in text
+    page = page_of(client, survey, "?confidence=.5")
+    assert "contains the true share in 50 of 100 surveys" in page
+    assert f"/api/surveys/{survey.name}/results.csv?confidence=.5" in page
+    assert f"/surveys/{survey.name}?smooth=1&amp;confidence=.5" in page
+    assert "/crosstab?rows=stolen&amp;columns=what&amp;confidence=.5" in page
+    table = csv.DictReader(
+        io.StringIO(client.get(f"/api/surveys/{survey.name}/results.csv?confidence=0.5").text)
+    )
+    assert {row["confidence"] for row in table} == {"0.5"}
+
+
+def page_of(client: FlaskClient, survey: Survey, query: str) -> str:
+    return client.get(f"/surveys/{survey.name}{query}").text
+
+
+def intervals(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Ends, Ends]]:
+    """Every interval of two answers, side by side."""
+    if isinstance(one, list):
+        for index, (value, its) in enumerate(zip(cast(list[Any], one), other, strict=True)):
+            yield from intervals(value, its, f"{path}/{index}")
+    elif isinstance(one, dict):
+        for key, value in cast(dict[str, Any], one).items():
+            if key.endswith("interval") and value is not None:
+                (low, high), (least, most) = value, other[key]
+                yield f"{path}/{key}", (float(low), float(high)), (float(least), float(most))
+            elif key != "flags":
+                yield from intervals(value, other[key], f"{path}/{key}")
+
+
+def test_cross_tables_follow_it_too(client: FlaskClient, closed: Survey) -> None:
+    path = "surveys/workplace/crosstab?rows=stolen&columns=often"
+
+    usual = client.get(f"/api/{path}").get_json()
+    narrow = client.get(f"/api/{path}&confidence=0.8").get_json()
+    page = client.get(f"/{path}&confidence=0.8").text
+
+    assert (usual["confidence"], narrow["confidence"]) == (0.95, 0.8)
+    for row, its in zip(usual["cells"], narrow["cells"], strict=True):
+        for cell, slim in zip(row, its, strict=True):
+            (low, high), (least, most) = slim["interval"], cell["interval"]
+            assert least <= low <= high <= most
+            assert high - low < most - least
+            assert slim["estimate"] == cell["estimate"]
+    assert "with 80 % intervals" in page
+    assert "the 80 % interval" in page
+    assert "95 %" not in page
+    assert 'href="/surveys/workplace?confidence=0.8"' in page
+    assert "columns=often&amp;confidence=0.8" in page
+
+
+@pytest.mark.parametrize("path", ["results", "results.csv", "crosstab?rows=stolen&columns=often"])
+@pytest.mark.parametrize(
+    "wrong",
+    ["95", "95%", "0", "1", "0.4999", "0.499", "0.9999", "nan", "-0.9", "0,9", "9e-1", "", "０.９"],
+)
+def test_a_confidence_that_is_none_is_told_what_it_may_be(
+    client: FlaskClient, closed: Survey, path: str, wrong: str
+) -> None:
+    sign = "&" if "?" in path else "?"
+
+    answer = client.get(f"/api/surveys/workplace/{path}{sign}confidence={quote(wrong)}")
+
+    detail = assert_problem(answer, 400, "bad-parameter")["detail"]
+    assert "a number from 0.5 to 0.999" in detail
+
+
+def test_the_fewer_answers_that_are_enough_for_a_lower_confidence_are_told(app: Flask) -> None:
+    survey = survey_named()
+    tallies = {
+        question.name: Tally(100, np.array(counts))
+        for question, counts in zip(survey.questions, ([40, 60], [40] * 5), strict=True)
+    }
+
+    (flag,) = result(survey, "closed", tallies, confidence=0.9)["questions"][0]["flags"]
+
+    assert "about 280 answers" in flag  # 1.645^2 / 4 / (0.5 * 0.1)^2 = 270.6, and 390 for 95 %
 
 
 # --- for people ---------------------------------------------------------------------------------

@@ -280,6 +280,11 @@ def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
     for row, (question, choice) in zip(found, expected, strict=True):
         assert (row["question"], row["choice"]) == (question["name"], choice["name"])
         assert int(row["count"]) == choice["count"]
+        assert row["count_of"] == "reports that support the choice, not people"
+        p, q = float(row["p"]), float(row["q"])
+        assert (p, q) == (question["p"], question["q"])
+        again = (int(row["count"]) / int(row["n"]) - q) / (p - q)
+        assert again == pytest.approx(choice["estimate"], abs=1e-6)
         assert [float(row["low"]), float(row["high"])] == choice["interval"]
         assert [float(row["joint_low"]), float(row["joint_high"])] == choice["joint_interval"]
         for key in ("estimate", "standard_error", "consistent"):

@@ -115,6 +115,23 @@ def test_bits_one_by_one_have_the_likelihood_that_they_have(
     np.testing.assert_allclose(consistent(found), expected, atol=0.02)
 
 
+def test_names_stand_beside_labels_so_that_programs_need_no_definition(
+    app: Flask, client: FlaskClient
+) -> None:
+    crossed(app)
+
+    found = client.get(PATH).get_json()
+
+    assert found["question_names"] == ["stolen", "often"]
+    assert found["row_names"] == ["yes", "no"]
+    assert found["rows"] == ["Yes", "No"]
+    choices = json.loads(survey_named().canonical)["questions"][1]["choices"]
+    assert found["column_names"] == [choice["name"] for choice in choices]
+    assert found["columns"] == [choice["label"] for choice in choices]
+    assert len(found["cells"]) == len(found["row_names"])
+    assert {len(row) for row in found["cells"]} == {len(found["column_names"])}
+
+
 def test_what_would_take_long_is_projected(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,8 @@ from deniably_server.api.admission import HEADER as TICKET
 from deniably_server.api.lines import NDJSON
 from deniably_server.results.checks import ChecksResult
 from deniably_server.results.differences import DifferenceResult, DifferencesResult
-from deniably_server.results.result import SurveyResult
+from deniably_server.results.publishing import LEAST_CONFIDENCE, MOST_CONFIDENCE
+from deniably_server.results.result import CONFIDENCE, SurveyResult
 from deniably_server.results.together import CrosstabResult, GroupsResult
 from deniably_server.storage.tokens import Role
 from deniably_server.watching.exposition import MEDIA_TYPE as METRICS
@@ -153,7 +154,17 @@ _PAGE = {200: {_HTML: None}}
 _NAMED: Mapping[str, object] = {"type": "string", "maxLength": 64}
 _LANGUAGE: Mapping[str, Mapping[str, object]] = {"language": {"type": "string"}}
 _SMOOTH: Mapping[str, Mapping[str, object]] = {"smooth": {"enum": ["0", "1"]}}
-_PAIR: Mapping[str, Mapping[str, object]] = {"rows!": _NAMED, "columns!": _NAMED}
+_CONFIDENCE: Mapping[str, Mapping[str, object]] = {
+    "confidence": {
+        "type": "number",
+        "minimum": LEAST_CONFIDENCE,
+        "maximum": MOST_CONFIDENCE,
+        "description": "Of the intervals; up to three decimals.",
+        "default": CONFIDENCE,
+    }
+}
+_SHOWN = {**_SMOOTH, **_CONFIDENCE}
+_PAIR = {"rows!": _NAMED, "columns!": _NAMED, **_CONFIDENCE}
 _GROUPS: Mapping[str, Mapping[str, object]] = {
     "question!": _NAMED,
     "count": {"type": "integer", "minimum": 1},
@@ -192,7 +203,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "health.ready": Operation({200: {_TEXT: None}}),
     "metrics.page": Operation({200: {METRICS: None}}, _TOKEN, "monitor"),
     "openapi.document": Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",)),
-    "pages.dashboard": Operation(_PAGE, ("not-found", *_TOKEN), query=_SMOOTH),
+    "pages.dashboard": Operation(_PAGE, ("not-found", *_TOKEN), query=_SHOWN),
     "pages.form": Operation(_PAGE, ("not-found",), query=_LANGUAGE),
     "pages.home": Operation(_PAGE),
     "pages.measures": Operation(_PAGE),
@@ -218,9 +229,9 @@ OPERATIONS: Mapping[str, Operation] = {
         may=(TICKET,),
     ),
     "results.as_csv": Operation(
-        {200: {_CSV: None}}, _RESULTS, query=_SMOOTH, headers=("Content-Disposition",)
+        {200: {_CSV: None}}, _RESULTS, query=_SHOWN, headers=("Content-Disposition",)
     ),
-    "results.as_json": Operation({200: {JSON: SurveyResult}}, _RESULTS, query=_SMOOTH),
+    "results.as_json": Operation({200: {JSON: SurveyResult}}, _RESULTS, query=_SHOWN),
     "surveys.change": Operation(
         {200: {JSON: ChangedAnswer}},
         (*_BODY, *_TOKEN, "not-found", "closed", "too-few"),

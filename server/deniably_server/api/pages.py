@@ -16,9 +16,14 @@ from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.checks import checkable
-from deniably_server.results.finding import decimals
+from deniably_server.results.finding import decimals, level_text
 from deniably_server.results.grid import squares
-from deniably_server.results.publishing import current_results, wants_smooth
+from deniably_server.results.publishing import (
+    confidence,
+    current_results,
+    given_query,
+    wants_smooth,
+)
 from deniably_server.results.together import links
 from deniably_server.web import language
 
@@ -76,9 +81,9 @@ def form(name: str) -> str:
 @or_ask_for_a_token
 def dashboard(name: str) -> str:
     """The results for people, or why they are not shown yet."""
-    survey, smooth = current_store().survey(name), wants_smooth()
+    survey, smooth, level = current_store().survey(name), wants_smooth(), confidence()
     try:
-        results = current_results(name, smooth=smooth)
+        results = current_results(name, smooth=smooth, confidence=level)
     except Hidden as hidden:
         return render_template(
             "message.html",
@@ -99,6 +104,8 @@ def dashboard(name: str) -> str:
         checks=results["state"] == "closed" and bool(checkable(survey)),
         results=results,
         smooth=smooth,
+        query=given_query("smooth", "confidence"),
+        same_level=given_query("confidence"),
         survey=survey,
         charts=charts,
     )
@@ -120,6 +127,9 @@ def default_words() -> dict[str, Words]:
 def percent(share: float) -> str:
     """A share for people: 0.3217 becomes 32.2 %."""
     return f"{100 * share:.1f}\u202f%"
+
+
+pages.add_app_template_filter(level_text, "level")
 
 
 @pages.app_template_filter("number")

@@ -52,7 +52,7 @@ def mean_sentence(subject: str, mean: Mean, unit: str) -> str:
     shown = min(max(mean.estimate, mean.population.low), mean.population.high)
     return (
         f"{subject} is an estimated {shown:.{places}f}{_with(unit)}"
-        f" ({mean.confidence * 100:g} % interval {low} to {high})."
+        f" ({level_text(mean.confidence)} interval {low} to {high})."
     )
 
 
@@ -77,9 +77,10 @@ def too_wide(question: Question, found: Estimate) -> list[str]:
         return []
     mend, mechanism = "", question.once
     if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        n = enough(mechanism, WIDEST_USEFUL, found.confidence)
         mend = (
-            f"; about {enough(mechanism, WIDEST_USEFUL):,} answers to this question would bring"
-            f" them within {_points(WIDEST_USEFUL)} points"
+            f"; about {n:,} answers to this question would bring them"
+            f" within {_points(WIDEST_USEFUL)} points"
         )
     return [f"The intervals are too wide to use (up to {_points(half)} points either way){mend}."]
 
@@ -107,10 +108,24 @@ def support_counts(question: Asked, tally: Tally) -> list[int] | None:
     return None
 
 
+def rates(question: Question) -> tuple[float, float] | None:
+    """With which probability a report supports the true choice, and any other; None where reports
+    support no choices."""
+    mechanism = question.once
+    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+        return float(mechanism.p), float(mechanism.q)
+    return None
+
+
 def number_text(value: Fraction | float) -> str:
     """A number for people: 7 digits at most, no exponent, no trailing zeros."""
     digits = f"{float(value):.7g}"
     return f"{float(digits):f}".rstrip("0").rstrip(".") if "e" in digits else digits
+
+
+def level_text(confidence: float) -> str:
+    """A level of confidence for people: 0.95 is 95 %."""
+    return f"{100 * confidence:g} %"
 
 
 def area_text(grid: Range, cell: int, cells: int) -> str:
@@ -161,7 +176,7 @@ def _leader(labels: Sequence[str], found: Estimate) -> str:
 
 def _interval(found: Estimate, choice: int) -> str:
     low, high = _percent(found.low[choice]), _percent(found.high[choice])
-    return f"{found.confidence * 100:g} % interval {low} to {high}"
+    return f"{level_text(found.confidence)} interval {low} to {high}"
 
 
 def _some(labels: list[str]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import urlencode
+
 from flask import Blueprint, Response, request
 
 from deniably_server.errors import BadParameter, Hidden, NotFound
 from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_store
-from deniably_server.results.result import SurveyResult
+from deniably_server.results.result import CONFIDENCE, SurveyResult
 from deniably_server.results.result import result as results
 from deniably_server.results.spreadsheet import spreadsheet
 from deniably_server.web.answer import json_answer
@@ -16,19 +19,21 @@ __all__ = ["Hidden", "NotFound", "current_results", "results"]
 
 blueprint = Blueprint("results", __name__)
 
+LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
+_CONFIDENCE = re.compile(r"0?\.[0-9]{1,3}")
+
 
 @blueprint.get("/api/surveys/<name>/results")
 def as_json(name: str) -> Response:
     """The estimates, with their intervals and sentences."""
-    return json_answer(current_results(name, smooth=wants_smooth()))
+    return json_answer(current_results(name, smooth=wants_smooth(), confidence=confidence()))
 
 
 @blueprint.get("/api/surveys/<name>/results.csv")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, one row a choice."""
-    response = Response(
-        spreadsheet(current_results(name, smooth=wants_smooth())), mimetype="text/csv"
-    )
+    found = current_results(name, smooth=wants_smooth(), confidence=confidence())
+    response = Response(spreadsheet(found), mimetype="text/csv")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
@@ -39,6 +44,27 @@ def wants_smooth() -> bool:
     if wanted not in ("0", "1"):
         raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
     return wanted == "1"
+
+
+def confidence() -> float:
+    """The confidence of intervals that the request asks for. Raises BadParameter.
+
+    No more than three decimals, so that there are few different answers.
+    """
+    wanted = request.args.get("confidence", str(CONFIDENCE))
+    if not (_CONFIDENCE.fullmatch(wanted) and float(wanted) >= LEAST_CONFIDENCE):
+        raise BadParameter(
+            f"“confidence” is a number from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE} with up to"
+            " three decimals: 0.9 asks for 90 % intervals"
+        )
+    return float(wanted)
+
+
+def given_query(*names: str) -> str:
+    """Those of these parameters that the request has, for links to the same in another form; with
+    the ? in front, or empty."""
+    query = urlencode({name: request.args[name] for name in names if name in request.args})
+    return f"?{query}" if query else ""
 
 
 def current_reports(name: str) -> list[list[list[int] | None]]:
@@ -54,7 +80,9 @@ def current_reports(name: str) -> list[list[list[int] | None]]:
     return store.values(name)
 
 
-def current_results(name: str, *, smooth: bool = False) -> SurveyResult:
+def current_results(
+    name: str, *, smooth: bool = False, confidence: float = CONFIDENCE
+) -> SurveyResult:
     """The results of a survey as of now.
 
     Raises NotFound; Hidden while the survey's own rules hide them; Unauthorised or Forbidden where
@@ -80,4 +108,4 @@ def current_results(name: str, *, smooth: bool = False) -> SurveyResult:
         )
     # After the tally, so that whoever answered is among those who were invited.
     invited = store.issued(name) if survey.invited is True else None
-    return results(survey, state, tallies, smooth=smooth, invited=invited)
+    return results(survey, state, tallies, smooth=smooth, confidence=confidence, invited=invited)

@@ -122,7 +122,9 @@ class AreaResult(CellResult):
 class QuestionResult(TypedDict):
     """One question with its protection, its estimates and how to read them.
 
-    What its type does not have is empty or None. ``crafted`` is about the shares, or where the
+    What its type does not have is empty or None. A report supports the true choice with probability
+    ``p`` and any other with ``q`` (None where reports support no choices): of n reports a count
+    gives the estimate (count / n - q) / (p - q). ``crafted`` is about the shares, or where the
     question is about a mean, about that; of several numbers each part has its own. ``fit`` says
     how the shares of a distribution were made, ``can_smooth`` whether asking for smoothing makes a
     difference.
@@ -138,6 +140,8 @@ class QuestionResult(TypedDict):
     odds: str
     epsilon: str
     delta: str | None
+    p: float | None
+    q: float | None
     design_effect: float | None
     effective_n: float | None
     sentence: str
@@ -180,16 +184,20 @@ def result(
     tallies: Mapping[str, Tally],
     *,
     smooth: bool = False,
+    confidence: float = CONFIDENCE,
     invited: int | None = None,
 ) -> SurveyResult:
     """The result from the tally of every question, each of at least one report.
 
     ``invited`` is that of ``SurveyResult``. ``smooth`` is for an analyst who knows the
-    distributions to be smooth: see ``smoothing``.
+    distributions to be smooth: see ``smoothing``. ``confidence`` is that of every interval.
     """
     heard = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
-    questions = [_question(one, tallies[one.name], heard, risk, smooth) for one in survey.questions]
+    questions = [
+        _question(one, tallies[one.name], heard, risk, confidence, smooth)
+        for one in survey.questions
+    ]
     total = survey.total
     # Every report answers the same number of questions.
     n = sum(question["n"] for question in questions) // survey.asked
@@ -201,7 +209,7 @@ def result(
         "n": n,
         "invited": invited,
         "response_rate": _round(n / invited) if invited else None,
-        "confidence": CONFIDENCE,
+        "confidence": confidence,
         "total": {"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
         | ({"delta": finding.delta_text(total.delta)} if total.delta else {})
         | ({"history": survey.history.epsilon_text()} if survey.waves else {}),
@@ -210,9 +218,10 @@ def result(
 
 
 def _question(
-    question: Question, tally: Tally, heard: float, risk: float, smooth: bool
+    question: Question, tally: Tally, heard: float, risk: float, confidence: float, smooth: bool
 ) -> QuestionResult:
     loss = question.once.loss
+    p, q = finding.rates(question) or (None, None)
     shown: QuestionResult = {
         "name": question.name,
         "label": question.label,
@@ -224,6 +233,8 @@ def _question(
         "odds": odds_text(loss.bound),
         "epsilon": loss.epsilon_text(),
         "delta": finding.delta_text(loss.delta) if loss.delta else None,
+        "p": p,
+        "q": q,
         "design_effect": None,
         "effective_n": None,
         "sentence": "",
@@ -239,9 +250,9 @@ def _question(
         "crafted": None,
     }
     if isinstance(question, Number):
-        _fill_number(shown, question, tally, risk, smooth)
+        _fill_number(shown, question, tally, risk, confidence, smooth)
     else:
-        _FILL[type(question)](shown, question, tally, risk)
+        _FILL[type(question)](shown, question, tally, risk, confidence)
     _fill_crafted(shown, question, heard)
     if heard < 1:
         _widen(shown, heard)
@@ -292,8 +303,10 @@ def _widen(shown: QuestionResult, heard: float) -> None:
 # --- one function a type ----------------------------------------------------------------------
 
 
-def _fill_choices(shown: QuestionResult, question: Any, tally: Tally, risk: float) -> None:
-    found = analysis.shares(question, tally, CONFIDENCE)
+def _fill_choices(
+    shown: QuestionResult, question: Any, tally: Tally, risk: float, confidence: float
+) -> None:
+    found = analysis.shares(question, tally, confidence)
     _effect(shown, found)
     counts, out = finding.support_counts(question, tally), _out(question, tally, found)
     labels = [choice.label for choice in question.choices]
@@ -305,10 +318,12 @@ def _fill_choices(shown: QuestionResult, question: Any, tally: Tally, risk: floa
     shown["flags"] = [*finding.too_wide(question, found), *odd]
 
 
-def _fill_scale(shown: QuestionResult, question: Scale, tally: Tally, risk: float) -> None:
+def _fill_scale(
+    shown: QuestionResult, question: Scale, tally: Tally, risk: float, confidence: float
+) -> None:
     if question.aim == "distribution":
-        _fill_choices(shown, question, tally, risk)
-    mean = analysis.mean(question, tally, CONFIDENCE)
+        _fill_choices(shown, question, tally, risk, confidence)
+    mean = analysis.mean(question, tally, confidence)
     if mean is None:
         return
     shown["mean"] = _mean(mean, "")
@@ -324,10 +339,15 @@ def _fill_scale(shown: QuestionResult, question: Scale, tally: Tally, risk: floa
 
 
 def _fill_number(
-    shown: QuestionResult, question: Number, tally: Tally, risk: float, smooth: bool
+    shown: QuestionResult,
+    question: Number,
+    tally: Tally,
+    risk: float,
+    confidence: float,
+    smooth: bool,
 ) -> None:
     grid = question.range
-    mean = analysis.mean(question, tally, CONFIDENCE)
+    mean = analysis.mean(question, tally, confidence)
     assert mean is not None
     shown["mean"] = _mean(mean, _unit(grid))
     shown["sentence"] = finding.mean_sentence("The mean", mean, _unit(grid))
@@ -337,7 +357,7 @@ def _fill_number(
     ]
     if question.aim == "mean":
         return
-    found = analysis.number_distribution(question, tally, CONFIDENCE)
+    found = analysis.number_distribution(question, tally, confidence)
     shown["fit"] = "projection" if isinstance(question.once, SubsetSelection) else "em"
     shown["can_smooth"] = smoothing.helps(question, tally.n)
     if smooth and shown["can_smooth"]:
@@ -372,9 +392,9 @@ def _fill_number(
 
 
 def _fill_vector(
-    shown: QuestionResult, question: VectorOfNumbers, tally: Tally, risk: float
+    shown: QuestionResult, question: VectorOfNumbers, tally: Tally, risk: float, confidence: float
 ) -> None:
-    means = analysis.means(question, tally, CONFIDENCE)
+    means = analysis.means(question, tally, confidence)
     each = risk / len(question.parts)
     for index, (part, mean) in enumerate(zip(question.parts, means, strict=True)):
         unit = _unit(part.range)
@@ -398,8 +418,10 @@ def _fill_vector(
         shown["flags"] += crafted.odd_part(question, index, tally, mean, each)
 
 
-def _fill_point(shown: QuestionResult, question: Point, tally: Tally, risk: float) -> None:
-    found = analysis.joint(question, tally, CONFIDENCE)
+def _fill_point(
+    shown: QuestionResult, question: Point, tally: Tally, risk: float, confidence: float
+) -> None:
+    found = analysis.joint(question, tally, confidence)
     _effect(shown, found)
     areas = [
         [finding.area_text(part.range, cell, question.grid) for cell in range(question.grid)]
@@ -415,8 +437,10 @@ def _fill_point(shown: QuestionResult, question: Point, tally: Tally, risk: floa
     shown["flags"] = [*finding.too_wide(question, found), *odd]
 
 
-def _fill_product(shown: QuestionResult, question: Product, tally: Tally, risk: float) -> None:
-    found = analysis.joint(question, tally, CONFIDENCE)
+def _fill_product(
+    shown: QuestionResult, question: Product, tally: Tally, risk: float, confidence: float
+) -> None:
+    found = analysis.joint(question, tally, confidence)
     _effect(shown, found)
     names: list[list[str]] = [[]]
     for part in question.parts:
@@ -427,7 +451,7 @@ def _fill_product(shown: QuestionResult, question: Product, tally: Tally, risk: 
     found = _of_few(found, out)
     shown["cells"] = _cells(names, found, out)
     for part, shares in zip(
-        question.parts, analysis.marginals(question, tally, CONFIDENCE), strict=True
+        question.parts, analysis.marginals(question, tally, confidence), strict=True
     ):
         shown["parts"].append(
             {

@@ -1,7 +1,9 @@
 """Results as CSV that is safe to open: a label must never run as a formula.
 
 One row a figure: a share of a choice, of a combination or of an area, a mean, or the share of
-numbers up to the end of a range; the column ``figure`` says which.
+numbers up to the end of a range; the column ``figure`` says which. A ``count`` is of reports that
+support a choice and not of people, as ``count_of`` says beside it; with ``p`` and ``q`` of the
+question it gives the estimate, (count / n - q) / (p - q).
 """
 
 from __future__ import annotations
@@ -31,11 +33,15 @@ _COLUMNS: tuple[str, ...] = (
     "epsilon",
     "design_effect",
     "effective_n",
+    "p",
+    "q",
     "choice",
     "choice_label",
     "count",
+    "count_of",
     "estimate",
     "standard_error",
+    "confidence",
     "low",
     "high",
     "joint_low",
@@ -56,6 +62,7 @@ _COLUMNS: tuple[str, ...] = (
     "invited",
     "response_rate",
 )
+_COUNT_OF = "reports that support the choice, not people"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 _Row = dict[str, str | float | None]
@@ -77,6 +84,7 @@ def _rows(result: SurveyResult) -> Iterator[_Row]:
         "state": result["state"],
         "invited": result["invited"],
         "response_rate": result["response_rate"],
+        "confidence": result["confidence"],
     }
     for question in result["questions"]:
         asked: _Row = survey | {
@@ -88,6 +96,8 @@ def _rows(result: SurveyResult) -> Iterator[_Row]:
             "delta": question["delta"],
             "design_effect": question["design_effect"],
             "effective_n": question["effective_n"],
+            "p": question["p"],
+            "q": question["q"],
             **_crafted(question["crafted"]),
         }
         for figure in _figures(question):
@@ -125,6 +135,7 @@ def _share(choice: ChoiceResult) -> _Row:
         "choice": choice["name"],
         "choice_label": choice["label"],
         "count": choice["count"],
+        "count_of": None if choice["count"] is None else _COUNT_OF,
         "estimate": choice["estimate"],
         "standard_error": choice["standard_error"],
         "consistent": choice["consistent"],

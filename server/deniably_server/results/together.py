@@ -6,7 +6,6 @@ Both are computed when asked for; a cross-table reads every report of its survey
 from __future__ import annotations
 
 from typing import Literal, TypedDict
-from urllib.parse import urlencode
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +23,13 @@ from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.analysts import or_ask_for_a_token
-from deniably_server.results.publishing import current_reports, current_results
-from deniably_server.results.result import CONFIDENCE, CellResult
+from deniably_server.results.publishing import (
+    confidence,
+    current_reports,
+    current_results,
+    given_query,
+)
+from deniably_server.results.result import CellResult
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("together", __name__)
@@ -38,10 +42,11 @@ _MOST_GROUPS = 12
 
 
 class CrosstabResult(TypedDict):
-    """Shares of all pairs of answers (``rows`` by ``columns``, labels), with their margins, and
-    ``independence``, the p-value of the hypothesis that the two answers have nothing to do with
-    each other: by as many ``shuffles`` of the reports, or where that is None, of so many reports
-    that shuffling would take long, by the chi-squared distribution.
+    """Shares of all pairs of answers (``rows`` by ``columns``, labels, with their names in the
+    definition beside them), with their margins, and ``independence``, the p-value of the
+    hypothesis that the two answers have nothing to do with each other: by as many ``shuffles`` of
+    the reports, or where that is None, of so many reports that shuffling would take long, by the
+    chi-squared distribution.
 
     ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
     where that would take long, as the nearest shares to the estimates; and of several ticks a
@@ -49,8 +54,11 @@ class CrosstabResult(TypedDict):
 
     survey: str
     questions: list[str]
+    question_names: list[str]
     rows: list[str]
+    row_names: list[str]
     columns: list[str]
+    column_names: list[str]
     n: int
     confidence: float
     independence: float
@@ -90,8 +98,14 @@ def crosstab_as_json(name: str) -> Response:
 def crosstab_page(name: str) -> str:
     """The same for people."""
     table = current_crosstab(name)
-    query = urlencode({key: request.args[key] for key in ("rows", "columns")})
-    return render_template("crosstab.html", table=table, title=_title(name), query=query)
+    query = given_query("rows", "columns", "confidence")
+    return render_template(
+        "crosstab.html",
+        table=table,
+        title=_title(name),
+        query=query,
+        same_level=given_query("confidence"),
+    )
 
 
 @blueprint.get("/api/surveys/<name>/groups")
@@ -120,30 +134,32 @@ def groups_page(name: str) -> str:
 
 def current_crosstab(name: str) -> CrosstabResult:
     """The cross-table that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    level = confidence()
     reports = current_reports(name)
     survey = current_store().survey(name)
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise BadParameter("“rows” and “columns” name the same question; name two")
     (first, rate), (second, other) = (_supports(survey, reports, chosen, index) for index in chosen)
-    found = crosstab(count_pairs(first, second), rate, other, CONFIDENCE)
+    found = crosstab(count_pairs(first, second), rate, other, level)
     # In the order of the survey, so that turning the table does not change the p-value.
     ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
     test = independence(*ordered)
     questions = [survey.questions[index] for index in chosen]
     fit, shown = _for_display(questions, first, second, found.raw)
-    rows, columns = (
-        [choice.label for choice in question.choices]
-        for question in questions
-        if isinstance(question, _Crossable)
-    )
+    crossed = [question for question in questions if isinstance(question, _Crossable)]
+    rows, columns = ([choice.label for choice in question.choices] for question in crossed)
+    row_names, column_names = (list(question.names) for question in crossed)
     return {
         "survey": name,
         "questions": [question.label for question in questions],
+        "question_names": [question.name for question in questions],
         "rows": rows,
+        "row_names": row_names,
         "columns": columns,
+        "column_names": column_names,
         "n": found.n,
-        "confidence": CONFIDENCE,
+        "confidence": level,
         "independence": round(test.p_value, 6),
         "shuffles": test.shuffles,
         "fit": fit,
