@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import cast
 
 from deniably.errors import Problem
 
@@ -36,10 +36,10 @@ def steering_problems(value: object, path: str = "$") -> Iterator[Problem]:
             if found := _STEERING.search(value):
                 yield Problem(path, _why(found[0], found.start() + 1))
         case dict():
-            for key, item in cast(dict[str, Any], value).items():
+            for key, item in cast("dict[str, object]", value).items():
                 yield from steering_problems(item, f"{path}.{key}")
         case list():
-            for index, item in enumerate(value):
+            for index, item in enumerate(cast("list[object]", value)):
                 yield from steering_problems(item, f"{path}[{index}]")
         case _:
             pass

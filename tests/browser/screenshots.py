@@ -35,7 +35,8 @@ from browser.form_states import (  # noqa: E402
 from conftest import ARGUMENTS  # noqa: E402
 from deniably.authoring import publish_text  # noqa: E402
 from deniably.report import randomise_answers  # noqa: E402
-from deniably_client.demo import HERE, answer_all, respondents  # noqa: E402
+from deniably_client.demo import HERE, respondents  # noqa: E402
+from deniably_client.rehearsal import answer_all  # noqa: E402
 from deniably_server.storage.store import Store  # noqa: E402
 from every_type import somebody, survey_of_everything  # noqa: E402
 from server.material import Server  # noqa: E402

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from deniably_client import Device
-
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
@@ -71,10 +69,10 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     environment["DENIABLY_HOME"] = str(tmp_path / "device")
     environment["XDG_CONFIG_HOME"] = str(tmp_path / "author")
 
+    environment["DENIABLY_SERVER"] = f"http://127.0.0.1:{port}"  # where 8000 is taken
+
     def run(line: str, keys: str | None = None) -> str:
         command = shlex.split(line.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
-        if command[0] == "deniably" and command[1] == "close":
-            command += ["--server", f"http://127.0.0.1:{port}"]
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, input=keys, capture_output=True, text=True
         )
@@ -87,7 +85,7 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     (tmp_path / "workplace.yaml").write_text(survey, encoding="utf-8")
     (tmp_path / "habits.yaml").write_text(every, encoding="utf-8")
     (tmp_path / "panel.yaml").write_text(panel, encoding="utf-8")
-    check, serve, export, publish, answer, close, results, *more = COMMANDS[2:]
+    check, serve, export, publish, answer, rehearse, close, results, *more = COMMANDS[2:]
     doctor, backup, new_token, tokens, check_every, plan, check_panel, ledger, forget = more
 
     assert "stolen" in run(check)
@@ -108,16 +106,20 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
         assert "receipt" in run(answer, keys="1\n2\ny\n")
         (tmp_path / "answer.py").write_text(script.replace(":8000", f":{port}"), encoding="utf-8")
         assert "sent" in run("python answer.py")
-        for _ in range(49):  # the rest of the minimum of 50, without a process each
-            Device(f"http://127.0.0.1:{port}/s/workplace").answer({"stolen": "no", "often": "once"})
-        assert "whole: 1 survey, 50 reports" in run(doctor)
-        assert "50 reports copied into" in run(backup)
+        rehearsed = run(rehearse)
+        assert "300 made-up people have answered workplace so" in rehearsed
         assert "author's token for spring-7" in run(new_token)
         assert "A. Researcher" in run(tokens)
         assert "stolen" in run(ledger)
         assert "Forgotten" in run(forget)
-        assert "closed" in run(close)
+        assert "workplace is closed, with 301 reports" in run(close)
         assert '"design_effect"' in run(results)
+        picture = f"http://127.0.0.1:{port}/surveys/workplace"
+        assert picture in rehearsed
+        with urllib.request.urlopen(picture, timeout=30) as page:
+            assert page.read().count(b"<svg") >= 2, "a picture for each question"
+        assert "whole: 1 survey, 301 reports" in run(doctor)
+        assert "301 reports copied into" in run(backup)
     finally:
         process.terminate()
         process.communicate(timeout=20)

@@ -17,8 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -28,12 +27,11 @@ import click
 import requests
 
 from deniably.signing import new_key
-from deniably_client.device import Device, session
+from deniably_client.rehearsal import answer_all
 
 HERE = files("deniably_client") / "demo"
 Answers = dict[str, str]
 
-_WORKERS = 4
 _PATIENCE = 30.0
 
 
@@ -68,20 +66,6 @@ def respondents() -> list[Answers]:
         for row in csv.DictReader(file):
             people += [row] * int(row.pop("count"))
     return people
-
-
-def answer_all(url: str, people: list[Answers]) -> Iterator[int]:
-    """Each person answers with a device of their own; yields how many have, in steps."""
-    local = threading.local()
-
-    def answer(answers: Answers) -> None:
-        if not hasattr(local, "session"):
-            local.session = session()  # connections are shared, coins and reports are not
-        Device(url, session=local.session).answer(answers)
-
-    with ThreadPoolExecutor(_WORKERS) as pool:
-        for _ in pool.map(answer, people):
-            yield 1
 
 
 def _table(results: dict[str, Any], people: list[Answers]) -> str:
