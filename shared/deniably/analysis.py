@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import ceil
 from statistics import NormalDist
 
 import numpy as np
@@ -23,7 +24,7 @@ from deniably.channels import (
     position_scores,
     some_positions,
 )
-from deniably.difference import pair_support
+from deniably.difference import Moments, Scores, moments, pair_support
 from deniably.display import base_cut
 from deniably.distribution import Quantile
 from deniably.estimate import (
@@ -69,6 +70,7 @@ UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
+_MOST_TILTED = 1000  # different numbers, of noise without an end
 _Single = Window | Channel | BoundedLaplace | Laplace | Gaussian
 
 
@@ -146,7 +148,7 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     if isinstance(question, Scale):
         values = np.array(question.values, dtype=np.float64)
         if isinstance(mechanism, SubsetSelection) or question.aim == "distribution":
-            scored = np.array([name not in UNSCORED for name in question.names])
+            scored = np.array(_scored(question))
             return _mean_score(question, tally, values, scored, confidence)
         found = _mean_position(mechanism, tally, confidence)
         return _scaled(found, float(values[1] - values[0]), float(values[0]))
@@ -236,6 +238,108 @@ def weighted(
             confidence,
         ),
     )
+
+
+def compared(
+    question: Number | Scale | VectorOfNumbers, tally: Tally, part: int = 0
+) -> Moments | None:
+    """What a test of two groups needs of the mean, in the unit of the question.
+
+    None where it is a ratio, the mean among those who are on the scale. Of several numbers it is
+    that of ``part``. Raises ValueError where there is no report.
+    """
+    if isinstance(question, VectorOfNumbers):
+        every = question.once
+        single = every.parts[part] if isinstance(every, Vector) else every
+        grid = question.parts[part].range
+        return _of_positions(single, tally_of_part(question, part, tally), *_unit(grid))
+    mechanism = question.once
+    if isinstance(mechanism, Unary):
+        return None
+    if isinstance(question, Scale):
+        if not all(_scored(question)):
+            return None
+        if question.aim == "mean" and not isinstance(mechanism, SubsetSelection):
+            first, second = question.values[:2]
+            return _of_positions(mechanism, tally, float(first), float(second - first))
+        values = np.array(question.values, dtype=np.float64)
+    elif not isinstance(mechanism, SubsetSelection) and mechanism.k == question.range.positions:
+        return _of_positions(mechanism, tally, *_unit(question.range))
+    else:
+        values = np.array([float(middle) for middle in bucket_middles(question)])
+    if isinstance(mechanism, SubsetSelection) and mechanism.omega > 1:
+        return _of_subsets(mechanism, tally, values)
+    assert not isinstance(mechanism, Laplace | Gaussian)  # of positions, each a bucket
+    channel = matrix(mechanism)
+    return moments(Scores(tally.counts, scores(channel, values), channel))
+
+
+def _of_positions(mechanism: _Single, tally: Tally, start: float, step: float) -> Moments:
+    if isinstance(mechanism, Laplace | Gaussian):
+        return _of_noisy(mechanism, tally, start, step)
+    _, channel = some_positions(mechanism)
+    return moments(Scores(tally.counts, start + step * position_scores(mechanism), channel))
+
+
+def _of_noisy(mechanism: Laplace | Gaussian, tally: Tally, start: float, step: float) -> Moments:
+    """A number plus noise is its own score. Its mean square is that of the noise and of answers
+    between the ends."""
+    if tally.n < 1:
+        raise ValueError("a mean needs at least one report")
+    first, last = start, start + step * (mechanism.k - 1)
+    filled = np.flatnonzero(tally.counts)
+    counts, sent = tally.counts[filled], start + step * (filled + tally.start)
+    estimate, noise = float(counts @ sent) / tally.n, noise_variance(mechanism) * step**2
+    # Of very many numbers neighbours go together: their law is tilted as one.
+    groups = np.arange(0, len(sent), ceil(len(sent) / _MOST_TILTED))
+    weight = np.add.reduceat(counts, groups)
+    place, square = (
+        np.add.reduceat(counts * value, groups) / weight for value in (sent, (sent - estimate) ** 2)
+    )
+    ends = np.array([first, last])
+    likeliest = tilted(
+        np.append(weight, [0, 0]),
+        np.append(place, ends),
+        np.append(square, (ends - estimate) ** 2)[None],
+    )
+
+    def square_at(mu: float) -> float:
+        least = noise + (mu - estimate) ** 2
+        return float(np.clip(likeliest(mu)[0], least, least + (mu - first) * (last - mu)))
+
+    precision = tally.n / (noise + (last - first) ** 2 / 12)
+    return Moments(tally.n, estimate, (first, last), step / tally.n, precision, square_at)
+
+
+def _of_subsets(mechanism: SubsetSelection, tally: Tally, value: Floats) -> Moments:
+    """From the sums of the reported choices' values, whose variance is that of ``weighted``."""
+    if tally.n < 1:
+        raise ValueError("a mean needs at least one report")
+    p, q = float(mechanism.p), float(mechanism.q)
+    raw = (tally.counts / tally.n - q) / (p - q)
+    estimate = float(raw @ value)
+    apart = value - estimate
+    square = noise_of_sum(mechanism, apart) + apart**2
+    likeliest = tilted(project(raw), value, square[None])
+    return Moments(
+        tally.n,
+        estimate,
+        (float(value.min()), float(value.max())),
+        least_step(value) / (p - q) / tally.n,
+        tally.n / float(square.mean() - apart.mean() ** 2),
+        lambda mu: float(likeliest(mu)[0]),
+    )
+
+
+def _unit(grid: Range) -> tuple[float, float]:
+    """The first number of a grid, and the step to the next."""
+    first, second = (float(grid.value(position)) for position in (0, 1))
+    return first, second - first
+
+
+def _scored(question: Scale) -> list[bool]:
+    """Which choices are a place on the scale."""
+    return [name not in UNSCORED for name in question.names]
 
 
 # --- distributions ----------------------------------------------------------------------------
@@ -393,7 +497,8 @@ def _scaled(mean: Mean, factor: float, start: float) -> Mean:
 
 
 def _in_unit(mean: Mean, grid: Range) -> Mean:
-    return _scaled(mean, float(grid.value(1) - grid.value(0)), float(grid.value(0)))
+    start, step = _unit(grid)
+    return _scaled(mean, step, start)
 
 
 def noise_of_sum(mechanism: SubsetSelection, value: Floats) -> Floats:

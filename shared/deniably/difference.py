@@ -7,14 +7,14 @@ p = P(support | own answer) and q = P(support | other answer), q < p, as in ``es
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
-from deniably.binomial import Floats, upper_tail
+from deniably.binomial import upper_tail
 from deniably.inversion import allowed, least_step, tilted
 
 
@@ -61,6 +61,27 @@ class Scores:
     counts: npt.ArrayLike
     v: npt.ArrayLike
     channel: npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """One group's mean of scores: its estimate from ``n`` reports and how it varies.
+
+    ``precision`` is the inverse of its variance where answers are evenly spread, ``step`` the least
+    by which it can move, ``ends`` the range of true means; ``square_at(mu)`` is the mean square of
+    (score - estimate) under the likeliest law of reports with mean mu.
+    """
+
+    n: float
+    mean: float
+    ends: tuple[float, float]
+    step: float
+    precision: float
+    square_at: Callable[[float], float]
+
+    def variance(self, mu: float) -> float:
+        """The variance of the estimate where the true mean is ``mu``."""
+        return (self.square_at(mu) - (mu - self.mean) ** 2) / max(self.n - 1, 1)
 
 
 def against(found: Answers, share: float) -> Difference:
@@ -135,18 +156,44 @@ def between_groups(first: Answers, second: Answers) -> Difference:
     return Difference(difference, _two_sided(difference, variance, step / 2))
 
 
-def between_means(first: Scores, second: Scores) -> Difference:
-    """Is a mean the same in two independent groups? Both with the same target channel @ v.
+def moments(group: Scores) -> Moments:
+    """What a test needs of a mean. Raises ValueError where there is no report."""
+    channel = np.asarray(group.channel, np.float64)
+    tallied, score = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
+    seen = (tallied > 0) | (channel > 0).any(axis=0)
+    counts, v, channel = tallied[seen], score[seen], channel[:, seen]
+    n = float(counts.sum())
+    if n < 1:
+        raise ValueError("a mean needs at least one report")
+    mean, target = float(counts @ v / n), channel @ v
+    apart, uniform = v - mean, channel.mean(axis=0)
+    likeliest = tilted(counts, v, apart[None] ** 2)
+    square_at = allowed(target, channel @ apart**2)
+    return Moments(
+        n,
+        mean,
+        (float(target.min()), float(target.max())),
+        least_step(v) / n,
+        n / float(uniform @ apart**2 - (uniform @ apart) ** 2),
+        lambda mu: float(square_at(mu, likeliest(mu)[0])),
+    )
+
+
+def between_means(first: Scores | Moments, second: Scores | Moments) -> Difference:
+    """Is a mean the same in two independent groups? Both in the same unit.
 
     The variance of each group is that of its likeliest law of reports with the common mean, drawn
     into what its channel allows there, as in ``inversion.linear``; so the test does not depend on
     where the scale starts. Half a step is taken off as in ``between_groups``. Level 0.05 is then at
     most 0.04, by enumeration of both tallies of three outputs for n 5 to 20 and epsilon 0.5 to 8.
+    Raises ValueError where a group has no report, or no mean is possible in both.
     """
-    groups = [_Moments(first), _Moments(second)]
-    weights = [group.precision for group in groups]
-    common = sum(w * g.mean for w, g in zip(weights, groups, strict=True)) / sum(weights)
-    common = float(np.clip(common, groups[0].target.min(), groups[0].target.max()))
+    groups = [one if isinstance(one, Moments) else moments(one) for one in (first, second)]
+    low, high = max(g.ends[0] for g in groups), min(g.ends[1] for g in groups)
+    if low > high:
+        raise ValueError("the ranges of the two means do not meet")
+    common = sum(g.precision * g.mean for g in groups) / sum(g.precision for g in groups)
+    common = min(max(common, low), high)
     difference = groups[0].mean - groups[1].mean
     variance = sum(g.variance(common) for g in groups)
     step = max(g.step for g in groups)
@@ -164,29 +211,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(order))
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted.tolist()
-
-
-class _Moments:
-    def __init__(self, group: Scores) -> None:
-        channel = np.asarray(group.channel, np.float64)
-        tallied, score = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
-        seen = (tallied > 0) | (channel > 0).any(axis=0)
-        counts, v, channel = tallied[seen], score[seen], channel[:, seen]
-        self.n = float(counts.sum())
-        if self.n < 1:
-            raise ValueError("a mean needs at least one report")
-        self.mean = float(counts @ v / self.n)
-        self.target: Floats = channel @ v
-        self.step = least_step(v) / self.n
-        apart = v - self.mean
-        uniform = channel.mean(axis=0)
-        self.precision = self.n / float(uniform @ apart**2 - (uniform @ apart) ** 2)
-        self._likeliest = tilted(counts, v, apart[None] ** 2)
-        self._square_at = allowed(self.target, channel @ apart**2)
-
-    def variance(self, mean: float) -> float:
-        square = float(self._square_at(mean, self._likeliest(mean)[0]))
-        return (square - (mean - self.mean) ** 2) / max(self.n - 1, 1)
 
 
 def _common_share(first: Answers, second: Answers) -> float:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.analysis import mean
+from deniably.analysis import compared, mean
 from deniably.authoring import compile_survey
 from deniably.bulk import randomise_many, tally_many
+from deniably.difference import Moments, between_means
 from deniably.inversion import Margin, Mean
 from deniably.means import against_value, between_estimates
 from deniably.questions import Number, Scale
@@ -108,6 +109,45 @@ def test_two_samples_of_the_same_people_rarely_differ(kind: dict[str, Any]) -> N
             alarms += between_estimates(first, second).p_value <= 0.05
 
     assert alarms <= 30
+
+
+@pytest.mark.parametrize("epsilon", [4, 8])
+@pytest.mark.parametrize("kind", [*KINDS[:6], KINDS[7]])
+def test_waves_of_unequal_size_hold_their_level_where_nearly_all_agree(
+    kind: dict[str, Any], epsilon: int
+) -> None:
+    """20 and 200 people, 96 % of them at one end: level 0.05, and more than 36 of 300 alarms have
+    a chance below 1e-6. A test by both standard errors alarms in up to 40 %."""
+    assert stats.binom.sf(36, 300, 0.05) < 1e-6
+    question, random = asked(kind | {"epsilon": epsilon}), np.random.default_rng(7)
+    mechanism = question.mechanism
+    law = np.append(0.96, np.full(mechanism.k - 1, 0.04 / (mechanism.k - 1)))
+
+    def group(n: int) -> Moments:
+        positions = random.choice(mechanism.k, n, p=law)
+        found = compared(question, tally_many(mechanism, randomise_many(mechanism, positions)))
+        assert found is not None
+        return found
+
+    assert sum(between_means(group(20), group(200)).p_value <= 0.05 for _ in range(300)) <= 36
+
+
+def test_so_many_different_numbers_are_compared_in_groups() -> None:
+    """Noise over 100,000 numbers: the test is that of a normal mean, and takes no table of all."""
+    question = asked(NUMBER | {"mechanism": "laplace", "maximum": 99_999})
+    random, groups = np.random.default_rng(8), list[Moments]()
+    for middle in (40_000, 41_000):
+        positions = np.clip(random.normal(middle, 5000, 20_000), 0, 99_999).astype(int)
+        tally = tally_many(question.mechanism, randomise_many(question.mechanism, positions))
+        found = compared(question, tally)
+        assert found is not None
+        groups.append(found)
+
+    outcome = between_means(*groups)
+
+    error = np.sqrt(2) * np.sqrt(2 * 100_000**2 + 5000**2) / np.sqrt(20_000)
+    z = abs(groups[0].mean - groups[1].mean) / error
+    assert outcome.p_value == pytest.approx(2 * stats.norm.sf(z), abs=0.03)
 
 
 def test_two_means_are_compared_by_both_their_errors() -> None:

@@ -9,11 +9,10 @@ from typing import TypedDict
 from flask import Blueprint, Response, request
 
 from deniably import analysis
-from deniably.channels import matrix, position_scores, some_positions
 from deniably.difference import (
     Answers,
     Difference,
-    Scores,
+    Moments,
     against,
     between_choices,
     between_groups,
@@ -22,17 +21,9 @@ from deniably.difference import (
     pair_support,
 )
 from deniably.estimate import supports
-from deniably.inversion import Mean, scores
+from deniably.inversion import Mean
 from deniably.means import against_value, between_estimates
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Window,
-)
+from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.questions import (
     Number,
     Question,
@@ -59,6 +50,7 @@ _HOW = (
     " of one (&part=p)"
 )
 _KINDS = ("share", "other", "value", "survey")
+_NO_MEAN = "the reports to this question give no mean"
 _MOST_AT_ONCE = 20
 
 
@@ -194,9 +186,12 @@ def _of_means(name: str, question: Question, kind: str, value: str) -> tuple[str
     compared = f"the mean here and in {value}"
     if _unit(question) != _unit(second):
         raise BadParameter("means can be compared where both questions have one type and one unit")
-    here, there = _scores(name, question), _scores(value, second)
-    if here and there and _ends(question) == _ends(second):
-        return compared, between_means(here, there)
+    here, there = _moments(name, question), _moments(value, second)
+    if here and there:
+        try:
+            return compared, between_means(here, there)
+        except ValueError as error:
+            raise BadParameter(f"{error}: they differ for certain") from None
     other = _mean(value, second)
     return compared, between_estimates(mean(analysis.CONFIDENCE), other(analysis.CONFIDENCE))
 
@@ -213,30 +208,22 @@ def _mean(name: str, question: Question) -> Callable[[float], Mean]:
         else:
             raise BadParameter(f"the question has no mean; {_HOW}")
         if mean is None:
-            raise BadParameter("the reports to this question give no mean")
+            raise BadParameter(_NO_MEAN)
         return mean
 
     return found
 
 
-def _scores(name: str, question: Question) -> Scores | None:
-    """The tally of a mean whose every report has a score of its own, else None."""
-    mechanism = question.once
-    if not isinstance(mechanism, Window | Channel | BoundedLaplace):
-        return None
-    counts = current_store().shown_tally(name)[question.name].counts
-    if isinstance(question, Number) and mechanism.k != question.range.positions:
-        channel = matrix(mechanism)
-        middles = [float(middle) for middle in analysis.bucket_middles(question)]
-        return Scores(counts, scores(channel, middles), channel)
-    if isinstance(question, Number):
-        start, step = float(question.range.minimum), float(question.range.step)
-    elif isinstance(question, Scale) and question.aim == "mean":
-        start, step = question.values[0], question.values[1] - question.values[0]
-    else:
-        return None
-    _, channel = some_positions(mechanism)
-    return Scores(counts, start + step * position_scores(mechanism), channel)
+def _moments(name: str, question: Question) -> Moments | None:
+    """What the score test needs; None of a mean among those who are on the scale."""
+    if not isinstance(question, Number | Scale | VectorOfNumbers):
+        raise BadParameter(f"the question has no mean; {_HOW}")
+    tally = current_store().shown_tally(name)[question.name]
+    part = _part(question) if isinstance(question, VectorOfNumbers) else 0
+    try:
+        return analysis.compared(question, tally, part)
+    except ValueError:
+        raise BadParameter(_NO_MEAN) from None
 
 
 def _part(question: VectorOfNumbers) -> int:
