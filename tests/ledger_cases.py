@@ -59,8 +59,8 @@ MANY = survey(
 )  # fmt: skip
 HISTORY = {"epsilon": "2", "history": {"epsilon": "3"}}
 WAVE = survey(
-    changed(YES_NO, mechanism=memoised(memo_of(2), 5, 3), claim=HISTORY),
-    changed(ONE, mechanism=memoised(memo_of(4, 2), 1, 1), claim=HISTORY),
+    changed(YES_NO, mechanism=memoised(memo_of(2, 1, 3), 9, 1), claim=HISTORY),
+    changed(ONE, mechanism=memoised(memo_of(4, 2, 3), 9, 1), claim=HISTORY),
     name="wave-2", waves={"panel": "work"},
 )  # fmt: skip
 PRIMES = [

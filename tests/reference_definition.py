@@ -120,7 +120,7 @@ def check_question(question, earlier):
     m, asked_again = question["mechanism"], memoised(question)
     if asked_again:
         check_memoised(m)
-        m = m["memo"]
+        m = m["once"]
     require(type(m) is dict and m.get("name") in MECHANISMS[kind], "no mechanism of this type")
     check(m)
     if "choices" in needed:

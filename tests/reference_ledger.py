@@ -8,6 +8,7 @@ from fractions import Fraction
 from reference import Invalid, at_most_exp, canonical, digest, parse, require
 from reference_definition import NAME, keys
 from reference_mechanisms import added, loss, loss_texts
+from reference_waves import history
 
 SURVEY = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
 HASH = r"[0-9a-f]{64}"
@@ -152,8 +153,8 @@ def entries(definition, names, author, day):
     for question in definition["questions"]:
         if question["name"] in names:
             memoised = question["mechanism"]["name"] == "memoised"
-            charged = question["mechanism"]["memo"] if memoised else question["mechanism"]
-            odds, exponent, delta = loss(charged)
+            charged = history if memoised else loss
+            odds, exponent, delta = charged(question["mechanism"])
             texts = loss_texts((short(odds), short(exponent), delta))
             found.append(head | {"question": question["name"]} | texts)
     return found

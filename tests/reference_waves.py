@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 
 from reference import channel as subset_channel
 from reference import require
@@ -11,97 +12,171 @@ from reference_mechanisms import (
     LIMIT,
     check,
     check_answer,
-    check_report,
     integers,
     law,
     loss,
     only,
-    pick,
     report,
     set_weights,
 )
 
-MEMOS = ("subset_selection", "window", "channel", "set_response")
+KEPT = ("subset_selection", "window", "channel", "set_response")
 
 
-def numbers(memo):
-    """(D, Z, size, domain)"""
-    name = memo["name"]
-    if name == "subset_selection":
-        k, omega = memo["k"], memo["omega"]
-        return k, omega * memo["own"] + (k - omega) * memo["other"], omega, k
-    if name == "window":
-        m, w = memo["m"], memo["w"]
-        return m, w * memo["own"] + (m - w) * memo["other"], 1, m
-    if name == "channel":
-        row = memo["weights"][0]
-        return len(row), sum(row), 1, len(row)
-    domain = memo["k"] + memo["most"]
-    return math.comb(domain, memo["size"]), sum(set_weights(memo)), memo["size"], domain
+def memo_of(m):
+    """What randomises the answer once."""
+    once, weights = m["once"], {"own": m["own"], "other": m["other"]}
+    if once["name"] == "subset_selection":
+        return {"name": "subset_selection", "k": once["k"], "omega": 1} | weights
+    if once["name"] == "set_response":
+        most = {"k": once["k"], "most": once["most"], "size": 1}
+        return {"name": "set_response"} | most | weights
+    return {"name": "window", "k": once["k"], "m": memos(once), "w": 1} | weights
 
 
-def once(m):
-    memo, keep, fresh = m["memo"], m["keep"], m["fresh"]
-    d, z, _, _ = numbers(memo)
+def memos(once):
+    """How many there are."""
+    match once["name"]:
+        case "subset_selection":
+            return once["k"]
+        case "set_response":
+            return once["k"] + once["most"]
+        case "channel":
+            return len(once["weights"])
+        case "window":
+            return once["m"] - once["w"] + 1
 
-    def changed(x):
-        return keep * x * d + fresh * z
 
-    if memo["name"] == "channel":
-        rows = [[changed(x) for x in row] for row in memo["weights"]]
-        divisor = math.gcd(*(x for row in rows for x in row))
-        return memo | {"weights": [[x // divisor for x in row] for row in rows]}
-    own, other = changed(memo["own"]), changed(memo["other"])
-    divisor = math.gcd(own, other)
-    return memo | {"own": own // divisor, "other": other // divisor}
+def whole(once):
+    """Z"""
+    match once["name"]:
+        case "subset_selection":
+            return once["omega"] * once["own"] + (once["k"] - once["omega"]) * once["other"]
+        case "window":
+            return once["w"] * once["own"] + (once["m"] - once["w"]) * once["other"]
+        case "channel":
+            return sum(once["weights"][0])
+        case "set_response":
+            return sum(set_weights(once))
+
+
+def wanted(m, z):
+    """The weights of the outputs for the memo z: K-ary response is undone, output by output.
+
+    A memo says its own answer with the weight ``own`` and each other one with ``other``.
+    """
+    once, own, other = m["once"], m["own"], m["other"]
+    count = memos(once)
+    if once["name"] == "channel":
+        rows = once["weights"]
+    else:
+        rows = [
+            [once["own"] if row <= i < row + once["w"] else once["other"] for i in range(once["m"])]
+            for row in range(count)
+        ]
+    total = own + (count - 1) * other
+    return [total * rows[z][i] - other * sum(row[i] for row in rows) for i in range(len(rows[0]))]
+
+
+def second(m):
+    """The subset selection of the memo that is sent, by its odds and the sum of its weights."""
+    once = m["once"]
+    odds, history = Fraction(once["own"], once["other"]), Fraction(m["own"], m["other"])
+    if once["name"] == "set_response":
+        k, omega = once["k"] + once["most"], 1
+        mass = once["most"] * history + once["k"]
+        own_odds = 1 + (odds - 1) * mass / (history - odds) if history > odds else None
+    else:
+        k, omega = once["k"], once["omega"]
+        low = history + omega - 1 - odds * omega
+        own_odds = (odds * (history + k - 1 - omega) - (k - omega)) / low if low > 0 else None
+    require(own_odds is not None, "no memo makes these reports")
+    other = (m["own"] - m["other"]) * whole(once) / (omega * own_odds + k - omega)
+    own = own_odds * other
+    require(own.denominator == other.denominator == 1, "whole weights")
+    return {
+        "name": "subset_selection",
+        "k": k,
+        "omega": omega,
+        "own": int(own),
+        "other": int(other),
+    }
 
 
 def check_memoised(m):
     """Raise Invalid unless the parameters make a memoised mechanism."""
-    only(m, "memo", "keep", "fresh")
-    memo = m["memo"]
-    require(type(memo) is dict and memo.get("name") in MEMOS, "no mechanism of a memo")
-    check(memo)
-    integers(m, "keep", "fresh")
-    require(m["keep"] >= 1 and m["fresh"] >= 1, "keep and fresh are 1 or more")
-    require(m["keep"] + m["fresh"] <= LIMIT, "keep + fresh is at most 2^53")
-    check(once(m))
+    only(m, "once", "own", "other")
+    once = m["once"]
+    require(type(once) is dict and once.get("name") in KEPT, "nothing that a memo stands before")
+    check(once)
+    integers(m, "own", "other")
+    require(once["name"] != "set_response" or once["size"] == 1, "size is 1")
+    check(memo_of(m))
+    require((m["own"] - m["other"]) * whole(once) <= LIMIT, "(own - other) * Z is at most 2^53")
+    if once["name"] in ("window", "channel"):
+        count = memos(once)
+        # Between them, the two outer windows leave out every output that some window does.
+        for z in range(count) if once["name"] == "channel" else (0, count - 1):
+            require(min(wanted(m, z)) >= 1, "no memo makes these reports")
+    else:
+        check(second(m))
 
 
 def memoised_loss(m):
-    return loss(once(m))
+    return loss(m["once"])
 
 
 def history(m):
-    return loss(m["memo"])
+    return loss(memo_of(m))
 
 
 def respond(m, answer, coins, memo=None):
     """(report, the memo it was made from)"""
     check_memoised(m)
-    check_answer(m["memo"], answer)
+    check_answer(m["once"], answer)
     if memo is None:
-        memo = report(m["memo"], answer, coins)
-    _, _, size, domain = numbers(m["memo"])
-    check_report(m["memo"], memo)
-    require(len(memo) == size, "a memo of the right size")
-    kept = coins.choose([m["keep"], m["fresh"]]) == 0
-    other = sorted(pick(coins, domain, size))
-    return (memo if kept else other), memo
+        memo = report(memo_of(m), answer, coins)
+    require(len(memo) == 1 and 0 <= memo[0] < memos(m["once"]), "one of the memos")
+    (z,) = memo
+    if m["once"]["name"] in ("window", "channel"):
+        return [coins.choose(wanted(m, z))], memo
+    return report(second(m), z, coins), memo
+
+
+# --- laws ---
+
+
+def law_of(mechanism, answer):
+    if mechanism["name"] == "subset_selection":
+        return subset_channel(*(mechanism[key] for key in ("k", "omega", "own", "other")))[answer]
+    return law(mechanism, answer)
+
+
+def sent_law(m, z):
+    """{report: probability}, for a memo."""
+    if m["once"]["name"] in ("window", "channel"):
+        weights = wanted(m, z)
+        return {(i,): Fraction(weight, sum(weights)) for i, weight in enumerate(weights)}
+    return law_of(second(m), z)
+
+
+def waves_law(m, answer, waves=1):
+    """{(report, ...): probability} of so many waves, all from one memo."""
+    found = {}
+    for (z,), probability in law_of(memo_of(m), answer).items():
+        for sent in product(sent_law(m, z).items(), repeat=waves):
+            key = tuple(one for one, _ in sent)
+            share = probability * math.prod(share for _, share in sent)
+            found[key] = found.get(key, Fraction(0)) + share
+    return found
 
 
 def wave_law(m, answer):
-    """{report: probability}: the sum over all memos of what each is sent as."""
-    memo = m["memo"]
-    if memo["name"] == "subset_selection":
-        k, omega, own, other = (memo[key] for key in ("k", "omega", "own", "other"))
-        memos = subset_channel(k, omega, own, other)[answer]
-    else:
-        memos = law(memo, answer)
-    kept = Fraction(m["keep"], m["keep"] + m["fresh"])
-    found = dict.fromkeys(memos, Fraction(0))
-    for one, probability in memos.items():
-        for sent in found:
-            found[sent] += probability * (1 - kept) / len(memos)
-        found[one] += probability * kept
-    return found
+    """{report: probability} of one wave, which is that of ``once``."""
+    return {key: share for (key,), share in waves_law(m, answer).items()}
+
+
+def worst_odds(m, answers, waves):
+    """The most that so many waves together shift the odds between two answers."""
+    laws = [waves_law(m, answer, waves) for answer in answers]
+    return max(max(law[key] for law in laws) / min(law[key] for law in laws) for key in laws[0])

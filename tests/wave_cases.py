@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from fractions import Fraction
 
 import reference
 from mechanism_cases import LIMIT, OTHER, OWN_E, channel, set_response, tape, unary, window
@@ -23,10 +24,19 @@ from question_cases import (
 from reference import Invalid
 from reference_definition import check_definition, total, whole_history
 from reference_mechanisms import loss_texts
-from reference_waves import check_memoised, history, memoised_loss, numbers, once, respond, wave_law
+from reference_waves import (
+    check_memoised,
+    history,
+    law_of,
+    memoised_loss,
+    memos,
+    respond,
+    wave_law,
+    worst_odds,
+)
 
 NOTES = {
-    "Draws": "the same draws are made whether the memo is sent or not",
+    "Draws": "the same draws are made for every memo",
     "Kept": "a memo is given, and no answer takes part",
     "Boundary": "the smallest or the largest that is allowed, or the first that is not",
     "Claim": "section 2.2, the history",
@@ -39,24 +49,26 @@ def subset(k, omega=1, own=9, other=1):
     return name | {"own": own, "other": other}
 
 
-def memoised(memo, keep, fresh):
-    return {"name": "memoised", "memo": memo, "keep": keep, "fresh": fresh}
+def memoised(once, own, other):
+    return {"name": "memoised", "once": once, "own": own, "other": other}
 
 
 SMALL = [
-    memoised(subset(2), 5, 3), memoised(subset(3), 1, 1), memoised(subset(4, 2, 13, 7), 3, 2),
-    memoised(window(3, 2, 1, 9, 1), 5, 3), memoised(window(4, 7, 4, 13, 7), 1, 6),
-    memoised(channel(2, (5, 1), (2, 4)), 4, 1),
-    memoised(channel(5, (4, 2, 1, 1), (2, 4, 1, 1), (1, 1, 2, 4)), 2, 3),
-    memoised(set_response(3, 2, 2, 9, 1), 11, 5), memoised(set_response(3, 3, 2), 1, 1),
+    memoised(subset(2, 1, 3), 9, 1), memoised(subset(3, 1, 3), 7, 1),
+    memoised(subset(4, 2, 13, 7), 5, 1), memoised(subset(6, 2, 3), 9, 1),
+    memoised(subset(5, 3, 2), 9, 2), memoised(window(3, 2, 1, 3, 1), 9, 1),
+    memoised(window(4, 7, 4, 13, 7), 9, 2), memoised(window(9, 4, 2, 2, 1), 9, 1),
+    memoised(channel(2, (5, 1), (2, 4)), 9, 1),
+    memoised(channel(5, (4, 2, 1, 1), (2, 4, 1, 1), (1, 1, 2, 4)), 27, 2),
+    memoised(set_response(3, 2, 1, 3, 1), 9, 1), memoised(set_response(3, 3, 1), 9, 1),
 ]  # fmt: skip
 MANY = [
-    *SMALL, memoised(subset(16, 4, OWN_E, OTHER), 3, 2), memoised(subset(1024, 275), 1, 1),
-    memoised(window(1001, 40, 6, OWN_E, OTHER), 2, 1), memoised(window(33, 64, 32), 10**6, 1),
-    memoised(channel(101, (OWN_E, OTHER), (OTHER, OWN_E)), 1, 3),
-    memoised(set_response(10, 3, 2, 3, 1), 2, 3), memoised(set_response(1024, 2, 1), 1, 2),
+    *SMALL, memoised(subset(16, 4, OWN_E, OTHER), 80, 4), memoised(subset(1024, 10), 97, 1),
+    memoised(window(1001, 40, 6, OWN_E, OTHER), 20, 1), memoised(window(33, 64, 31, 3, 2), 99, 1),
+    memoised(channel(101, (OWN_E, OTHER), (OTHER, OWN_E)), 15, 2),
+    memoised(set_response(10, 3, 1, 3, 1), 5, 1), memoised(set_response(1000, 24, 1), 10, 1),
     # As it is published for epsilon 1 and a history of epsilon 2.
-    memoised(subset(10, 3, 590544990554327, 79921573561178), 2331085986591227, 2172493611327100),
+    memoised(subset(10, 3, OWN_E, OTHER), 121062, 16384),
 ]  # fmt: skip
 
 
@@ -75,22 +87,18 @@ def waves():
 
 
 def _answers(m):
-    memo = m["memo"]
-    if memo["name"] == "set_response":
-        return [[], [0], list(range(memo["k"] - memo["most"], memo["k"]))]
-    return [0, memo["k"] // 2, memo["k"] - 1]
+    once = m["once"]
+    if once["name"] == "set_response":
+        return [[], [0], list(range(once["k"] - once["most"], once["k"]))]
+    return [0, once["k"] // 2, once["k"] - 1]
 
 
 def _memos(m):
-    _, _, size, domain = numbers(m["memo"])
-    return [list(range(size)), list(range(domain - size, domain))]
+    return [[0], [memos(m["once"]) - 1]]
 
 
 def _no_memos(m):
-    _, _, size, domain = numbers(m["memo"])
-    first = list(range(size))
-    wrong = [first[:-1], [*first, domain - 1, domain], [*first[:-1], domain], [-1, *first[1:]]]
-    return [*wrong, [0] * size] if size > 1 else wrong
+    return [[], [0, 1], [memos(m["once"])], [-1]]
 
 
 def _reports(m):
@@ -99,7 +107,7 @@ def _reports(m):
     cases += [(_answers(m)[0], memo, i) for memo in _memos(m) for i in range(3)]
     tests = []
     for answer, memo, i in cases:
-        coins = reference.Tape(tape(f"{m} {answer} {memo} {i}", 60 + 3 * numbers(m["memo"])[3]))
+        coins = reference.Tape(tape(f"{m} {answer} {memo} {i}", 60 + 4 * m["once"].get("omega", 1)))
         found, used = respond(m, answer, coins, memo)
         case = {"comment": "", "flags": ["Draws", *(["Kept"] if memo else [])], "answer": answer}
         case |= {} if memo is None else {"kept": memo}
@@ -109,13 +117,14 @@ def _reports(m):
         case = {"comment": "what is kept is no memo", "flags": ["Kept", "Boundary"]}
         case |= {"answer": _answers(m)[0], "kept": memo, "bytes": tape("no memo", 2).hex()}
         tests.append(_refused(case, lambda memo=memo: respond(m, _answers(m)[0], None, memo)))
-    wrong = [[m["memo"]["k"]]] if m["memo"]["name"] == "set_response" else [-1, m["memo"]["k"]]
+    once = m["once"]
+    wrong = [[once["k"]]] if once["name"] == "set_response" else [-1, once["k"]]
     for answer in wrong:
         case = {"comment": "no answer", "flags": ["Boundary"], "answer": answer}
         case |= {"bytes": tape("no answer", 2).hex()}
         tests.append(_refused(case, lambda answer=answer: respond(m, answer, None)))
     head = {"type": "report", "mechanism": m, "loss": loss_texts(memoised_loss(m))}
-    return head | {"history": loss_texts(history(m)), "once": once(m), "tests": tests}
+    return head | {"history": loss_texts(history(m)), "tests": tests}
 
 
 def _refused(case, attempt):
@@ -127,10 +136,13 @@ def _refused(case, attempt):
 
 
 def _laws(m):
-    tests = []
-    for answer in _answers(m):
+    tests, answers = [], _answers(m)
+    one, two, three = (worst_odds(m, answers, waves) for waves in (1, 2, 3))
+    assert one < two < three < Fraction(m["own"], m["other"])
+    for answer in answers:
         found = wave_law(m, answer)
         assert sum(found.values()) == 1
+        assert found == law_of(m["once"], answer)
         text = {",".join(map(str, key)): str(found[key]) for key in sorted(found)}
         case = {"comment": "", "flags": [], "answer": answer, "law": text}
         tests.append(case | {"result": "valid"})
@@ -152,27 +164,41 @@ def _parameters(comment, m):
 def _bad():
     """Allowed and refused parameters, next to each other."""
     big = LIMIT
-    for keep, fresh in ((0, 1), (1, 0), (1, 1), (-1, 3), (big - 1, 1), (big - 1, 2), (big, 1)):
-        yield "keep and fresh", memoised(subset(2), keep, fresh)
-    for keep, fresh in ((big // 2, big // 2), (big // 2 + 1, big // 2)):
-        yield "keep and fresh, in lowest terms 1 and 1 or not", memoised(subset(2), keep, fresh)
-    yield "one report has weights above 2^53", memoised(subset(2, 1, big - 1, 1), big - 2, 1)
-    yield "odd weights that do not fit", memoised(subset(7, 3, 10**15, 1), 10**6 + 3, 10**6)
-    yield "large weights that fit in lowest terms", memoised(subset(2, 1, 9 * 10**14, 10**14), 5, 3)
-    yield "keep and fresh are not in lowest terms", memoised(subset(2), 5 * 10**9, 3 * 10**9)
-    yield "sets too many", memoised(set_response(101, 10, 5), 10**9 + 7, 10**9)
-    yield "sets that fit", memoised(set_response(20, 4, 3), 1, 1)
-    yield "a bad memo", memoised(subset(2, 2), 1, 1)
-    yield "a memo of equal weights", memoised(subset(2, 1, 1, 1), 1, 1)
-    yield "a memo of a memo", memoised(memoised(subset(2), 5, 3), 1, 1)
-    yield "a unary memo", memoised(unary(3, 1, 2, 1, 3), 1, 1)
-    yield "a noisy memo", memoised({"name": "laplace", "k": 5, "scale": "5"}, 1, 1)
-    yield "no memo", {"name": "memoised", "keep": 1, "fresh": 1}
-    yield "a memo that is a list", memoised([1], 1, 1)
-    yield "a key too many", memoised(subset(2), 5, 3) | {"k": 2}
-    yield "a boolean", memoised(subset(2), True, 3)
-    yield "a text", memoised(subset(2), "5", 3)
-    yield "an unknown key in the memo", memoised(subset(2) | {"most": 1}, 5, 3)
+    for own, other in ((3, 1), (4, 1), (1, 0), (9, 9), (1, 9), (9, -1), (big + 1, 1), (7, 2)):
+        yield "the odds of the history, 3 for one report", memoised(subset(2, 1, 3), own, other)
+    yield "a history just above", memoised(subset(2, 1, 3), 3 * 10**14 + 1, 10**14)
+    for omega in (3, 4):  # (H - 1) / (F - 1) = 4
+        yield "as many choices as a memo allows, or more", memoised(subset(9, omega, 3), 9, 1)
+    for width in (3, 4):
+        window_of = window(9, 8 + width, width, 3, 1)
+        yield "as many neighbours as a memo allows, or more", memoised(window_of, 9, 1)
+    for width in (4, 5):  # where all windows have an output, that rules nothing out
+        yield "few windows", memoised(window(9, 3 + width, width, 3, 1), 9, 1)
+        yield "fewer windows", memoised(window(9, 4 + width, width, 3, 1), 9, 1)
+    for rows in (((4, 1, 1), (1, 4, 1), (1, 1, 4)), ((8, 1, 1), (8, 1, 1), (1, 8, 1))):
+        yield "a channel", memoised(channel(5, *rows), 9, 1)
+    for weights in (big // 8, big // 8 + 1):  # times 9 - 1
+        once = subset(2, 1, weights - weights // 3, weights // 3)
+        yield "weights of 2^53 at most", memoised(once, 9, 1)
+    yield "weights in no lowest terms", memoised(subset(2, 1, 3 * 10**9, 10**9), 9, 1)
+    yield "weights that are too large", memoised(subset(2, 1, 3, 1), 36 * 10**14, 4 * 10**14)
+    yield "weights that nearly are", memoised(subset(2, 1, 3, 1), 9 * 10**14, 10**14)
+    yield "one number of several ticks", memoised(set_response(20, 4, 1), 9, 1)
+    yield "two numbers of several ticks", memoised(set_response(20, 4, 2), 9, 1)
+    yield "as many ticks as there may be", memoised(set_response(1000, 24, 1), 9, 1)
+    yield "too many ticks", memoised(set_response(1000, 25, 1), 9, 1)
+    yield "a bad mechanism", memoised(subset(2, 2), 99, 1)
+    yield "equal weights", memoised(subset(2, 1, 1, 1), 9, 1)
+    yield "a memo of a memo", memoised(memoised(subset(2, 1, 3), 9, 1), 27, 1)
+    yield "unary", memoised(unary(3, 1, 2, 1, 3), 99, 1)
+    yield "noise", memoised({"name": "laplace", "k": 5, "scale": "5"}, 99, 1)
+    yield "nothing to send", {"name": "memoised", "own": 9, "other": 1}
+    yield "a list to send", memoised([1], 9, 1)
+    yield "a key too many", memoised(subset(2, 1, 3), 9, 1) | {"k": 2}
+    yield "a kept report", {"name": "memoised", "memo": subset(2), "keep": 5, "fresh": 3}
+    yield "a boolean", memoised(subset(2, 1, 3), 9, True)
+    yield "a text", memoised(subset(2, 1, 3), "9", 1)
+    yield "an unknown key", memoised(subset(2, 1, 3) | {"most": 1}, 9, 1)
 
 
 # --- definitions ---
@@ -180,20 +206,20 @@ def _bad():
 CLAIM = {"odds": "3", "history": {"odds": "9"}}
 
 
-def _wave(question, memo, keep, fresh, claim=CLAIM):
-    return changed(question, mechanism=memoised(memo, keep, fresh), claim=claim)
+def _wave(question, once, claim=CLAIM):
+    return changed(question, mechanism=memoised(once, 9, 1), claim=claim)
 
 
-WAVE = _wave(YES_NO, subset(2), 5, 3)
+WAVE = _wave(YES_NO, subset(2, 1, 3))
 MARGINAL = {"odds": "4", "history": {"odds": "9"}}
 TYPES = [
-    WAVE, _wave(changed(ONE, show_if=None), subset(4, 2), 5, 4, MARGINAL),
-    _wave(changed(MULTIPLE, show_if=None), set_response(4, 2, 1, 9, 1), 1, 1, MARGINAL),
-    _wave(SCALE, subset(3), 1, 1, MARGINAL),
-    _wave(MEAN, window(5, 2, 1, 9, 1), 5, 3),
-    _wave(changed(NUMBER), window(11, 3, 1, 9, 1), 1, 1, MARGINAL),
-    _wave(changed(POINT, grid=2), subset(4), 1, 1, MARGINAL),
-    _wave(PRODUCT, subset(PRODUCT["mechanism"]["k"], 2), 1, 1, MARGINAL),
+    WAVE, _wave(changed(ONE, show_if=None), subset(4, 2, 3)),
+    _wave(changed(MULTIPLE, show_if=None), set_response(4, 2, 1, 3, 1)),
+    _wave(SCALE, subset(3, 1, 4), MARGINAL),
+    _wave(MEAN, window(5, 2, 1, 3, 1)),
+    _wave(changed(NUMBER), window(11, 3, 1, 4, 1), MARGINAL),
+    _wave(changed(POINT, grid=2), subset(4, 1, 3)),
+    _wave(PRODUCT, subset(PRODUCT["mechanism"]["k"], 2, 3)),
 ]  # fmt: skip
 
 
@@ -226,7 +252,7 @@ def _right():
         "more is claimed than is given",
         panel(changed(WAVE, claim={"odds": "4", "history": {"odds": "10"}})),
     )
-    biased = memoised(channel(2, (5, 1), (2, 4)), 4, 1)
+    biased = memoised(channel(2, (5, 1), (2, 4)), 9, 1)
     yield "a channel", panel(changed(WAVE, mechanism=biased, claim=MARGINAL))
 
 
@@ -252,14 +278,14 @@ def _wrong():
     ):  # fmt: skip
         yield "a claim that does not hold", panel(changed(WAVE, claim=claim))
     yield "a history where no memo is kept", survey(changed(YES_NO, claim=CLAIM))
-    yield "a memo of another k", panel(changed(WAVE, mechanism=memoised(subset(3), 1, 1)))
+    yield "a memo of another k", panel(changed(WAVE, mechanism=memoised(subset(3, 1, 3), 9, 1)))
     yield (
         "a memo that the type does not know",
-        panel(changed(WAVE, mechanism=memoised(window(2, 2, 1, 9, 1), 5, 3))),
+        panel(changed(WAVE, mechanism=memoised(window(2, 2, 1, 3, 1), 9, 1))),
     )
     ticks = changed(TYPES[2], most=1)
     yield "a memo for another number of ticks", panel(ticks)
-    rows = memoised(channel(3, (5, 1), (2, 4)), 4, 1)
+    rows = memoised(channel(3, (5, 1), (2, 4)), 9, 1)
     yield "a channel with too few rows", panel(changed(TYPES[3], mechanism=rows, claim=MARGINAL))
 
 
@@ -267,7 +293,7 @@ def _wrong():
 
 
 def _totals():
-    half = changed(WAVE, name="z", mechanism=memoised(subset(2, 1, 4, 1), 1, 1))
+    half = changed(WAVE, name="z", mechanism=memoised(subset(2, 1, 2, 1), 4, 1))
     return [panel(WAVE), panel(WAVE, half), panel(*TYPES), survey(YES_NO)]
 
 

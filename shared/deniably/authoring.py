@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NoReturn, cast
 
@@ -17,13 +18,15 @@ from deniably.combinations import condition_problems, unnatural, why_no_more
 from deniably.documents import LONGEST_NUMBER
 from deniably.documents import load as load
 from deniably.errors import BadSurvey, Problem
+from deniably.mechanisms import Mechanism
 from deniably.mechanisms.subset_selection import two_coin_odds
-from deniably.panels import HISTORY, remembering, wave_problems
+from deniably.panels import remembering, usual_history, wave_problems
 from deniably.parts import FIELD_NAME, odds_allowed
 from deniably.privacy import Privacy
 from deniably.publishing import (
     choices_of,
     measure,
+    mechanism_of,
     published,
     sizes_together,
     slug,
@@ -116,7 +119,10 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
         if plan.ask is not None:
             ask = {"ask": plan.ask}
         privacies = [Privacy(epsilon=plan.epsilon, delta=_delta(one)) for one in questions]
-    history = _fraction(waves.get("history", HISTORY)) if waves else None
+    history = None
+    if waves:
+        history, note = _history(waves, questions, [one for one in privacies if one])
+        notes += note
     made: list[Mapping[str, object]] = []
     for index, (question, privacy) in enumerate(zip(questions, privacies, strict=True)):
         assert privacy is not None
@@ -143,6 +149,21 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             " spend: split, or ask for two questions at least, or ask a product question"
         )
     return survey, [*notes, *hidden_shapes(survey)]
+
+
+def _history(
+    waves: Mapping[str, Any], questions: Sequence[_Question], privacies: Sequence[Privacy]
+) -> tuple[Fraction, list[str]]:
+    """How many times the epsilon of one wave all may give away, and a note where it was chosen for
+    the author."""
+    if "history" in waves:
+        return _fraction(waves["history"]), []
+    asked: list[tuple[Mechanism, Privacy]] = []
+    for question, privacy in zip(questions, privacies, strict=True):
+        with suppress(ValueError):  # is refused, with its path, when the question is published
+            asked.append((mechanism_of(question, privacy), privacy))
+    history, note = usual_history(asked)
+    return history, [note]
 
 
 # --- the budget -------------------------------------------------------------------------------

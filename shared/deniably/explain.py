@@ -195,8 +195,7 @@ def describe(mechanism: Mechanism | Memoised[Any]) -> str:
     """The mechanism and its numbers, for researchers, in a few words."""
     match mechanism:
         case Memoised():
-            kept = 100 * Fraction(mechanism.keep, mechanism.keep + mechanism.fresh)
-            return f"{describe(mechanism.once)}, memo {float(kept):.0f} % kept"
+            return f"{describe(mechanism.once)}, of a kept answer"
         case SubsetSelection():
             return f"subset selection, {mechanism.omega} of {mechanism.k}"
         case Window():

@@ -17,8 +17,9 @@ from deniably.audit import follow
 from deniably.binomial import upper_tail
 from deniably.coins import Coins
 from deniably.errors import BadReport
-from deniably.laws import check, probability
+from deniably.laws import check, probability, sent_probability
 from deniably.mechanisms import Memoised, Report
+from deniably.recognition import overlap_law
 from deniably.walking import answers, extremes
 
 InWaves = Callable[[Any, int, Coins], Sequence[Report]]
@@ -29,24 +30,15 @@ PATHS = 1 << 12
 
 
 def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Report]) -> Fraction:
-    """P(these reports, wave by wave | answer).
-
-    A memo that is none of the reports was sent in no wave; the others are added one by one.
-    """
-    kept = Fraction(mechanism.keep, mechanism.keep + mechanism.fresh)
-    other = (1 - kept) / mechanism.reports
-    never = other ** len(reports)
-    return never + sum(
-        probability(mechanism.memo, answer, memo)
-        * (prod(other + kept * (memo == sent) for sent in reports) - never)
-        for memo in set(reports)
+    """P(these reports, wave by wave | answer): given the memo each is made by itself."""
+    return sum(
+        (
+            probability(mechanism.memo, answer, (memo,))
+            * prod(sent_probability(mechanism, memo, sent) for sent in reports)
+            for memo in range(mechanism.memo.cell_count)
+        ),
+        Fraction(0),
     )
-
-
-def same_twice(mechanism: Memoised[Any]) -> Fraction:
-    """P(two waves send the same), whatever the answer."""
-    both = Fraction(mechanism.keep, mechanism.keep + mechanism.fresh) ** 2
-    return both + (1 - both) / mechanism.reports
 
 
 def fault_in_waves(
@@ -57,7 +49,7 @@ def fault_in_waves(
     coins: Callable[[], Coins] = Coins,
 ) -> str | None:
     """What is wrong with two waves together: every branch of them is walked, or the likeliest, and
-    it is counted how often they are the same.
+    it is counted how often they have how much in common.
 
     A right device is accused with a probability of at most ``alpha``, where branches are left.
     """
@@ -91,12 +83,29 @@ def _repeats(
     alpha: float,
     coins: Callable[[], Coins],
 ) -> str | None:
-    share = float(same_twice(mechanism))
+    """What is wrong with how often two waves have so many numbers in common."""
     for answer in extremes(mechanism.memo):
+        law = np.array([float(share) for share in common_law(mechanism, answer)])
         runs = (send(answer, 2, coins()) for _ in range(trials))
-        same = sum(first == second for first, second in runs)
-        tails = upper_tail(np.array([same, trials - same]), trials, np.array([share, 1 - share]))
-        if tails.min() < alpha / 4:
-            expected = f"not about {trials * share:,.0f}"
-            return f"{same:,} of {trials:,} times two waves send the same, {expected}"
+        seen = np.bincount([len({*one} & {*two}) for one, two in runs], minlength=len(law))
+        counts = np.concatenate([seen, trials - seen])
+        tails = upper_tail(counts, trials, np.concatenate([law, 1 - law]))
+        if tails.min() < alpha / 2 / len(counts):
+            common = int(tails.argmin()) % len(law)
+            return (
+                f"{seen[common]:,} of {trials:,} times two waves have {common} numbers in common,"
+                f" not about {trials * law[common]:,.0f}"
+            )
     return None
+
+
+def common_law(mechanism: Memoised[Any], answer: Any) -> list[Fraction]:
+    """P(the reports of two waves have so many numbers in common | answer), from none on."""
+    if sent := mechanism.fresh:
+        return overlap_law(sent)
+    outputs = range(mechanism.cell_count)
+    alike = Fraction(0)
+    for memo in range(mechanism.memo.cell_count):
+        same = sum(sent_probability(mechanism, memo, (output,)) ** 2 for output in outputs)
+        alike += probability(mechanism.memo, answer, (memo,)) * same
+    return [1 - alike, alike]

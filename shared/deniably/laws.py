@@ -19,6 +19,7 @@ from deniably.mechanisms import (
     Gaussian,
     Laplace,
     Mechanism,
+    Memoised,
     Report,
     SampledTicks,
     SetResponse,
@@ -76,6 +77,28 @@ def probability(mechanism: Mechanism, answer: Any, report: Report) -> Fraction:
                 (probability(parts[c % d], answer[c % d], (c // d,)) for c in report),
                 start=Fraction(1, comb(d, s)),
             )
+
+
+def sent_probability(mechanism: Memoised[Any], memo: int, report: Report) -> Fraction:
+    """P(report | memo): what has to be sent so that one report by itself is one of ``once``.
+
+    Not by the weights that are sent with, but backwards, from the law of ``once``: of ``count``
+    answers the memo says the right one with the odds ``odds`` against each other one, so one report
+    is ``odds - 1`` times that of its own memo and once that of every memo.
+    """
+    once, odds = mechanism.once, Fraction(mechanism.own, mechanism.other)
+    match once:
+        case SetResponse(k=k, most=most, own=own, other=other, total=total):
+            step = Fraction(own - other, total) / (odds - 1)
+            return Fraction(other, total) - step + (most * odds + k) * step * (memo in report)
+        case SubsetSelection(k=count, omega=omega):
+            alone = probability(once, memo, report)
+            every = Fraction(count, comb(count, omega))  # all sets are alike
+        case _:
+            count = len(once.weights) if isinstance(once, Channel) else once.m - once.w + 1
+            alone = _output(once, memo, report[0])
+            every = sum((_output(once, row, report[0]) for row in range(count)), Fraction(0))
+    return ((odds + count - 1) * alone - every) / (odds - 1)
 
 
 def cell_probability(mechanism: Mechanism, answer: Any, cell: int) -> Fraction:

@@ -5,20 +5,34 @@ Needs the extra ``author``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, get_args
+from math import ceil
+from typing import Any
 
+from msgspec.structs import replace
+
+from deniably.coins import LARGEST
 from deniably.errors import Problem
-from deniably.mechanisms import Mechanism, Memoised
-from deniably.mechanisms.memoised import Family, memoised
+from deniably.mechanisms import (
+    Channel,
+    Mechanism,
+    Memoised,
+    SetResponse,
+    SubsetSelection,
+    Window,
+)
+from deniably.mechanisms.memoised import Family, memoised, widest
 from deniably.parts import LARGEST_EPSILON, odds_allowed
-from deniably.privacy import Privacy
+from deniably.privacy import BITS, Privacy
 
 _Question = Mapping[str, Any]
 
-HISTORY = Fraction(2)
-"""How many times the epsilon of one report all waves together may give away."""
+_HISTORY = Fraction(2)
+_WIDER = Fraction(3)  # for reports with several choices: a memo stands before more of them
+
+_FINE = 1 << 12  # the odds of a memo are kept to one part in so many
+_FEWEST_BITS = 12
 
 _FORGETFUL = {
     "laplace", "bounded_laplace", "exponential", "gaussian", "sampled_ticks", "oue", "rappor",
@@ -32,7 +46,7 @@ def wave_problems(written: Mapping[str, Any], questions: Sequence[_Question]) ->
     for key in ("ask", "spend"):
         if (key == "ask" and key in budget) or budget.get(key) == "sample":
             yield Problem(f"$.budget.{key}", "waves ask everybody everything: write spend: split")
-    whole = Fraction(str(written["waves"].get("history", HISTORY))).denominator == 1
+    whole = Fraction(str(written["waves"].get("history", 2))).denominator == 1
     for index, question in enumerate(questions):
         path = f"$.questions[{index}]"
         if "show_if" in question:
@@ -49,11 +63,10 @@ def wave_problems(written: Mapping[str, Any], questions: Sequence[_Question]) ->
 
 
 def remembering(question: _Question) -> _Question:
-    """The question, asked by a mechanism of which a memo can be kept.
+    """The question, asked by a mechanism that a kept answer can stand before.
 
     The best channel for a mean has a sixth less variance than a window, at most; but its rarest
-    outputs leave next to nothing that could be drawn afresh: the same people would send the same
-    in every wave, and their reports could be joined.
+    outputs leave no weights with which a kept answer could be sent.
     """
     if question["type"] == "select_multiple":
         return {"mechanism": "set_response", **question}
@@ -62,22 +75,78 @@ def remembering(question: _Question) -> _Question:
     return {"mechanism": "window", **question} if mean else question
 
 
+def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:
+    """How many times the epsilon of one report all waves together may give away where the author
+    says nothing, and a note on it.
+
+    A history of twice the epsilon is enough where a report has one choice. Where it has several,
+    three times keep their accuracy and let far fewer be recognised, unless that is not allowed.
+    """
+    found = list(asked)
+    wide = any(
+        (isinstance(one, SubsetSelection) and one.omega > 1)
+        or (isinstance(one, Window) and one.w > 1)
+        for one, _ in found
+    )
+    if not wide:
+        return _HISTORY, _SAID.format("twice", "2")
+    if not all(_allowed(privacy.times(_WIDER)) for _, privacy in found):
+        return _HISTORY, _SAID.format("twice", "2")
+    return _WIDER, f"{_SAID.format('three times', '3')} {_WHY_WIDER}"
+
+
+_SAID = "All waves together give away at most {} the epsilon of one (history: {})."
+_WHY_WIDER = (
+    "Reports here name several choices or neighbours, of which a kept answer within twice the"
+    " epsilon could hide fewer people, or less accurately."
+)
+
+
+def _allowed(history: Privacy) -> bool:
+    if history.epsilon is not None:
+        return history.epsilon <= LARGEST_EPSILON
+    return history.odds is not None and odds_allowed(history.odds)
+
+
 def with_memo(
     once: Mechanism, privacy: Privacy, times: Fraction
 ) -> tuple[Memoised[Any], dict[str, str]]:
-    """The mechanism whose reports are those of ``once``, one by one, and give away at most
-    ``times`` the epsilon of one together; and the claim of that. Raises ValueError."""
+    """The mechanism of waves that give away at most ``times`` the epsilon of one together, and the
+    claim of that. Its reports are, one by one, those of ``once``, or of the one next to it that a
+    memo can stand before. Raises ValueError."""
     history = privacy.times(times)
-    if history.epsilon is None:
-        assert history.odds is not None
-        allowed = odds_allowed(history.odds)
-    else:
-        allowed = history.epsilon <= LARGEST_EPSILON
-    if not allowed:
+    if not _allowed(history):
         raise ValueError(
             f"epsilon {history.ln:.4g} for the whole history is too much, 10 is the most: write a"
             " smaller history, or less for one report"
         )
-    if not isinstance(once, get_args(Family)):
+    if not isinstance(once, SubsetSelection | Window | Channel | SetResponse):
         raise ValueError("no memo is kept of this mechanism; leave mechanism out")
-    return memoised(once, Fraction(*history.weights())), history.claim
+    odds = Fraction(*history.weights())
+    return memoised(_with_room(_fitting(once, odds), privacy, odds), odds), history.claim
+
+
+def _fitting(once: Family, history: Fraction) -> Family:
+    """The mechanism, with as many choices, neighbours or ticks in a report as a memo allows."""
+    most = widest(once.loss.odds, history) if history > once.loss.odds else 1
+    match once:
+        case SubsetSelection(omega=omega):
+            return replace(once, omega=min(omega, most))
+        case Window(m=m, w=w) if min(w, m - w) > most:
+            return replace(once, m=m - w + most, w=most)
+        case SetResponse():
+            return replace(once, size=1)
+        case _:
+            return once
+
+
+def _with_room(once: Family, privacy: Privacy, history: Fraction) -> Family:
+    """The same with as fine weights as leave room for those of a memo within 2**53."""
+    if isinstance(once, Channel):
+        return once
+    room = LARGEST // max(ceil(history), _FINE)
+    for bits in range(BITS, _FEWEST_BITS, -1):
+        own, other = privacy.weights(bits=bits)
+        if own > other and (found := replace(once, own=own, other=other)).total <= room:
+            return found
+    return once

@@ -189,7 +189,7 @@ def _checked_memos(
     kept: dict[str, tuple[int, ...]] = {}
     for question in questions:
         if question.name in memos and isinstance(question.mechanism, Memoised):
-            question.mechanism.check(memos[question.name], f"$.memos.{question.name}")
+            question.mechanism.memo.check(memos[question.name], f"$.memos.{question.name}")
             kept[question.name] = tuple(memos[question.name])
     return kept
 

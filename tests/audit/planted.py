@@ -326,9 +326,13 @@ def a_new_memo_now_and_then(mechanism: Any) -> InWaves:
 
 
 def keeps_too_much(mechanism: Any) -> Faulty:
-    """The memo is sent with odds that are one part in a hundred too large."""
-    more = replace(mechanism, keep=101 * mechanism.keep, fresh=100 * mechanism.fresh)
-    return more.randomise
+    """The memo is drawn with odds that are one part in a hundred too large."""
+    more = replace(mechanism, own=101 * mechanism.own, other=100 * mechanism.other)
+
+    def faulty(answer: Any, coins: Coins) -> Report:
+        return mechanism.again(more.draw_memo(answer, coins), coins)
+
+    return faulty
 
 
 def in_a_panel(once: Any, history: int = 9) -> Question:
@@ -343,8 +347,8 @@ def in_waves(name: str, fault: Callable[[Any], InWaves], once: Any) -> Planted:
 
 _PANELS: dict[str, Any] = {
     "yes_no": SubsetSelection(2, 1, 3, 1),
-    "select_one": SubsetSelection(16, 4, 3, 1),
-    "ticks": SetResponse(4, 2, 2, 3, 1),
+    "select_one": SubsetSelection(16, 3, 3, 1),
+    "ticks": SetResponse(4, 2, 1, 3, 1),
     "window": Window(11, 2, 1, 3, 1),
     "channel": Channel(3, ((6, 2, 2), (3, 4, 3), (2, 2, 6))),
 }

@@ -126,13 +126,14 @@ def test_the_pages_tell_of_all_waves(client: FlaskClient) -> None:
 
 
 def test_reports_of_the_same_people_go_together_as_their_memos_do() -> None:
-    """Of the first question, exactly: P(same in two waves) = s^2 + (1 - s^2) / 2. Six standard
-    errors: false alarm below 1e-8."""
+    """Of the first question, exactly: two reports of one memo are the same if both say it, or
+    neither does. Six standard errors: false alarm below 1e-8."""
     survey = wave(1)
     mechanism = survey.questions[0].mechanism
     assert isinstance(mechanism, Memoised)
-    kept = mechanism.keep / (mechanism.keep + mechanism.fresh)
-    expected, n = kept**2 + (1 - kept**2) / 2, 2000
+    assert mechanism.fresh is not None
+    said, n = float(mechanism.fresh.p), 2000
+    expected = said**2 + (1 - said) ** 2
 
     def same() -> bool:
         person = {"stolen": "no", "happy": "c"}
@@ -167,9 +168,9 @@ def test_check_shows_the_epsilon_of_one_report_and_of_all_waves(file: Path) -> N
     rows = {line.split("  ")[0]: line.split() for line in text.splitlines()}
     assert rows["stolen"][-2] == "1.10"
     assert rows["all together"][-1] == "9.10"
-    assert rows["all waves"][-1] == "18.20"
-    assert "memo 62 % kept" in text
-    assert "all waves 18.20" in text.splitlines()[-1], "devices refuse it"
+    assert rows["all waves"][-1] == "27.30"
+    assert "of a kept answer" in text
+    assert "all waves 27.30. Devices refuse this" in text
 
 
 def test_plan_and_audit_take_a_survey_with_waves(file: Path, tmp_path: Path) -> None:

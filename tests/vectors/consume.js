@@ -12,6 +12,7 @@ import { decode, number as ofBytes, verify as verifyOurselves } from "/ed25519.j
 import { AuthorChanged, BadAnswer, Refused } from "/errors.js";
 import { fraction, parts } from "/fraction.js";
 import { charge, spent } from "/ledger.js";
+import keeping from "/memoised.js";
 import { charges, freshQuestions, readMemory, written as document } from "/memory.js";
 import { history, total } from "/total.js";
 import * as mechanisms from "/mechanism.js";
@@ -274,8 +275,7 @@ const losses = (spent) =>
 /** The law of one wave: of the memos, and of what is sent of each. */
 async function ofWave(mechanism, answer) {
   const law = new Map();
-  await loadMechanism(mechanism.memo.name);
-  const [memos] = channel(mechanism.memo, [answer]);
+  const memos = distribution((coins) => keeping.memoised.drawMemo(mechanism, answer, coins));
   for (const [memo, share] of memos) {
     const kept = memo.split(",").map(Number);
     const sent = distribution((coins) => respond(mechanism, answer, coins, kept).report);

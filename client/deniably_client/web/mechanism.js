@@ -73,8 +73,8 @@ export const loss = (/** @type {Mechanism} */ mechanism) => family(mechanism).lo
 export const history = (/** @type {Mechanism} */ mechanism) =>
   family(mechanism).history?.(mechanism);
 
-/** @type {(mechanism: any) => any} the mechanism that takes the answer: of a memoised one its memo */
-export const inner = (mechanism) => (mechanism?.name === "memoised" ? mechanism.memo : mechanism);
+/** @type {(mechanism: any) => any} the mechanism that takes the answer: of a memoised one one report */
+export const inner = (mechanism) => (mechanism?.name === "memoised" ? mechanism.once : mechanism);
 
 /** @type {(mechanism: Mechanism, path?: string) => Family} */
 function family(mechanism, path = "mechanism") {

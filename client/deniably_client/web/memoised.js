@@ -1,121 +1,142 @@
-// Answers for surveys that are repeated: a kept memo, and fresh chance in each wave (SPEC 2.16).
+// Answers for surveys that are repeated: a kept answer, and fresh chance in each wave (SPEC 2.16).
 
 import channel from "./channel.js";
 import { LARGEST } from "./coins.js";
 import { must } from "./errors.js";
-import { greatestCommonDivisor } from "./fraction.js";
 import { anything, integer, object } from "./shape.js";
 import subsetSelection from "./subset_selection.js";
 import ticks from "./ticks.js";
 import window from "./window.js";
 
-/** @import { Family, Mechanism, Memoised } from "./types.js" */
+/** @import { Family, Mechanism, Memoised, SubsetSelection } from "./types.js" */
 
-const FORM = object({ name: anything, memo: anything, keep: integer, fresh: integer });
+const FORM = object({ name: anything, once: anything, own: integer, other: integer });
 
 /** @type {Record<string, Family>} */
 const ALLOWED = { ...subsetSelection, ...window, ...channel, set_response: ticks.set_response };
 const FAMILIES = new Map(Object.entries(ALLOWED));
 
-/** @type {(memo: Mechanism) => Family} */
-const family = (memo) => /** @type {Family} */ (FAMILIES.get(memo.name));
+/** @type {(mechanism: Mechanism) => Family} */
+const family = ({ name }) => /** @type {Family} */ (FAMILIES.get(name));
 
-/**
- * A report is `size` distinct integers below `domain`. The weights of one answer have the sum
- * `total`; if every one of them were 1 it would be `outputs`.
- * @type {Record<string, (memo: Mechanism) => Record<"size" | "domain", number> &
- *   Record<"total" | "outputs", bigint>>}
- */
-const REPORTS = {
-  subset_selection({ k, omega, own, other }) {
-    const total = BigInt(omega) * BigInt(own) + BigInt(k - omega) * BigInt(other);
-    return { size: omega, domain: k, total, outputs: BigInt(k) };
-  },
-  window({ m, w, own, other }) {
-    const total = BigInt(w) * BigInt(own) + BigInt(m - w) * BigInt(other);
-    return { size: 1, domain: m, total, outputs: BigInt(m) };
-  },
-  channel({ weights: [first] }) {
-    const total = first.reduce((/** @type {bigint} */ sum, /** @type {number} */ weight) => {
-      return sum + BigInt(weight);
-    }, 0n);
-    return { size: 1, domain: first.length, total, outputs: BigInt(first.length) };
-  },
-  set_response({ k, most, size, own, other }) {
-    const [outputs, apart] = [binomial(k + most, size), binomial(k, size)];
-    const total = (outputs - apart) * BigInt(own) + apart * BigInt(other);
-    return { size, domain: k + most, total, outputs };
-  },
-};
+/** @type {(once: Mechanism) => number} the places to which positions are rounded */
+const rows = ({ m, w, weights }) => (weights ? weights.length : m - w + 1);
 
-/** @param {Mechanism} memo */
-const reports = (memo) =>
-  /** @type {typeof REPORTS["window"]} */ (REPORTS[memo.name])(memo);
-
-/** @type {(n: number, size: number) => bigint} */
-function binomial(n, size) {
-  let found = 1n;
-  for (let i = 0; i < size; i++) found = (found * BigInt(n - i)) / BigInt(i + 1);
-  return found;
+/** @type {(mechanism: Memoised) => Mechanism} what randomises the answer once, for all waves */
+function memo({ once: { name, k, most, ...once }, own, other }) {
+  if (name === "subset_selection") return { name, k, omega: 1, own, other };
+  if (name === "set_response") return { name, k, most, size: 1, own, other };
+  return { name: "window", k, m: rows({ name, ...once }), w: 1, own, other };
 }
 
 /**
- * The mechanism that one report, by itself, is exactly a report of: the memo's, with the weights
- * of a memo that is kept and of a report picked at random added up, in lowest terms.
- * @type {(mechanism: Memoised) => Mechanism}
+ * `memos`: how many there are; `of`: of how many of the others a report can have been made most
+ * probably. A report has a number of `favoured` out of `all`, or is one of a row of outputs.
+ * @type {(once: Mechanism) => Record<"memos" | "of" | "favoured" | "all", number>}
  */
-function once({ memo, keep, fresh }) {
-  const { total, outputs } = reports(memo);
-  const [kept, picked] = [BigInt(keep) * outputs, BigInt(fresh) * total];
-  const rows = memo.name === "channel" ? memo["weights"] : [[memo["own"], memo["other"]]];
-  /** @type {bigint[][]} */
-  const changed = rows.map((/** @type {number[]} */ row) =>
-    row.map((weight) => kept * BigInt(weight) + picked),
+function sizes(once) {
+  const { name, k, omega, most, m, w } = once;
+  if (name === "subset_selection") return { memos: k, of: omega, favoured: omega, all: k };
+  if (name === "set_response") return { memos: k + most, of: 1, favoured: most, all: k + most };
+  const memos = rows(once);
+  return { memos, of: Math.min(w, memos - 1), favoured: w, all: m };
+}
+
+/** @type {(numbers: readonly number[]) => bigint} */
+const sum = (numbers) => numbers.reduce((total, one) => total + BigInt(one), 0n);
+
+/** @type {(once: Mechanism) => bigint} the sum of the weights of one answer */
+function total(once) {
+  if (once.name === "channel") return sum(once["weights"][0]);
+  const { favoured, all } = sizes(once);
+  return BigInt(favoured) * BigInt(once["own"]) + BigInt(all - favoured) * BigInt(once["other"]);
+}
+
+/**
+ * The weight of a report without the memo in it that `of` memos make most probably, and how much
+ * more one weighs with the memo.
+ * @type {(mechanism: Memoised, of: number) => [bigint, bigint]}
+ */
+function weights(mechanism, of) {
+  const { once, own, other } = mechanism;
+  const [high, low] = [BigInt(once["own"]), BigInt(once["other"])];
+  const least = low * BigInt(own - other) - BigInt(of) * BigInt(other) * (high - low);
+  return [least, (high - low) * total(memo(mechanism))];
+}
+
+/** @type {(mechanism: Memoised) => Mechanism & SubsetSelection} what randomises a memo, where that is no row */
+function fresh(mechanism) {
+  const { once } = mechanism;
+  const { memos: k, of: omega } = sizes(once);
+  const [least, step] = weights(mechanism, omega);
+  return { name: "subset_selection", k, omega, own: Number(least + step), other: Number(least) };
+}
+
+/** @type {(mechanism: Memoised, kept: number) => bigint[]} the weights of outputs, for a memo */
+function row(mechanism, kept) {
+  const { once, other } = mechanism;
+  const { memos, favoured, all } = sizes(once);
+  if (once.name === "channel") {
+    const whole = total(memo(mechanism));
+    return once["weights"][kept].map((/** @type {number} */ weight, /** @type {number} */ y) => {
+      const column = once["weights"].map((/** @type {number[]} */ one) => one[y] ?? 0);
+      return whole * BigInt(weight) - BigInt(other) * sum(column);
+    });
+  }
+  return Array.from({ length: all }, (_, y) => {
+    const of = Math.min(y, memos - 1) - Math.max(y - favoured, -1);
+    const [least, step] = weights(mechanism, of);
+    return y >= kept && y < kept + favoured ? least + step : least;
+  });
+}
+
+/** @type {(mechanism: Memoised) => boolean} whether no memo rules a report out */
+function fits(mechanism) {
+  const { once } = mechanism;
+  if (once.name !== "channel") return weights(mechanism, sizes(once).of)[0] >= 1n;
+  return once["weights"].every((/** @type {number[]} */ _, /** @type {number} */ kept) =>
+    row(mechanism, kept).every((weight) => weight >= 1n),
   );
-  const common = changed.flat().reduce(greatestCommonDivisor);
-  // A weight that no double holds is above 2^53, and refused as such.
-  const weights = changed.map((row) => row.map((weight) => Number(weight / common)));
-  if (memo.name === "channel") return { ...memo, weights };
-  const [[own, other] = []] = weights;
-  return { ...memo, own, other };
 }
 
 /** @type {Family<Memoised>} */
 const memoised = {
   check(mechanism, path) {
     FORM(mechanism, path);
-    const { memo, keep, fresh } = mechanism;
-    must(FAMILIES.has(memo?.name), `${path}.memo`, "is no mechanism of a memo");
-    family(memo).check(memo, `${path}.memo`);
-    must(keep >= 1 && fresh >= 1, path, "keep and fresh are integers of 1 or more");
-    must(BigInt(keep) + BigInt(fresh) <= LARGEST, path, "keep + fresh is at most 2^53");
-    family(memo).check(once(mechanism), `${path}: one report`);
+    const { once, own, other } = mechanism;
+    must(FAMILIES.has(once?.name), `${path}.once`, "has no mechanism that a memo stands before");
+    family(once).check(once, `${path}.once`);
+    const { size = 1 } = /** @type {Mechanism} */ (once);
+    must(size === 1, `${path}.once`, "has a size other than 1");
+    family(memo(mechanism)).check(memo(mechanism), `${path}: the memo`);
+    const whole = BigInt(own - other) * total(once);
+    must(whole <= LARGEST, path, "(own - other) * Z is at most 2^53");
+    must(fits(mechanism), path, "the history is too small for these reports");
+    if (once.name === "set_response") subsetSelection.subset_selection.check(fresh(mechanism), path);
   },
 
-  loss: (mechanism) => family(mechanism.memo).loss(once(mechanism)),
+  loss: ({ once }) => family(once).loss(once),
 
-  history: ({ memo }) => family(memo).loss(memo),
+  history: (mechanism) => family(memo(mechanism)).loss(memo(mechanism)),
 
-  drawMemo: ({ memo }, answer, coins) => family(memo).randomise(memo, answer, coins),
+  drawMemo: (mechanism, answer, coins) =>
+    family(memo(mechanism)).randomise(memo(mechanism), answer, coins),
 
-  // The same draws are made whether the memo is sent or not.
-  again({ memo, keep, fresh }, kept, coins) {
-    const { size, domain } = reports(memo);
-    const fits = kept.length === size && kept.every((item, i) => isNext(item, kept[i - 1], domain));
-    must(fits, "memory", "what is kept for this question is no memo of it");
-    const stays = coins.choose([keep, fresh]) === 0;
-    const picked = coins.pick(domain, size).sort((a, b) => a - b);
-    return stays ? [...kept] : picked;
+  // The same draws are made for every memo.
+  again(mechanism, kept, coins) {
+    const { once } = mechanism;
+    const [one = -1] = kept;
+    const known = kept.length === 1 && Number.isInteger(one) && one >= 0 && one < sizes(once).memos;
+    must(known, "memory", "what is kept for this question is no memo of it");
+    const alone = once.name === "window" || once.name === "channel";
+    if (alone) return [coins.choose(row(mechanism, one).map(Number))];
+    return subsetSelection.subset_selection.randomise(fresh(mechanism), one, coins);
   },
 
   randomise(mechanism, answer, coins) {
-    const memo = memoised.drawMemo?.(mechanism, answer, coins) ?? [];
-    return memoised.again?.(mechanism, memo, coins) ?? [];
+    const kept = memoised.drawMemo?.(mechanism, answer, coins) ?? [];
+    return memoised.again?.(mechanism, kept, coins) ?? [];
   },
 };
-
-/** @type {(item: number, last: number | undefined, domain: number) => boolean} */
-const isNext = (item, last = -1, domain) =>
-  Number.isInteger(item) && item > last && item < domain;
 
 export default { memoised };

@@ -136,13 +136,11 @@ export interface Vector {
 }
 
 /**
- * Send a kept report of `memo` with probability `keep / (keep + fresh)`, else one that is picked
- * at random. Source: RAPPOR (Erlingsson, Pihur and Korolova 2014), whose two rounds these are.
+ * Randomise the answer once with the odds `own / other`, keep what came of it, and randomise that
+ * afresh in each wave, so that one report by itself is one of `once`.
  */
-export interface Memoised {
-  memo: Mechanism;
-  keep: number;
-  fresh: number;
+export interface Memoised extends Weights {
+  once: Mechanism;
 }
 
 // --- the definition ---------------------------------------------------------------------------

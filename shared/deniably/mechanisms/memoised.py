@@ -1,16 +1,12 @@
-"""Answers for surveys that are repeated: a kept memo, and fresh chance in each wave (SPEC 2.16)."""
+"""Answers for surveys that are repeated: one is kept, with fresh chance each wave (SPEC 2.16)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
-from itertools import chain
-from math import comb, gcd
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec.structs import replace
 
 from deniably.coins import LARGEST, Coins
 from deniably.errors import BadMechanism
@@ -22,7 +18,7 @@ from deniably.mechanisms.ticks import SetResponse
 from deniably.mechanisms.window import Window
 
 Family = SubsetSelection | Window | Channel | SetResponse
-"""Mechanisms of finitely many reports whose weights add up to the same for every answer."""
+"""Mechanisms that a randomised answer can stand before."""
 
 F = TypeVar("F", bound=Family)
 
@@ -35,31 +31,77 @@ class Memoised(
     tag_field="name",
     tag="memoised",
 ):
-    """Send a kept memo with probability keep / (keep + fresh), else a report picked at random.
+    """Randomise the answer once, for all waves, and what came of that afresh in each of them.
 
-    The memo is a report of ``memo``, drawn once and kept for all waves, so however many reports
-    there are, they give away no more than it: ``history``. One report alone is exactly one of
-    ``once``, and is estimated as such. Source: the two rounds of RAPPOR (Erlingsson, Pihur and
-    Korolova 2014, CCS, section 2), with the second one so that a report is of the memo's own
-    family. Raises BadMechanism where the integers break SPEC 2.16.
+    The memo is a randomised *answer* (``memo``: k-ary response with the odds ``own / other``),
+    drawn once and kept. No report is made of anything else, so however many there are, they give
+    away no more than it: ``history``. In each wave it is randomised again, just so that one report
+    by itself is exactly one of ``once``, and is estimated as such. A kept report, as in RAPPOR
+    (Erlingsson, Pihur and Korolova 2014, CCS, section 2), would give away no more of the answer;
+    but there are so many different reports that whoever sends the same one twice is recognised.
+    Two rounds of k-ary response with exact odds are those of ``once`` with omega = 1 (Arcolezi et
+    al. 2022, L-GRR, have them for k = 2). Raises BadMechanism where the integers break SPEC 2.16.
     """
 
-    memo: F
-    keep: int
-    fresh: int
+    once: F
+    own: int
+    other: int
 
     def __post_init__(self) -> None:
-        if self.keep < 1 or self.fresh < 1 or self.keep + self.fresh > LARGEST:
-            raise BadMechanism("keep and fresh are integers of 1 or more, sum <= 2**53")
+        if isinstance(self.once, SetResponse) and self.once.size != 1:
+            raise BadMechanism("of several ticks one number is kept: size is 1")
         try:
-            _ = self.once
+            _ = self.memo
         except BadMechanism as error:
-            raise BadMechanism(f"one report of it is of no mechanism: {error}") from None
+            raise BadMechanism(f"the memo is of no mechanism: {error}") from None
+        if (self.own - self.other) * _total(self.once) > LARGEST:
+            raise BadMechanism("(own - other) * Z is at most 2**53, with Z the weights of a report")
+        if self._least < 1:
+            raise BadMechanism(
+                "the history is too small for this mechanism: no memo within it makes its reports"
+            )
+        _ = self.fresh
 
     @property
-    def once(self) -> F:
-        """The mechanism that one report, by itself, is exactly a report of."""
-        return cast(F, _once(self.memo, self.keep, self.fresh))
+    def memo(self) -> SubsetSelection | Window | SetResponse:
+        """What randomises the answer once: its report is the memo, one number."""
+        once = self.once
+        match once:
+            case SubsetSelection(k=k):
+                return SubsetSelection(k, 1, self.own, self.other)
+            case Window(k=k) | Channel(k=k):
+                return Window(k, _rows(once), 1, self.own, self.other)
+            case SetResponse(k=k, most=most):
+                return SetResponse(k, most, 1, self.own, self.other)
+
+    @property
+    def fresh(self) -> SubsetSelection | None:
+        """What randomises the memo in each wave; None where that is an output by its ``row``."""
+        once = self.once
+        if isinstance(once, Window | Channel):
+            return None
+        least = self._least
+        most = least + (once.own - once.other) * self.memo.total
+        if isinstance(once, SetResponse):
+            return SubsetSelection(once.domain, 1, most, least)
+        return SubsetSelection(once.k, once.omega, most, least)
+
+    def row(self, memo: int) -> tuple[int, ...]:
+        """The weights of the outputs of a window or a channel, for a memo."""
+        once, whole = self.once, self.memo.total
+        if isinstance(once, Channel):
+            sums = (sum(column) for column in zip(*once.weights, strict=True))
+            weights = zip(once.weights[memo], sums, strict=True)
+            return tuple(whole * weight - self.other * every for weight, every in weights)
+        assert isinstance(once, Window)
+        last, w, step = once.m - once.w, once.w, once.own - once.other
+        rest = once.other * (self.own - self.other)
+        return tuple(
+            rest
+            - self.other * step * (min(y, last) - max(y - w, -1))
+            + whole * step * (0 <= y - memo < w)
+            for y in range(once.m)
+        )
 
     @property
     def loss(self) -> Loss:
@@ -74,18 +116,12 @@ class Memoised(
     @property
     def k(self) -> int:
         """The number of choices, options or positions."""
-        return self.memo.k
+        return self.once.k
 
     @property
     def cell_count(self) -> int:
-        """A tally has the cells of one of the memo's mechanism."""
-        return self.memo.cell_count
-
-    @property
-    def reports(self) -> int:
-        """How many different reports there are."""
-        size, domain = _shape(self.memo)
-        return comb(domain, size)
+        """A tally has the cells of one of ``once``."""
+        return self.once.cell_count
 
     def draw_memo(self, answer: Any, coins: Coins) -> Report:
         """What is to be kept for an answer. Raises BadAnswer, before any draw."""
@@ -94,14 +130,14 @@ class Memoised(
     def again(self, memo: Sequence[int], coins: Coins) -> Report:
         """The report of one wave, from the kept memo alone.
 
-        The same draws are made whether the memo is sent or not. Raises BadReport, before any
-        draw, unless this is a memo.
+        The same draws are made for every memo. Raises BadReport, before any draw, unless this is
+        a memo.
         """
         self.memo.check(memo)
-        kept = coins.choose((self.keep, self.fresh)) == 0
-        size, domain = _shape(self.memo)
-        other = sorted(coins.pick(domain, size))
-        return tuple(memo if kept else other)
+        (kept,) = memo
+        if fresh := self.fresh:
+            return fresh.randomise(kept, coins)
+        return (coins.choose(self.row(kept)),)
 
     def randomise(self, answer: Any, coins: Coins) -> Report:
         """The report of a first wave, whose memo nobody keeps. Raises BadAnswer before any draw."""
@@ -114,84 +150,62 @@ class Memoised(
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
-        self.memo.check(report, path)
+        self.once.check(report, path)
+
+    @property
+    def _least(self) -> int:
+        """The smallest weight of a report, given any memo: reports of ``once`` without the memo in
+        them weigh ``other`` of ``once``, less what other memos than the answer add to them."""
+        once = self.once
+        if isinstance(once, Channel):
+            return min(min(self.row(memo)) for memo in range(len(once.weights)))
+        less = other_memos(once) * self.other * (once.own - once.other)
+        return once.other * (self.own - self.other) - less
 
 
 def memoised(once: F, history: Fraction) -> Memoised[F]:
     """The memo whose reports are, one by one, exactly those of ``once``, and all of them together
-    within the odds ``history``.
+    within the odds ``history``: those odds exactly where whole weights can have them, else next
+    to them, rounded down.
 
-    What all answers have in common can as well be drawn afresh: of the weights ``own`` and
-    ``other`` of one report the same ``c`` is taken off and sent as a report picked at random, which
-    leaves the memo the odds ``(own - c) / (other - c)``. They are ``history`` itself where
-    whole weights below 2**53 can have them, else next to it, rounded down. For subset selection
-    that is keep / fresh = (F - 1)(omega H + k - omega) / (k (H - F)), with F the odds of one report
-    and H those of the history. (The second rounds that were published for L-GRR, Arcolezi et al.
-    2022, and LOLOHA, Arcolezi et al. 2023, have the odds F for k = 2 only, else smaller ones.)
-
-    Raises BadMechanism where ``history`` is not above the odds of one report.
+    Raises BadMechanism where ``history`` is not above the odds of one report, or too small for so
+    many choices (neighbours) in one report: those of ``widest``.
     """
     if history <= once.loss.odds:
         raise BadMechanism("the odds of the whole history are above those of one report")
-    most = min((history * low - high) / (history - 1) for high, low in _extremes(once))
-    fits = most.denominator * _total(once) <= LARGEST
-    scale = most.denominator if fits else LARGEST // _total(once)
-    common = int(scale * most)
-    if common < 1:
-        raise BadMechanism("the weights leave nothing to be drawn afresh: take smaller ones")
-    memo = _changed(once, lambda weight: scale * weight - common)
-    afresh = _outputs(once) * common
-    ratio = Fraction(scale * _total(once) - afresh, afresh)
-    return Memoised(memo, ratio.numerator, ratio.denominator)
+    total = _total(once)
+    if (history.numerator - history.denominator) * total <= LARGEST:
+        return Memoised(once, history.numerator, history.denominator)
+    for bits in range(LARGEST.bit_length(), -1, -1):
+        own, other = int(history * (1 << bits)), 1 << bits
+        if (own - other) * total <= LARGEST:
+            return Memoised(once, own, other)
+    raise BadMechanism("the weights leave no room for those of a memo: take smaller ones")
 
 
-@lru_cache(maxsize=256)
-def _once(memo: Family, keep: int, fresh: int) -> Family:
-    outputs, total = _outputs(memo), _total(memo)
-    return _changed(memo, lambda weight: keep * weight * outputs + fresh * total)
+def widest(odds: Fraction, history: Fraction) -> int:
+    """The largest omega of a subset selection, or width of a window, with these odds of which a
+    memo within the history can make the reports: omega (F - 1) < H - 1."""
+    ratio = (history - 1) / (odds - 1)
+    return -(-ratio.numerator // ratio.denominator) - 1
 
 
-def _changed(mechanism: F, change: Callable[[int], int]) -> F:
-    """The mechanism with other weights, in lowest terms."""
-    if isinstance(mechanism, Channel):
-        rows = [[change(weight) for weight in row] for row in mechanism.weights]
-        common = gcd(*chain.from_iterable(rows))
-        lowest = tuple(tuple(weight // common for weight in row) for row in rows)
-        return replace(mechanism, weights=lowest)
-    own, other = change(mechanism.own), change(mechanism.other)
-    common = gcd(own, other)
-    return replace(mechanism, own=own // common, other=other // common)
+def other_memos(once: SubsetSelection | Window | SetResponse) -> int:
+    """Of how many memos a report without the answer's own can have been made most probably."""
+    match once:
+        case SubsetSelection(omega=omega):
+            return omega
+        case Window(w=w):
+            return min(w, _rows(once) - 1)
+        case SetResponse():
+            return 1
 
 
-def _extremes(mechanism: Family) -> list[tuple[int, int]]:
-    """The largest and the smallest weight of each report (of all, where they have the same)."""
-    if isinstance(mechanism, Channel):
-        return [(max(column), min(column)) for column in zip(*mechanism.weights, strict=True)]
-    return [(mechanism.own, mechanism.other)]
+def _rows(once: Window | Channel) -> int:
+    """Places to which positions are rounded."""
+    return len(once.weights) if isinstance(once, Channel) else once.m - once.w + 1
 
 
-def _total(mechanism: Family) -> int:
+def _total(once: Family) -> int:
     """Z: the sum of the weights for one answer."""
-    return sum(mechanism.weights[0]) if isinstance(mechanism, Channel) else mechanism.total
-
-
-def _outputs(mechanism: Family) -> int:
-    """What Z would be if every weight were 1."""
-    match mechanism:
-        case SubsetSelection(k=k):
-            return k
-        case SetResponse(domain=domain, size=size):
-            return comb(domain, size)
-        case Window() | Channel():
-            return mechanism.cell_count
-
-
-def _shape(mechanism: Family) -> tuple[int, int]:
-    """A report is so many distinct integers below so many."""
-    match mechanism:
-        case SubsetSelection(k=k, omega=omega):
-            return omega, k
-        case SetResponse(domain=domain, size=size):
-            return size, domain
-        case Window() | Channel():
-            return 1, mechanism.cell_count
+    return sum(once.weights[0]) if isinstance(once, Channel) else once.total
