@@ -7,6 +7,8 @@ DeniablyError
     Unauthorised          the token is missing, wrong, expired or revoked
     Forbidden             the token does not allow this
     TooMany               too much comes from one network address; later it may again
+    Busy                  more results are asked for than can be computed; later they may be again
+    TooMuch               what is asked for is more than the server computes
     Hidden                the results are not shown yet
     Misdirected           the request is for a name that this server does not answer to
     NotFound              no such survey or page
@@ -21,6 +23,7 @@ DeniablyError
     Unsigned              the author's signature is missing or wrong
   Unavailable             the database does not answer or store; ask the same again later
   Newer                   a newer version made the database, and this one knows less
+  Uncomputed              a fault of the server: the process that computes results failed
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
 
@@ -59,6 +62,18 @@ class TooMany(Refusal):
     def __init__(self, why: str, wait: int = 1) -> None:
         self.wait = max(1, wait)
         super().__init__(f"{why}; try again in {self.wait} seconds")
+
+
+class Busy(Refusal):
+    """More results are asked for than can be computed. Attributes: ``wait``, seconds."""
+
+    def __init__(self, why: str, wait: int = 10) -> None:
+        self.wait = wait
+        super().__init__(f"{why}; try again in {wait} seconds")
+
+
+class TooMuch(Refusal):
+    """What is asked for is more than the server computes; ``why`` says what to ask instead."""
 
 
 class Hidden(Refusal):
@@ -111,6 +126,10 @@ class Unsigned(Refusal):
 
 class NotStored(DeniablyError):
     """The transaction failed and nothing was stored; the same bytes may be sent again."""
+
+
+class Uncomputed(DeniablyError):
+    """The process that computes results failed or is gone; the next computation has a new one."""
 
 
 class Unavailable(DeniablyError):

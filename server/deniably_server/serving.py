@@ -19,6 +19,8 @@ from granian.http import HTTP1Settings
 
 from deniably_server.app import create_app
 from deniably_server.guard.slow import SlowBodies
+from deniably_server.results.costly import answerer, take_turns
+from deniably_server.results.turns import Turns
 from deniably_server.storage.addresses import await_database, engine_at
 from deniably_server.storage.store import Store
 from deniably_server.tidier import keep_tidy
@@ -26,6 +28,7 @@ from deniably_server.watching.folder import shared_folder
 from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.minute import every_minute
+from deniably_server.web.apart import Answerer, Apart
 
 _PATIENCE = 8
 """Seconds that a process gets to finish what it accepted. Requests take milliseconds, but a
@@ -118,22 +121,36 @@ def _shared(stack: ExitStack) -> Path | None:
 
 def _application(config: Mapping[str, object], port: int, shared: Path | None) -> Flask:
     """The application of one server process, made in that process."""
+    longest = cast(int, config["LONGEST"])
+    apart = Apart(partial(_answers, config), longest)  # before there are threads
     # Until granian listens for them here, the parent's handlers would swallow these.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_DFL)
-    logging.raiseExceptions = False  # where the log cannot be written to, nobody reads why
-    handler = logging.StreamHandler()  # to stderr
     form = cast(Form, config["LOG"])
-    handler.setFormatter(Faults(form))
-    log = logging.getLogger("deniably")
-    log.addHandler(handler)
-    log.propagate = False
+    _log_faults(form)
     journal, metrics = Journal(form), Metrics(shared)
     every_minute(journal.write, metrics.count)
     await_database(str(config["DATABASE"]))
     app = create_app(config, journal, metrics)
+    take_turns(app, Turns(apart.ask, longest))
     keep_tidy(app.extensions["deniably"])
     slow = SlowBodies(app.wsgi_app, port, cast(int, config["PATIENCE"]))
     slow.watch()
     app.wsgi_app = slow  # type: ignore[method-assign]
     return app
+
+
+def _answers(config: Mapping[str, object]) -> Answerer:
+    """What computes results, in the process that does nothing else."""
+    _log_faults(cast(Form, config["LOG"]))
+    await_database(str(config["DATABASE"]))
+    return answerer(create_app(config))
+
+
+def _log_faults(form: Form) -> None:
+    logging.raiseExceptions = False  # where the log cannot be written to, nobody reads why
+    handler = logging.StreamHandler()  # to stderr
+    handler.setFormatter(Faults(form))
+    log = logging.getLogger("deniably")
+    log.handlers = [handler]
+    log.propagate = False

@@ -57,6 +57,12 @@ SETTINGS = (
         most=60,
     ),
     Setting(
+        "longest",
+        30,
+        "Seconds that one computation of results may take, and that anybody waits until it begins.",
+        most=600,
+    ),
+    Setting(
         "hosts",
         "",
         "Names that the server answers to, with commas between them; none set is any.",

@@ -18,6 +18,7 @@ from deniably.likelihood import Fit, maximum_likelihood
 
 _NEAR = 0.1  # units of log-likelihood; half a unit is one standard error of one share
 _WORK = 200_000_000  # cells of the channel times steps
+_BLOCK = 100_000  # respondents in memory once more
 _FEWEST_STEPS, _MOST_STEPS = 50, 5_000
 
 
@@ -49,10 +50,14 @@ class Crosstab:
 
 def count_pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> PairTally:
     """The tally of supports as 0/1 matrices, shapes (n, k1) and (n, k2), a row a respondent."""
-    a, b = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    a, b = np.asarray(first), np.asarray(second)
     if len(a) != len(b):
         raise ValueError("a cross-table needs both reports of every respondent")
-    return PairTally(len(a), a.sum(axis=0), b.sum(axis=0), a.T @ b)
+    both = np.zeros((a.shape[1], b.shape[1]), dtype=np.int64)
+    for start in range(0, len(a), _BLOCK):  # whole numbers far below 2^24 are exact
+        one, other = (each[start : start + _BLOCK].astype(np.float32) for each in (a, b))
+        both += (one.T @ other).astype(np.int64)
+    return PairTally(len(a), a.sum(axis=0, dtype=np.int64), b.sum(axis=0, dtype=np.int64), both)
 
 
 def crosstab(

@@ -25,7 +25,7 @@ from deniably.estimate import Pure, supports
 from deniably.mechanisms import Gaussian, Laplace, SubsetSelection, Unary
 from deniably.mechanisms.noise import ratio
 from deniably.poisoning import Positional, of_weighted
-from deniably.tally import Tally
+from deniably.tally import Tally, support_rows
 
 RISK = 1e-4
 """The chance of a false alarm over a whole survey that alarms are set to."""
@@ -141,18 +141,28 @@ class Pair:
     expected: float
 
 
+class PairCounts:
+    """Of reports, as they are added: ``n``, how many, and ``both`` (k, k), how many support both of
+    two of k choices; on the diagonal how many support each one."""
+
+    def __init__(self, k: int) -> None:
+        self.n = 0
+        self.both: npt.NDArray[np.int64] = np.zeros((k, k), dtype=np.int64)
+
+    def add(self, reports: Iterable[Sequence[int]]) -> None:
+        """Count these as well; each is the choices that it supports."""
+        rest = iter(reports)
+        while block := list(islice(rest, _BLOCK)):
+            bits = support_rows(block, len(self.both)).astype(np.float32)
+            self.both += (bits.T @ bits).astype(np.int64)
+            self.n += len(block)
+
+
 def pair_counts(reports: Iterable[Sequence[int]], k: int) -> tuple[int, npt.NDArray[np.int64]]:
-    """How many reports there are, and how many support both of two of k choices, shape (k, k);
-    on the diagonal how many support each one."""
-    rest, n = iter(reports), 0
-    both = np.zeros((k, k), dtype=np.int64)
-    while block := list(islice(rest, _BLOCK)):
-        bits = np.zeros((len(block), k), dtype=np.float32)
-        for row, report in zip(bits, block, strict=True):
-            row[list(report)] = 1
-        both += (bits.T @ bits).astype(np.int64)
-        n += len(block)
-    return n, both
+    """``n`` and ``both`` of ``PairCounts``."""
+    counts = PairCounts(k)
+    counts.add(reports)
+    return counts.n, counts.both
 
 
 def odd_pairs(

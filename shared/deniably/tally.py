@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +78,14 @@ def tally_packed(packed: npt.NDArray[np.uint8], k: int) -> Tally:
         np.bincount(packed[:, column], minlength=256) @ bits for column in range(packed.shape[1])
     ]
     return Tally(len(packed), np.concatenate(counts)[:k].astype(np.int64))
+
+
+def support_rows(reports: Sequence[Sequence[int]], cell_count: int) -> npt.NDArray[np.bool_]:
+    """Which cells each report names, shape (n, cell_count)."""
+    found = np.zeros((len(reports), cell_count), dtype=np.bool_)
+    rows = np.repeat(np.arange(len(reports)), [len(report) for report in reports])
+    found[rows, np.fromiter(chain.from_iterable(reports), dtype=np.intp)] = True
+    return found
 
 
 def _merged(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:

@@ -121,6 +121,20 @@ def serve(database: Path) -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture
+def serve_at(tmp_path: Path) -> Iterator[Callable[..., Server]]:
+    """The same on any database."""
+    servers: list[Server] = []
+
+    def start(address: str, *options: str) -> Server:
+        servers.append(Server(address, *options, log=tmp_path / "server.log"))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.kill()
+
+
+@pytest.fixture
 def nursery() -> Nursery:
     """Begins servers in a moment."""
     return the_nursery()

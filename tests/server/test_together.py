@@ -12,12 +12,13 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.authoring import compile_survey
 from deniably.crosstab import count_pairs, crosstab, likeliest
 from deniably.estimate import project
 from deniably.report import Report
 from deniably.survey import Survey
 from deniably_server.storage.store import Store
-from server.material import signed, survey_named
+from server.material import a_report, assert_problem, signed, survey_named
 
 OPEN = {"results": {"minimum": 5, "while_open": True}}
 PATH = "/api/surveys/workplace/crosstab?rows=stolen&columns=often"
@@ -223,3 +224,34 @@ def test_the_p_value_comes_from_dealing_reports_out_and_stays_the_same(
     assert found["independence"] == pytest.approx(round(1000 * found["independence"]) / 1000)
     page = client.get("/surveys/workplace/crosstab?rows=stolen&columns=often").text
     assert "999 times" in page
+
+
+def test_a_table_of_too_many_cells_is_refused_and_the_dashboard_offers_none(
+    app: Flask, client: FlaskClient
+) -> None:
+    sizes = {"small": 10, "wide": 100, "wider": 101}
+    questions = [
+        {"name": name, "type": "select_one", "label": name, "epsilon": 1,
+         "choices": [f"Choice {index}" for index in range(size)]}
+        for name, size in sizes.items()
+    ]  # fmt: skip
+    given = {"name": "wide", "title": "Wide", "contact": "a@example.org"}
+    survey = compile_survey(given | {"results": {"minimum": 2}, "questions": questions})
+    store: Store = app.extensions["deniably"]
+    store.publish(survey, signed(survey))
+    for _ in range(2):
+        store.add(survey, a_report(survey))
+    store.close_survey("wide")
+    path = "/api/surveys/wide/crosstab?rows={}&columns={}".format
+
+    assert client.get(path("small", "wide")).status_code == 200
+    for rows, columns in (("small", "wider"), ("wider", "small")):
+        refused = client.get(path(rows, columns))
+        detail = assert_problem(refused, 422, "too-much")["detail"]
+        assert "at most 1,000 cells, and this one would have 1,010" in detail
+        assert "/api/surveys/wide/results.csv" in detail
+        assert client.get("/api/surveys/wide/results.csv").status_code == 200
+
+    page = client.get("/surveys/wide").text
+    assert 'crosstab?rows=small&amp;columns=wide"' in page
+    assert 'columns=wider"' not in page

@@ -171,7 +171,7 @@ _GROUPS: Mapping[str, Mapping[str, object]] = {
 }
 _BODY = ("malformed", "too-large", "unsupported-media-type")
 _TOKEN = ("unauthorised", "forbidden", "too-many")
-_RESULTS = ("hidden", "not-found", *_TOKEN)
+_RESULTS = ("hidden", "not-found", "too-much", "busy", *_TOKEN)
 """A survey may keep its results to analysts."""
 _NEW_TOKEN = {201: {JSON: NewTokenAnswer}}
 _FILES: Mapping[str, Any] = dict.fromkeys(_WEB)
@@ -203,7 +203,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "health.ready": Operation({200: {_TEXT: None}}),
     "metrics.page": Operation({200: {METRICS: None}}, _TOKEN, "monitor"),
     "openapi.document": Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",)),
-    "pages.dashboard": Operation(_PAGE, ("not-found", *_TOKEN), query=_SHOWN),
+    "pages.dashboard": Operation(_PAGE, ("not-found", "too-much", "busy", *_TOKEN), query=_SHOWN),
     "pages.form": Operation(_PAGE, ("not-found",), query=_LANGUAGE),
     "pages.home": Operation(_PAGE),
     "pages.measures": Operation(_PAGE),

@@ -16,6 +16,7 @@ from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.checks import checkable
+from deniably_server.results.costly import costly
 from deniably_server.results.finding import decimals, level_text
 from deniably_server.results.grid import squares
 from deniably_server.results.publishing import (
@@ -79,6 +80,7 @@ def form(name: str) -> str:
 
 @pages.get("/surveys/<name>")
 @or_ask_for_a_token
+@costly("tallies")
 def dashboard(name: str) -> str:
     """The results for people, or why they are not shown yet."""
     survey, smooth, level = current_store().survey(name), wants_smooth(), confidence()

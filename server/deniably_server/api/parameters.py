@@ -10,6 +10,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from flask import Flask, request
+from werkzeug.datastructures import ImmutableMultiDict
 
 from deniably_server.api.openapi import OPERATIONS, is_page
 from deniably_server.errors import BadParameter
@@ -33,6 +34,7 @@ def refuse_unknown(app: Flask) -> None:
 
 
 def _check(endpoint: str) -> None:
+    """Raise BadParameter; what is passed over is gone for whoever reads the parameters later."""
     known = sorted(key.rstrip("!") for key in OPERATIONS[endpoint].query or {})
     for name, values in request.args.lists():
         if name in known:
@@ -40,6 +42,8 @@ def _check(endpoint: str) -> None:
                 raise BadParameter(f"“{name}” is given {len(values)} times; give it once")
         elif not (is_page(endpoint) and name.casefold().startswith(_APPENDED)):
             raise BadParameter(_unknown(name, known))
+    own = {name: value for name, value in request.args.items() if name in known}
+    request.args = ImmutableMultiDict(own)
 
 
 def _unknown(name: str, known: list[str]) -> str:

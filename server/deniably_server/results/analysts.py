@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import TYPE_CHECKING
 
 from flask import render_template, request
 
 from deniably_server.errors import Unauthorised
 from deniably_server.guard.current import current_store
 
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
 
-def or_ask_for_a_token(view: Callable[[str], str]) -> Callable[[str], str]:
+View = Callable[[str], "ResponseReturnValue"]
+"""A view of one survey."""
+
+
+def or_ask_for_a_token(view: View) -> View:
     """The page of a survey's results; where they are for analysts, and whoever asks shows no token,
     one that takes it, and fetches the very same address with it (``analysts.js``).
 
@@ -19,7 +26,7 @@ def or_ask_for_a_token(view: Callable[[str], str]) -> Callable[[str], str]:
     """
 
     @wraps(view)
-    def shown(name: str) -> str:
+    def shown(name: str) -> ResponseReturnValue:
         try:
             return view(name)
         except Unauthorised:

@@ -11,13 +11,14 @@ from typing import TypedDict
 from flask import Blueprint, Response, render_template
 
 from deniably.mechanisms import SubsetSelection, Unary
-from deniably.plausibility import RISK, Pair, odd_pairs, pair_counts, says_pairs
+from deniably.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
 from deniably.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey import Survey
 from deniably_server.guard.current import current_store
 from deniably_server.results.analysts import or_ask_for_a_token
+from deniably_server.results.costly import costly
 from deniably_server.results.finding import area_text
-from deniably_server.results.publishing import current_reports
+from deniably_server.results.publishing import closed_survey
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("checks", __name__)
@@ -55,6 +56,7 @@ class ChecksResult(TypedDict):
 
 
 @blueprint.get("/api/surveys/<name>/checks")
+@costly("reports")
 def checks_as_json(name: str) -> Response:
     """The pairs of choices that chance does not explain."""
     return json_answer(current_checks(name))
@@ -62,6 +64,7 @@ def checks_as_json(name: str) -> Response:
 
 @blueprint.get("/surveys/<name>/checks")
 @or_ask_for_a_token
+@costly("reports")
 def checks_page(name: str) -> str:
     """The same for people."""
     title = current_store().survey(name).title
@@ -70,18 +73,23 @@ def checks_page(name: str) -> str:
 
 def current_checks(name: str) -> ChecksResult:
     """The checks of a survey. Raises NotFound, and Hidden as long as its results are."""
-    rows = current_reports(name)
-    survey = current_store().survey(name)
-    chosen = checkable(survey)
+    chosen = checkable(closed_survey(name))
+    counts = [PairCounts(_mechanism(question).k) for _, question in chosen]
+    for block in current_store().values(name, *(index for index, _ in chosen)) if chosen else ():
+        for count, column in zip(counts, zip(*block, strict=True), strict=True):
+            count.add(one for one in column if one is not None)
     found: list[CheckedResult] = []
-    for index, question in chosen:
-        mechanism = question.once
-        assert isinstance(mechanism, SubsetSelection | Unary)
-        reports = (row[index] for row in rows)
-        n, both = pair_counts((one for one in reports if one is not None), mechanism.k)
-        pairs = odd_pairs(mechanism, n, both, RISK / len(chosen))
-        found.append(_checked(question, n, mechanism.k, pairs))
+    for (_, question), count in zip(chosen, counts, strict=True):
+        mechanism = _mechanism(question)
+        pairs = odd_pairs(mechanism, count.n, count.both, RISK / len(chosen))
+        found.append(_checked(question, count.n, mechanism.k, pairs))
     return {"survey": name, "risk": RISK, "questions": found}
+
+
+def _mechanism(question: _Paired) -> SubsetSelection | Unary:
+    mechanism = question.once
+    assert isinstance(mechanism, SubsetSelection | Unary)
+    return mechanism
 
 
 def checkable(survey: Survey) -> list[tuple[int, _Paired]]:

@@ -36,8 +36,9 @@ from deniably.questions import (
 from deniably.survey import Waves
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
+from deniably_server.results.costly import costly
 from deniably_server.results.finding import number_text
-from deniably_server.results.publishing import current_results
+from deniably_server.results.seen import seen
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("differences", __name__)
@@ -80,6 +81,7 @@ class DifferencesResult(TypedDict):
 
 
 @blueprint.get("/api/surveys/<name>/difference")
+@costly("tallies")
 def difference(name: str) -> Response:
     """One test. For many at once see ``differences``."""
     given = {key: request.args[key] for key in _KINDS if key in request.args}
@@ -97,6 +99,7 @@ def difference(name: str) -> Response:
 
 
 @blueprint.get("/api/surveys/<name>/differences")
+@costly("tallies")
 def differences(name: str) -> Response:
     """Every two choices of a question; or each one here and in another ``survey``."""
     question, other = _question(name), request.args.get("survey")
@@ -284,8 +287,7 @@ def _value(question: Question, text: str) -> float:
 
 def _question(name: str) -> Question:
     """The question of this survey that the request names, if its results may be seen."""
-    current_results(name)
-    survey = current_store().survey(name)
+    survey = seen(name).survey
     wanted = request.args.get("question", "")
     for question in survey.questions:
         if question.name == wanted:

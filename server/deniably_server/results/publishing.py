@@ -7,11 +7,13 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, request
 
+from deniably.survey import Survey
 from deniably_server.errors import BadParameter, Hidden, NotFound
-from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_store
+from deniably_server.results.costly import costly
 from deniably_server.results.result import CONFIDENCE, SurveyResult
 from deniably_server.results.result import result as results
+from deniably_server.results.seen import seen
 from deniably_server.results.spreadsheet import spreadsheet
 from deniably_server.web.answer import json_answer
 
@@ -24,12 +26,14 @@ _CONFIDENCE = re.compile(r"0?\.[0-9]{1,3}")
 
 
 @blueprint.get("/api/surveys/<name>/results")
+@costly("tallies")
 def as_json(name: str) -> Response:
     """The estimates, with their intervals and sentences."""
     return json_answer(current_results(name, smooth=wants_smooth(), confidence=confidence()))
 
 
 @blueprint.get("/api/surveys/<name>/results.csv")
+@costly("tallies")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, one row a choice."""
     found = current_results(name, smooth=wants_smooth(), confidence=confidence())
@@ -67,45 +71,27 @@ def given_query(*names: str) -> str:
     return f"?{query}" if query else ""
 
 
-def current_reports(name: str) -> list[list[list[int] | None]]:
-    """Every report of a survey whose results may be seen, and which is closed: of an open one
-    results are shown by batches, and whole reports would show what came since.
-
-    Raises as ``current_results`` does.
+def closed_survey(name: str) -> Survey:
+    """A survey whose results may be seen, and which is closed, so that its whole reports may be
+    looked at: of an open one results are shown by batches, and whole reports would show what came
+    since. Raises as ``seen`` does.
     """
-    current_results(name)
-    store = current_store()
-    if store.state(name) == "open":
+    found = seen(name)
+    if found.state == "open":
         raise Hidden("what goes together in whole reports is shown once the survey is closed")
-    return store.values(name)
+    return found.survey
 
 
 def current_results(
     name: str, *, smooth: bool = False, confidence: float = CONFIDENCE
 ) -> SurveyResult:
-    """The results of a survey as of now.
-
-    Raises NotFound; Hidden while the survey's own rules hide them; Unauthorised or Forbidden where
-    they are for analysts, and who asks is none. Neither the sentence nor
-    anything else says how many reports there are until they may be seen.
-    """
-    store = current_store()
-    survey = store.survey(name)
-    state = store.state(name)  # before the tally: a closed survey's tally is final
-    rules = survey.results
-    if rules.to == "analysts":
-        require("analyst", name)  # who sees, and below, for them as well, whether it is time
-    if state == "open" and not rules.while_open:
-        raise Hidden(
-            "the results are shown once the survey is closed, and from"
-            f" {rules.minimum:,} reports on"
-        )
-    tallies = store.shown_tally(name)
-    if min(tally.n for tally in tallies.values()) < rules.minimum:
-        raise Hidden(
-            f"the results are shown from {rules.minimum:,} reports on"
-            + (", and the survey was closed with fewer" if state == "closed" else "")
-        )
-    # After the tally, so that whoever answered is among those who were invited.
-    invited = store.issued(name) if survey.invited is True else None
-    return results(survey, state, tallies, smooth=smooth, confidence=confidence, invited=invited)
+    """The results of a survey as of now. Raises as ``seen`` does."""
+    found = seen(name)
+    return results(
+        found.survey,
+        found.state,
+        current_store().shown_tally(name),
+        smooth=smooth,
+        confidence=confidence,
+        invited=found.invited,
+    )

@@ -5,6 +5,7 @@ Both are computed when asked for; a cross-table reads every report of its survey
 
 from __future__ import annotations
 
+from math import prod
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -19,17 +20,20 @@ from deniably.independence import independence
 from deniably.mechanisms import SetResponse, SubsetSelection, Unary
 from deniably.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey import Survey
-from deniably_server.errors import BadParameter, NotFound
+from deniably.tally import support_rows
+from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.analysts import or_ask_for_a_token
+from deniably_server.results.costly import costly
 from deniably_server.results.publishing import (
+    closed_survey,
     confidence,
-    current_reports,
     current_results,
     given_query,
 )
 from deniably_server.results.result import CellResult
+from deniably_server.results.seen import seen
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("together", __name__)
@@ -39,6 +43,8 @@ _Bits = npt.NDArray[np.bool_]
 _Fit = Literal["maximum_likelihood", "projection", "clipping"]
 _MOST_LINKS = 15
 _MOST_GROUPS = 12
+_MOST_CELLS = 1_000
+"""Of a cross-table: some seconds with 300,000 reports, and more than anybody reads."""
 
 
 class CrosstabResult(TypedDict):
@@ -88,6 +94,7 @@ class GroupsResult(TypedDict):
 
 
 @blueprint.get("/api/surveys/<name>/crosstab")
+@costly("reports")
 def crosstab_as_json(name: str) -> Response:
     """How the answers to the questions ``rows`` and ``columns`` go together."""
     return json_answer(current_crosstab(name))
@@ -95,6 +102,7 @@ def crosstab_as_json(name: str) -> Response:
 
 @blueprint.get("/surveys/<name>/crosstab")
 @or_ask_for_a_token
+@costly("reports")
 def crosstab_page(name: str) -> str:
     """The same for people."""
     table = current_crosstab(name)
@@ -109,6 +117,7 @@ def crosstab_page(name: str) -> str:
 
 
 @blueprint.get("/api/surveys/<name>/groups")
+@costly("tallies")
 def groups_as_json(name: str) -> Response:
     """``count`` groups on the map of ``question``."""
     return json_answer(_groups(name)[1])
@@ -116,6 +125,7 @@ def groups_as_json(name: str) -> Response:
 
 @blueprint.get("/surveys/<name>/groups")
 @or_ask_for_a_token
+@costly("tallies")
 def groups_page(name: str) -> str:
     """The same for people, with a picture."""
     question, found = _groups(name)
@@ -135,12 +145,18 @@ def groups_page(name: str) -> str:
 def current_crosstab(name: str) -> CrosstabResult:
     """The cross-table that the request asks for. Raises BadParameter, NotFound or Hidden."""
     level = confidence()
-    reports = current_reports(name)
-    survey = current_store().survey(name)
+    survey = closed_survey(name)
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise BadParameter("“rows” and “columns” name the same question; name two")
-    (first, rate), (second, other) = (_supports(survey, reports, chosen, index) for index in chosen)
+    if (cells := _cells(*(survey.questions[index] for index in chosen))) > _MOST_CELLS:
+        raise TooMuch(
+            f"a cross-table has at most {_MOST_CELLS:,} cells, and this one would have {cells:,};"
+            " choose questions with fewer choices, or take the shares of each question by itself"
+            f" from /api/surveys/{name}/results.csv"
+        )
+    first, second = _supports(survey, chosen)
+    rate, other = (_rates(survey.questions[index]) for index in chosen)
     found = crosstab(count_pairs(first, second), rate, other, level)
     # In the order of the survey, so that turning the table does not change the p-value.
     ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
@@ -199,7 +215,7 @@ def links(survey: Survey, state: str) -> list[tuple[str, str]]:
         (f"crosstab?rows={one.name}&columns={other.name}", f"{one.label} × {other.label}")
         for index, one in enumerate(crossable)
         for other in crossable[index + 1 :]
-        if survey.asked > 1 and state == "closed"
+        if survey.asked > 1 and state == "closed" and _cells(one, other) <= _MOST_CELLS
     ][:_MOST_LINKS]
     found += [
         (f"groups?question={question.name}&count={count}", f"{question.label}: {count} groups")
@@ -211,9 +227,7 @@ def links(survey: Survey, state: str) -> list[tuple[str, str]]:
 
 
 def _groups(name: str) -> tuple[Point, GroupsResult]:
-    current_results(name)
-    store = current_store()
-    survey = store.survey(name)
+    store, survey = current_store(), seen(name).survey
     wanted = request.args.get("question", "")
     question = next((q for q in survey.questions if q.name == wanted), None)
     if not isinstance(question, Point):
@@ -286,19 +300,34 @@ def _is_crossable(question: Question) -> bool:
     )
 
 
-def _supports(
-    survey: Survey, reports: list[list[list[int] | None]], both: list[int], index: int
-) -> tuple[_Bits, tuple[float, float]]:
-    """For each respondent who was asked both: which choices the report supports; and (p, q)."""
-    mechanism = survey.questions[index].once
-    assert isinstance(mechanism, SubsetSelection | SetResponse | Unary)
-    rows = [row[index] or () for row in reports if all(row[other] is not None for other in both)]
-    if not rows:
+def _cells(*questions: Question) -> int:
+    return prod(_crossed(question).k for question in questions)
+
+
+def _supports(survey: Survey, chosen: list[int]) -> list[_Bits]:
+    """For each respondent who was asked both: which choices the reports to each support."""
+    mechanisms = [_crossed(survey.questions[index]) for index in chosen]
+    places = [sorted(chosen).index(index) for index in chosen]
+    parts: list[list[_Bits]] = [[] for _ in chosen]
+    for block in current_store().values(survey.name, *chosen):
+        both = [row for row in block if None not in row]
+        for part, mechanism, place in zip(parts, mechanisms, places, strict=True):
+            rows = [row[place] or () for row in both]
+            part.append(support_rows(rows, mechanism.cell_count)[:, : mechanism.k])
+    if not any(map(len, parts[0])):
         raise NotFound("no respondent was asked both questions")
-    found = np.zeros((len(rows), mechanism.cell_count), dtype=np.bool_)
-    for line, cells in zip(found, rows, strict=True):
-        line[list(cells)] = True
-    return found[:, : mechanism.k], (float(mechanism.p), float(mechanism.q))
+    return [np.concatenate(part) for part in parts]
+
+
+def _rates(question: Question) -> tuple[float, float]:
+    """p and q."""
+    mechanism = _crossed(question)
+    return float(mechanism.p), float(mechanism.q)
+
+
+def _crossed(question: Question) -> SubsetSelection | SetResponse | Unary:
+    assert isinstance(question.once, SubsetSelection | SetResponse | Unary)
+    return question.once
 
 
 def _title(name: str) -> str:

@@ -22,6 +22,13 @@ class Snapshot(msgspec.Struct, frozen=True):
     cells: list[tuple[str, int, int]]
 
 
+class Counted(msgspec.Struct, frozen=True):
+    """Of a snapshot how many reports there were."""
+
+    reports: list[tuple[str | None, int]]
+
+
+_decode_counted = msgspec.json.Decoder(Counted).decode
 _decode = msgspec.json.Decoder(Snapshot).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -54,6 +61,13 @@ def shown(database: Connection, survey: str) -> Snapshot | None:
     return None if row is None else _decode(row[0])
 
 
+def shown_reports(database: Connection, survey: str) -> list[tuple[str | None, int]]:
+    """Of how many reports results are made, as ``Snapshot.reports`` has it."""
+    sql = "SELECT tallies FROM snapshots WHERE survey = ?"
+    row = database.execute(sql, [survey]).fetchone()
+    return reports_now(database, survey) if row is None else _decode_counted(row[0]).reports
+
+
 def forget(database: Connection, survey: str) -> None:
     """Of a closed survey all is shown."""
     database.execute("DELETE FROM snapshots WHERE survey = ?", [survey])
@@ -61,12 +75,16 @@ def forget(database: Connection, survey: str) -> None:
 
 def current(database: Connection, survey: str) -> Snapshot:
     """The tallies as they are now."""
-    reports = database.execute(
+    cells = database.execute(
+        "SELECT question, choice, count FROM tallies WHERE survey = ?", [survey]
+    ).fetchall()
+    return Snapshot(reports_now(database, survey), cells)
+
+
+def reports_now(database: Connection, survey: str) -> list[tuple[str | None, int]]:
+    """How many reports there are now."""
+    return database.execute(
         "SELECT NULL, reports FROM totals WHERE survey = ?"
         " UNION ALL SELECT question, reports FROM answered WHERE survey = ?",
         [survey, survey],
     ).fetchall()
-    cells = database.execute(
-        "SELECT question, choice, count FROM tallies WHERE survey = ?", [survey]
-    ).fetchall()
-    return Snapshot(reports, cells)

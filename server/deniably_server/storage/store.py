@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import islice
 from threading import Event, Lock
-from typing import Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -34,18 +35,32 @@ from deniably_server.storage.invitations import (
     spend,
 )
 from deniably_server.storage.register import enter_closed, enter_published, entries, last
-from deniably_server.storage.snapshots import Snapshot, current, forget, shown
+from deniably_server.storage.snapshots import Snapshot, current, forget, shown, shown_reports
 from deniably_server.storage.tidying import mark, marked, tidy
 from deniably_server.storage.tokens import Token, enter_token, every_token, find_token, revoke_token
 from deniably_server.storage.writer import Observer, Writer
 
 _INVITATIONS = "invitations_hmac_sha256"
 """The setting that has the key under which codes are hashed."""
+_REPAIRS = "repairs"
+"""The setting that counts how often tallies were counted anew: what was made of them before is
+worth nothing then."""
 State = Literal["open", "closed"]
+
+
+class ShownCounts(NamedTuple):
+    """How many reports a survey's results are made of, how many the question with the fewest has,
+    and which repair the tallies have behind them."""
+
+    reports: int
+    fewest: int
+    repairs: str
+
 
 _NAME = re.compile(SURVEY_NAME)
 
-_decode = msgspec.json.Decoder(list[list[int] | None]).decode
+_BLOCK = 10_000
+"""Reports that are in memory at once."""
 
 
 class Store:
@@ -196,6 +211,18 @@ class Store:
         with self._reading() as database, _one_state(database):
             return self._tallies(name, shown(database, name) or current(database, name))
 
+    def shown_counts(self, name: str) -> ShownCounts:
+        """Of how many reports ``shown_tally`` is; costs little. Raises NotFound."""
+        survey = self.survey(name)
+        with self._reading() as database, _one_state(database):
+            found = dict(shown_reports(database, name))
+            repairs = find_setting(database, _REPAIRS) or "0"
+        everybody = found.get(None, 0)
+        if survey.asked == len(survey.questions):
+            return ShownCounts(everybody, everybody, repairs)
+        fewest = min(found.get(question.name, 0) for question in survey.questions)
+        return ShownCounts(everybody, fewest, repairs)
+
     def recount(self, name: str) -> dict[str, Tally]:
         """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
         self.survey(name)  # read, and kept, before the connection is taken
@@ -216,6 +243,9 @@ class Store:
             counted = self._counted(database, name)
             query = "SELECT count(*) FROM reports WHERE survey = ?"
             (total,) = database.execute(query, [name]).fetchone()
+            repairs = int(find_setting(database, _REPAIRS) or 0) + 1
+            database.execute("DELETE FROM settings WHERE key = ?", [_REPAIRS])
+            database.execute("INSERT INTO settings VALUES (?, ?)", [_REPAIRS, str(repairs)])
             database.execute("DELETE FROM tallies WHERE survey = ?", [name])
             database.execute("DELETE FROM answered WHERE survey = ?", [name])
             database.execute("DELETE FROM totals WHERE survey = ?", [name])
@@ -251,18 +281,24 @@ class Store:
         self.names()
         self._get_writer().check()
 
-    def values(self, name: str) -> list[list[list[int] | None]]:
-        """Every stored report: for each question its value, None where it was not asked.
+    def values(self, name: str, *questions: int) -> Iterator[list[Sequence[list[int] | None]]]:
+        """Of every stored report the values of these questions, by their indices and in the order
+        of the survey, None where one was not asked: in blocks, so that few are in memory.
 
         In the order of random ids. For what tallies cannot tell: how answers go together, and
         maximum likelihood. Raises NotFound.
         """
-        self.survey(name)
-        with self._reading() as database:
-            rows = database.execute(
-                "SELECT report FROM reports WHERE survey = ? ORDER BY id", [name]
-            )
-            return [_decode(row[0]) for row in rows]
+        size = len(self.survey(name).questions)
+        wanted = sorted(set(questions))
+        # What is not wanted is passed over, which takes a tenth of reading it.
+        one: Any = msgspec.json.Decoder(
+            tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
+        ).decode
+        sql = "SELECT report FROM reports WHERE survey = ? ORDER BY id"
+        with self._connection() as database, _one_state(database):
+            rows = iter(database.execute(sql, [name]))
+            while block := [one(text) for (text,) in islice(rows, _BLOCK)]:
+                yield [[row[index] for index in wanted] for row in block]
 
     # --- invitations ------------------------------------------------------------------------
 
@@ -347,8 +383,7 @@ class Store:
     def setting(self, key: str) -> str | None:
         """The value under ``key``, if there is one."""
         with self._reading() as database:
-            row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
-        return None if row is None else str(row[0])
+            return find_setting(database, key)
 
     def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
         """Put ``value`` under ``key``. False where another is there and may not be replaced."""
@@ -500,6 +535,12 @@ def _one_state(database: Connection) -> Generator[None]:
         yield
     finally:
         database.rollback()
+
+
+def find_setting(database: Connection, key: str) -> str | None:
+    """The value under ``key``, if there is one."""
+    row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
+    return None if row is None else str(row[0])
 
 
 def _no_such_survey() -> NotFound:

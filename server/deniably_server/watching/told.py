@@ -45,6 +45,11 @@ def name_request(environ: WSGIEnvironment) -> str:
     return found
 
 
+def name_again(environ: WSGIEnvironment, request: str) -> None:
+    """Give a request that another process passes on the id that it has there."""
+    environ[_ID] = request
+
+
 def set_route(environ: WSGIEnvironment, template: str) -> None:
     """Tell the template of the address, such as ``/s/<name>``."""
     environ[_ROUTE] = template

@@ -39,6 +39,8 @@ def compress(response: Response) -> Response:
     if response.cache_control.no_transform:
         return response
     _varied(response)
+    if response.content_encoding:  # it is already
+        return response
     body = response.get_data()
     if _taken() and len(body) >= _LEAST:
         response.set_data(_kept(body) if len(body) <= _KEPT else gzip.compress(body, 6))

@@ -161,11 +161,25 @@ KINDS = {
             " it.",
         ),
         Kind(
+            "too-much",
+            "More than the server computes",
+            422,
+            "Results are asked for that have too many cells, or take too long. The detail says the"
+            " limit, and what to ask for instead.",
+        ),
+        Kind(
             "too-many",
             "Too many requests",
             429,
             "Too much comes from one network address. The header Retry-After says in how many"
             " seconds the same may be sent again.",
+        ),
+        Kind(
+            "busy",
+            "Too many results at once",
+            429,
+            "More results are asked for than can be computed. The header Retry-After says in how"
+            " many seconds they may be asked for again.",
         ),
         Kind(
             "internal",
@@ -190,6 +204,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     BadSurvey: "bad-survey",
     MalformedReport: "malformed",
     errors.BadParameter: "bad-parameter",
+    errors.Busy: "busy",
     errors.Closed: "closed",
     errors.Conflict: "conflict",
     errors.Forbidden: "forbidden",
@@ -200,6 +215,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.TooFew: "too-few",
     errors.TooLarge: "too-large",
     errors.TooMany: "too-many",
+    errors.TooMuch: "too-much",
     errors.Unauthorised: "unauthorised",
     errors.Unavailable: "unavailable",
     errors.Unsigned: "unsigned",
@@ -246,7 +262,7 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
     response = json_answer(document, kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
         response.headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, errors.TooMany):
+    if isinstance(error, errors.TooMany | errors.Busy):
         response.headers["Retry-After"] = str(error.wait)
     if isinstance(error, errors.Forbidden):
         response.headers["WWW-Authenticate"] = 'Bearer error="insufficient_scope"'

@@ -1,0 +1,111 @@
+"""Views that compute: in ``deniably serve`` they are answered from what is kept, or apart.
+
+A closed survey never changes, and an open one shows the same from batch to batch. So an answer is
+kept under all that it depends on: the versions of the surveys, and what was asked. Whether results
+may be seen is found out each time, and here, for each who asks.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlencode
+
+import msgspec
+from flask import Flask, Response, current_app, request
+
+from deniably_server.errors import Refusal, Unavailable, Uncomputed
+from deniably_server.results.analysts import View
+from deniably_server.results.seen import seen
+from deniably_server.results.turns import Computed, Job, Reads, Refused, Turns, refused
+from deniably_server.watching import told
+from deniably_server.web.apart import Answerer
+from deniably_server.web.problems import refuse
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+_KEY = "deniably_turns"
+_NOT_SENT_ON = {"content-length"}
+_GZIP = "gzip"
+
+
+def take_turns(app: Flask, turns: Turns) -> None:
+    """Let the costly views of ``app`` take turns. Without it they compute where they are."""
+    app.extensions[_KEY] = turns
+
+
+def costly(reads: Reads) -> Callable[[View], View]:
+    """A view of a survey that computes, from its tallies or from every report.
+
+    What is refused without computing is refused here, by the view itself.
+    """
+
+    def around(view: View) -> View:
+        @wraps(view)
+        def answered(name: str) -> ResponseReturnValue:
+            turns = cast("Turns | None", current_app.extensions.get(_KEY))
+            if turns is None:
+                return view(name)
+            try:
+                versions = [seen(each).version for each in _surveys(name)]
+            except Refusal:
+                return view(name)
+            asked = tuple(sorted(request.args.items(multi=True)))
+            key = (request.endpoint, name, *versions, asked)
+            return _response(turns.answer(key, _job(), reads))
+
+        return answered
+
+    return around
+
+
+def answerer(app: Flask) -> Answerer:
+    """What answers jobs, in a process apart, with the views of ``app``. Raises MemoryError."""
+
+    def answer(job: bytes) -> bytes:
+        return msgspec.msgpack.encode(_computed(app, msgspec.msgpack.decode(job, type=Job)))
+
+    return answer
+
+
+def _surveys(name: str) -> list[str]:
+    """The surveys that an answer is made of."""
+    return [name, *request.args.getlist("survey")[:1]]
+
+
+def _job() -> Job:
+    target = f"{request.path}?{urlencode(list(request.args.items()))}"
+    authorization = request.headers.get("Authorization", "")
+    return Job(target, authorization, told.request_id(request.environ))
+
+
+def _computed(app: Flask, job: Job) -> Computed | Refused:
+    """What the view says. What anybody may be told of it is told by the process that passes it
+    on."""
+    headers = {"Authorization": job.authorization, "Accept-Encoding": _GZIP}
+    with app.test_request_context(job.target, headers=headers):
+        told.name_again(request.environ, job.request)
+        told.set_route(request.environ, request.url_rule.rule if request.url_rule else "")
+        try:
+            response = app.process_response(app.make_response(app.dispatch_request()))
+        except (Refusal, Unavailable) as error:
+            return refused(error)
+        except MemoryError:
+            raise
+        except Exception as error:
+            refuse(error, request.environ)  # which notes it
+            return Refused(Uncomputed.__name__, "the computation failed")
+        return Computed(list(response.headers), response.get_data())
+
+
+def _response(computed: Computed) -> Response:
+    """The answer, as whoever asks takes it."""
+    headers = [each for each in computed.headers if each[0].lower() not in _NOT_SENT_ON]
+    response = Response(computed.body, headers=headers)
+    if response.content_encoding == _GZIP and not request.accept_encodings[_GZIP]:
+        response.set_data(gzip.decompress(computed.body))
+        del response.headers["Content-Encoding"]
+    return response

@@ -1,0 +1,51 @@
+"""Whether results may be seen, and what they depend on: known without computing any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deniably.survey import Survey
+from deniably_server.errors import Hidden
+from deniably_server.guard.auth import require
+from deniably_server.guard.current import current_store
+from deniably_server.storage.store import State
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A survey whose results whoever asks may see, as of now. ``version`` is all that they depend
+    on beside what is asked for."""
+
+    survey: Survey
+    state: State
+    invited: int | None
+    version: tuple[object, ...]
+
+
+def seen(name: str) -> Seen:
+    """What is known of a survey's results without computing any.
+
+    Raises NotFound; Hidden while the survey's own rules hide them; Unauthorised or Forbidden where
+    they are for analysts, and who asks is none. Neither the sentence nor
+    anything else says how many reports there are until they may be seen.
+    """
+    store = current_store()
+    survey = store.survey(name)
+    state = store.state(name)  # before the tally: a closed survey's tally is final
+    rules = survey.results
+    if rules.to == "analysts":
+        require("analyst", name)  # who sees, and below, for them as well, whether it is time
+    if state == "open" and not rules.while_open:
+        raise Hidden(
+            "the results are shown once the survey is closed, and from"
+            f" {rules.minimum:,} reports on"
+        )
+    counts = store.shown_counts(name)
+    if counts.fewest < rules.minimum:
+        raise Hidden(
+            f"the results are shown from {rules.minimum:,} reports on"
+            + (", and the survey was closed with fewer" if state == "closed" else "")
+        )
+    # After the tally, so that whoever answered is among those who were invited.
+    invited = store.issued(name) if survey.invited is True else None
+    return Seen(survey, state, invited, (survey.digest, state, *counts, invited))

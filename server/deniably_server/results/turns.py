@@ -1,0 +1,203 @@
+"""Who asks for results takes turns: one computation at a time, and what was computed is kept.
+
+Whoever asks for the same shares one computation. The queue is bounded, so is how long anybody waits
+in it, and how long a computation may take. What reads every report, and what reads
+tallies alone, are two queues that take turns, so that a dashboard does not wait for all the
+cross-tables before it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
+from functools import partial
+from threading import Condition, Event, Thread
+from time import monotonic
+from typing import Literal
+
+import msgspec
+
+from deniably_server import errors
+from deniably_server.errors import Busy, Refusal, TooMuch, Unavailable, Uncomputed
+from deniably_server.web.apart import Slow
+
+Reads = Literal["tallies", "reports"]
+
+_MOST_KEPT = 16 << 20
+"""Bytes of answers that are kept."""
+_MOST_WAITING = 128
+"""Requests that wait at once, each in a thread; half of those that there are by default."""
+_AGAIN_SECONDS = 10
+_SLOW_SECONDS = 600
+"""How long what took too long is not tried again."""
+_FRAME = 500
+"""Bytes that an answer takes beside its body."""
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What is asked for: the address with its query, the header of who asks, and the request's
+    id."""
+
+    target: str
+    authorization: str
+    request: str
+
+
+class Computed(msgspec.Struct, frozen=True, tag="computed"):
+    """An answer as it goes out."""
+
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes to keep."""
+        return len(self.body) + _FRAME
+
+
+class Refused(msgspec.Struct, frozen=True, tag="refused"):
+    """There is none: the class of the exception in ``errors``, and its text."""
+
+    kind: str
+    why: str
+
+
+def refused(error: Refusal | Unavailable) -> Refused:
+    """An exception for another process."""
+    return Refused(type(error).__name__, error.why if isinstance(error, Refusal) else str(error))
+
+
+def _raised(refused: Refused) -> Exception:
+    found: Exception = getattr(errors, refused.kind)(refused.why)
+    return found
+
+
+_decode = msgspec.msgpack.Decoder(Computed | Refused).decode
+
+
+class _Work:
+    """One computation, and how many wait for it."""
+
+    def __init__(self, key: Hashable, job: Job, reads: Reads) -> None:
+        self.key, self.job, self.reads = key, job, reads
+        self.waiting = 0
+        self.begun, self.done = Event(), Event()
+        self.answer: Computed | None = None
+        self.failure: Callable[[], Exception] | None = None
+
+    def told(self) -> Computed:
+        """The answer, or what became of it."""
+        if self.failure is not None:
+            raise self.failure()
+        assert self.answer is not None
+        return self.answer
+
+
+class Turns:
+    """``ask`` does one job at a time, and raises Slow where that takes longer than ``seconds``,
+    which is also how long anybody waits until it begins."""
+
+    def __init__(self, ask: Callable[[bytes], bytes], seconds: float) -> None:
+        self._ask, self._seconds = ask, seconds
+        self._news = Condition()
+        self._works: dict[Hashable, _Work] = {}
+        self._queues: dict[str, deque[_Work]] = {"tallies": deque(), "reports": deque()}
+        self._kept: OrderedDict[Hashable, Computed] = OrderedDict()
+        self._size = 0
+        self._slow: dict[Hashable, float] = {}
+        self._thread: Thread | None = None
+
+    def answer(self, key: Hashable, job: Job, reads: Reads) -> Computed:
+        """The answer to a job, which is the same for everybody who asks with this key.
+
+        Raises Busy, TooMuch and Unavailable.
+        """
+        with self._news:
+            if found := self._kept.get(key):
+                self._kept.move_to_end(key)
+                return found
+            if self._slow.get(key, 0.0) > monotonic():
+                raise self._too_slow()
+            work = self._enter(key, job, reads)
+            work.waiting += 1
+        work.begun.wait(self._seconds)
+        with self._news:
+            begun = work.begun.is_set()
+            if not begun:
+                self._leave(work)
+        if not begun:
+            raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
+        work.done.wait()
+        return work.told()
+
+    def _enter(self, key: Hashable, job: Job, reads: Reads) -> _Work:
+        waiting = sum(each.waiting for each in self._works.values())
+        if waiting >= _MOST_WAITING:
+            raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
+        work = self._works.get(key)
+        if work is None:
+            work = self._works[key] = _Work(key, job, reads)
+            self._queues[reads].append(work)
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="deniably-results", daemon=True)
+                self._thread.start()
+            self._news.notify()
+        return work
+
+    def _leave(self, work: _Work) -> None:
+        """One fewer waits; what nobody waits for is not begun."""
+        work.waiting -= 1
+        if not work.waiting:
+            del self._works[work.key]
+            self._queues[work.reads].remove(work)
+
+    def _run(self) -> None:
+        last = "reports"
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: any(self._queues.values()))
+                work = (self._queues[_other(last)] or self._queues[last]).popleft()
+                work.begun.set()
+            last = work.reads
+            self._do(work)
+
+    def _do(self, work: _Work) -> None:
+        try:
+            found = _decode(self._ask(msgspec.msgpack.encode(work.job)))
+            if isinstance(found, Computed):
+                work.answer = found
+            else:
+                work.failure = partial(_raised, found)
+        except Slow:
+            work.failure = self._too_slow
+            self._remember_slow(work.key)
+        except Exception:  # of the other process; this thread goes on
+            work.failure = partial(Uncomputed, "the process that computed is gone")
+        with self._news:
+            del self._works[work.key]
+            if work.answer is not None:
+                self._keep(work.key, work.answer)
+        work.done.set()
+
+    def _keep(self, key: Hashable, answer: Computed) -> None:
+        self._kept[key] = answer
+        self._size += answer.size
+        while self._size > _MOST_KEPT:
+            self._size -= self._kept.popitem(last=False)[1].size
+
+    def _remember_slow(self, key: Hashable) -> None:
+        now = monotonic()
+        with self._news:
+            self._slow = {each: until for each, until in self._slow.items() if until > now}
+            self._slow[key] = now + _SLOW_SECONDS
+
+    def _too_slow(self) -> TooMuch:
+        return TooMuch(
+            f"this takes longer than the {self._seconds:g} seconds, or more memory, than this"
+            " server gives it; ask for questions with fewer choices, or take the shares from"
+            " results.csv; its operator may set more seconds (--longest)"
+        )
+
+
+def _other(reads: str) -> str:
+    return "reports" if reads == "tallies" else "tallies"
