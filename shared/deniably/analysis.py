@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, comb
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from deniably import distribution
-from deniably.binomial import Floats
+from deniably.binomial import Floats, upper_tail
 from deniably.channels import (
     matrix,
     noise_law,
@@ -25,7 +25,6 @@ from deniably.channels import (
     some_positions,
 )
 from deniably.difference import Moments, Scores, moments, pair_support
-from deniably.display import base_cut
 from deniably.distribution import Quantile
 from deniably.estimate import (
     Estimate,
@@ -35,8 +34,8 @@ from deniably.estimate import (
     of_means,
     project,
     supports,
-    variance,
 )
+from deniably.intervals import group_interval
 from deniably.inversion import Margin, Mean, least_step, linear, margin, scores, tilted
 from deniably.likelihood import Fit, distinct, maximum_likelihood
 from deniably.mechanisms import (
@@ -109,12 +108,30 @@ def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENC
     return estimate(tally, question.once, confidence)
 
 
-def standing_out(mechanism: Pure, tally: Tally, found: Estimate) -> npt.NDArray[np.bool_]:
-    """Which choices stand out from the noise, shape (k,): see ``display.base_cut``."""
-    _, asked = supports(tally, mechanism)
-    noise = np.sqrt(variance(mechanism, 0.0) / asked)
-    stays: npt.NDArray[np.bool_] = base_cut(found.raw, noise) > 0
-    return stays
+def standing_out(
+    mechanism: Pure, tally: Tally, *, single: bool, risk: float = 1 - CONFIDENCE
+) -> npt.NDArray[np.bool_]:
+    """Which choices stand out from the noise, shape (k,).
+
+    With at most the chance ``risk``, any choice that nobody has is among them, whatever the others
+    have. The support of a choice that nobody has is exactly Binomial(n, q), so each has an exact
+    p-value; they are compared by Holm's rule (1979, Scand. J. Stat. 6:65), where ``single`` (each
+    person has one of the choices) with Shaffer's first step (1986, JASA 81:826), because somebody
+    has at least one of them.
+    """
+    counts, asked = supports(tally, mechanism)
+    q = float(mechanism.q)
+    p_values = np.empty(mechanism.k)
+    for n in np.unique(asked).tolist():
+        p_values[asked == n] = upper_tail(counts[asked == n], n, q)
+    order = np.argsort(p_values, kind="stable")
+    empty = np.arange(mechanism.k, 0, -1)  # how many can be nobody's, of those not yet passed
+    if single:
+        empty[0] = mechanism.k - 1
+    passed = np.logical_and.accumulate(p_values[order] <= risk / empty)
+    found = np.zeros(mechanism.k, dtype=np.bool_)
+    found[order] = passed
+    return found
 
 
 def likeliest(mechanism: SubsetSelection, reports: Iterable[Sequence[int]]) -> Fit:
@@ -530,11 +547,30 @@ def _grouped(
     for row, cells in zip(inside, groups, strict=True):
         row[cells] = 1.0
     every = [weighted(tally, mechanism, row, confidence) for row in inside]
-    level = 1 - (1 - confidence) / len(groups)
-    joint = [weighted(tally, mechanism, row, level) for row in inside]
+    risk = (1 - confidence) / len(groups)
+    joint = [
+        group_interval(int(tally.counts @ row.astype(np.int64)), tally.n,
+                       *_group_laws(mechanism, int(row.sum())), risk)
+        for row in inside
+    ]  # fmt: skip
     consistent = project([one.estimate for one in every])
     noisy = np.array([one.population.standard_error**2 for one in every])
     return of_means(every, joint, consistent, noisy)
+
+
+def _group_laws(mechanism: SubsetSelection, size: int) -> tuple[Floats, Floats]:
+    """How many of a group of ``size`` choices a report names, each with its probability: where the
+    answer is one of them, and where it is not."""
+    k, omega, p = mechanism.k, mechanism.omega, float(mechanism.p)
+
+    def among(rest: int, named: int) -> Floats:
+        """Of the k - 1 other choices, ``rest`` are in the group, and ``named`` are drawn."""
+        ways = [comb(rest, j) * comb(k - 1 - rest, named - j) if j <= named else 0
+                for j in range(size + 1)]  # fmt: skip
+        return np.array([float(Fraction(way, comb(k - 1, named))) for way in ways])
+
+    own = p * np.append(0.0, among(size - 1, omega - 1)[:-1]) + (1 - p) * among(size - 1, omega)
+    return own, p * among(size, omega - 1) + (1 - p) * among(size, omega)
 
 
 def _whole(mechanism: _Single, tally: Tally) -> Floats:

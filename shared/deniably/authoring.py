@@ -1,6 +1,6 @@
 """From what an author writes (YAML or JSON) to the published definition.
 
-Needs the extra ``author`` (PyYAML, jsonschema, scipy). Every problem of a definition is reported
+Needs the extra ``author`` (PyYAML, jsonschema). Every problem of a definition is reported
 at once, each with its path, what is wrong and what is allowed. The schema vouches for the shape
 of every part; here is what a schema cannot say, and the choice of mechanisms.
 """

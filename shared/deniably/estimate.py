@@ -10,16 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from deniably.binomial import Floats
-from deniably.intervals import Interval, population_interval, respondents_interval
+from deniably.intervals import (
+    Interval,
+    population_interval,
+    respondents_interval,
+    scores_interval,
+)
 from deniably.inversion import Mean, linear, scores
 from deniably.likelihood import maximum_likelihood
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.tally import Tally
+
+_EXACT = partial(population_interval, exact=True)
 
 Pure = SubsetSelection | SetResponse | SampledTicks | Unary
 """Mechanisms whose reports support choices, each with p if it is the answer and q if not."""
@@ -63,9 +71,11 @@ def estimate(
 
     ``single`` says that every person has exactly one of the choices, by default true for subset
     selection only. Source: estimator and variance, Wang, Blocki, Li and Jha 2017 (USENIX
-    Security, eqs. 4-7) with the exact binomial variance; intervals as in ``intervals``; joint
-    intervals, Bonferroni, tightened by the shares' sum of 1 where that holds. Options that are
-    asked of some people only have those in their denominators.
+    Security, eqs. 4-7) with the exact binomial variance; intervals as in ``intervals``. Joint
+    intervals are the exact ones (Clopper and Pearson 1934) at a k-th of the risk each, so by
+    Bonferroni's inequality they cover all shares with at least ``confidence``; tightened by the
+    shares' sum of 1 where that holds. Options that are asked of some people only have those in
+    their denominators.
 
     Raises ValueError where there is no report, the tally is of another k or confidence is not
     strictly between 0 and 1.
@@ -83,7 +93,7 @@ def estimate(
     consistent = project(raw) if single else np.clip(raw, 0, 1)
     alpha = 1 - confidence
     every = _each(population_interval, counts, asked, p, q, alpha)
-    joint = _each(population_interval, counts, asked, p, q, alpha / mechanism.k)
+    joint = _each(_EXACT, counts, asked, p, q, alpha / mechanism.k)
     # Those whose devices drew an option are a random sample of these respondents, who are their
     # population here; its interval is a little wide for so small a one.
     drawn = isinstance(mechanism, SampledTicks) and mechanism.s < mechanism.k
@@ -113,8 +123,10 @@ def estimate(
 def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
     """The same for single choice through any finite channel Q of shape (k, outputs).
 
-    ``raw`` by channel inversion, ``consistent`` by maximum likelihood on whole reports. Raises
-    ValueError as ``estimate`` does, and where the reports do not tell the choices apart.
+    ``raw`` by channel inversion, ``consistent`` by maximum likelihood on whole reports. Joint
+    intervals are Clopper and Pearson's where there are two outputs, else ``scores_interval``, at a
+    k-th of the risk each. Raises ValueError as ``estimate`` does, and where the reports do not tell
+    the choices apart.
     """
     q = np.asarray(channel, dtype=np.float64)
     if tally.n < 1:
@@ -124,21 +136,32 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
     _check(confidence)
     weights = [scores(q, row) for row in np.eye(len(q))]
     every = [linear(tally.counts, v, q, confidence) for v in weights]
-    joint = [linear(tally.counts, v, q, 1 - (1 - confidence) / len(q)) for v in weights]
+    risk = (1 - confidence) / len(q)
+    joint = [_through(tally, q, choice, score, risk) for choice, score in enumerate(weights)]
     consistent = maximum_likelihood(tally.counts, q).shares
     noisy = np.array([consistent @ (q @ v**2) - (consistent @ q @ v) ** 2 for v in weights])
     return of_means(every, joint, consistent, noisy / tally.n)
 
 
+def _through(tally: Tally, channel: Floats, choice: int, score: Floats, risk: float) -> Interval:
+    """The exact interval of one choice's share."""
+    if channel.shape == (2, 2):
+        output = int(np.argmax(score))  # the one that speaks for the choice
+        p, q = float(channel[choice, output]), float(channel[1 - choice, output])
+        return _EXACT(int(tally.counts[output]), tally.n, p, q, risk)
+    others = np.delete(channel, choice, axis=0)
+    mean = float(tally.counts @ score) / tally.n
+    return scores_interval(mean, tally.n, score, channel[choice], others, risk)
+
+
 def of_means(
-    every: Sequence[Mean], joint: Sequence[Mean], consistent: Floats, noisy: Floats
+    every: Sequence[Mean], joint: Sequence[Interval], consistent: Floats, noisy: Floats
 ) -> Estimate:
     """Shares as means of scores: ``joint`` at the level that covers all of them at once,
     ``noisy`` their variances, arrays of shape (k,)."""
     n = every[0].n
     low, high = tightened(
-        np.array([mean.population.low for mean in joint]),
-        np.array([mean.population.high for mean in joint]),
+        np.array([one.low for one in joint]), np.array([one.high for one in joint])
     )
     effect = _design_effect(noisy, consistent, n)
     return Estimate(

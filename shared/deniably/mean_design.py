@@ -1,6 +1,6 @@
 """The best channels for a mean, at given odds: an optimal one by linear programming, and windows.
 
-Needs the extra ``author`` (scipy). Values are positions on [-1, 1] here; accuracy is the variance
+Needs the extra ``analysis`` (scipy). Values are positions on [-1, 1] here; accuracy is the variance
 of one report's unbiased estimate of its value, where it is worst.
 """
 

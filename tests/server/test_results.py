@@ -134,9 +134,8 @@ def test_every_number_is_that_of_the_estimator() -> None:
                 round(found.joint_high[v], 6),
             ]
             assert choice["consistent"] == round(found.consistent[v], 6)
-            assert choice["stands_out"] == standing_out(
-                question.mechanism, counted[question.name], found
-            )[v]  # fmt: skip
+            out = standing_out(question.mechanism, counted[question.name], single=True)
+            assert choice["stands_out"] == out[v]
 
 
 @pytest.mark.parametrize("stolen", [[0, 1], [1, 0]])
@@ -357,6 +356,7 @@ def test_of_many_answers_the_page_leads_with_those_that_stand_out(
 
     assert [choice["name"] for choice in result["choices"] if choice["stands_out"]] == ["word-5"]
     assert "1 of 21 answers stands out from the noise." in page
+    assert "nobody’s answer is at most 5 %" in page
     assert page.index("Word-5</th>") < page.index("20 answers that cannot be told from nobody’s")
     assert page.index("20 answers that") < page.index("Word-0</th>")
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -19,7 +20,7 @@ from deniably.audit import distribution
 from deniably.binomial import Floats
 from deniably.bulk import tally_many
 from deniably.channels import matrix, noise_law
-from deniably.estimate import estimate, tightened
+from deniably.estimate import estimate
 from deniably.intervals import population_interval, respondents_interval
 from deniably.inversion import Mean
 from deniably.mechanisms import (
@@ -31,6 +32,7 @@ from deniably.mechanisms import (
     SubsetSelection,
     Window,
 )
+from deniably.parts import Claim
 from deniably.questions import Question
 from deniably.survey import as_survey
 from deniably.tally import Tally, from_cells, tally
@@ -279,7 +281,7 @@ def test_every_number_of_a_vector_has_its_own_reports() -> None:
     assert (a.estimate, b.estimate) == (pytest.approx(1, abs=1e-6), pytest.approx(10, abs=1e-5))
 
 
-# --- whole reports, and what stands out -----------------------------------------------------
+# --- whole reports --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("omega", [1, 2, 3])
@@ -318,29 +320,6 @@ def test_whole_reports_say_more_than_their_supports_where_nearly_all_agree() -> 
     by_supports, by_reports = np.mean(errors, axis=0)
 
     assert by_reports < 0.8 * by_supports
-
-
-def test_a_choice_stands_out_from_the_noise_of_those_that_nobody_has() -> None:
-    """k = 40 and a risk of 5 %: Phi^-1(1 - 0.00125) = 3.0233 standard errors."""
-    mechanism, n = SubsetSelection(40, 1, OWN, OTHER), 1_000_000
-    q = float(mechanism.q)
-    noise = (n * q * (1 - q)) ** 0.5
-    counts = np.full(40, round(n * q))
-    counts[3], counts[4] = math.ceil(n * q + 3.03 * noise), math.floor(n * q + 3.02 * noise)
-    seen = Tally(n, counts)
-
-    out = analysis.standing_out(mechanism, seen, estimate(seen, mechanism))
-
-    assert np.flatnonzero(out).tolist() == [3]
-
-
-def test_an_option_that_few_devices_drew_needs_more_to_stand_out() -> None:
-    mechanism = SampledTicks(2, 1, 3, 1)
-    seen = Tally(10_100, np.array([68, 32, 6800, 3200]))  # of each option: unticked, ticked
-    found = estimate(seen, mechanism, single=False)
-
-    assert found.raw[0] == pytest.approx(found.raw[1])
-    assert analysis.standing_out(mechanism, seen, found).tolist() == [False, True]
 
 
 # --- margins cover as they state --------------------------------------------------------------
@@ -475,22 +454,41 @@ def test_a_weighted_mean_moves_with_the_scale(
         assert theirs.standard_error == pytest.approx(factor * ours.standard_error, abs=slack)
 
 
-def test_all_marginals_hold_at_once_by_bonferroni() -> None:
-    """``level`` of each is 1 - 0.05 / 3, before the sum of 1 tightens the box."""
-    sex, use = analysis.marginals(PRODUCT, Tally(900, np.array([320, 280, 310, 290, 330, 270])))
-    cells = np.arange(6).reshape(2, 3)
-    for found, groups in ((sex, cells), (use, cells.T)):
-        seen = Tally(900, np.array([320, 280, 310, 290, 330, 270]))
-        each = [
-            analysis.weighted(
-                seen, PRODUCT.mechanism, np.isin(np.arange(6), group) * 1.0, 1 - 0.05 / len(groups)
-            ).population
-            for group in groups
-        ]
-        low, high = tightened(np.array([m.low for m in each]), np.array([m.high for m in each]))
-        np.testing.assert_allclose(found.joint_low, low)
-        np.testing.assert_allclose(found.joint_high, high)
-        assert (found.joint_high - found.joint_low > 1e-3 + found.high - found.low).any()
+@pytest.mark.parametrize("omega", [1, 2, 3])
+@pytest.mark.parametrize("own", [3, 400])
+def test_all_marginals_hold_at_once_by_bonferroni(omega: int, own: int) -> None:
+    """Exactly, from the law of how many of a row's choices the reports of 40 people name."""
+    product, n = joint_of(own, omega), 40
+    law_of = [_rows_named(product, answer) for answer in (0, 5)]
+    totals = np.arange(n * omega + 1)
+    ends = np.array([_first_row(product, n, int(total)) for total in totals])
+    for share in (0.0, 0.03, 0.2, 0.5, 0.97, 1.0):
+        law = np.ones(1)
+        for _ in range(n):
+            law = np.convolve(law, share * law_of[0] + (1 - share) * law_of[1])
+        held = (ends[:, 0] <= share + 1e-9) & (share - 1e-9 <= ends[:, 1])
+        assert law[held].sum() >= 1 - 0.05 / 2 - 1e-12
+
+
+def joint_of(own: int, omega: int) -> Any:
+    return msgspec.structs.replace(
+        PRODUCT, mechanism=SubsetSelection(6, omega, own, 1), claim=Claim(odds=str(own))
+    )
+
+
+def _rows_named(product: Any, answer: int) -> Floats:
+    """How many choices of the first of two rows a report names, with its probability."""
+    law = np.zeros(product.once.omega + 1)
+    for named, probability in distribution(partial(product.once.randomise, answer)).items():
+        law[sum(choice < 3 for choice in named)] += float(probability)
+    return law
+
+
+def _first_row(product: Any, n: int, total: int) -> tuple[float, float]:
+    """The joint interval of the first row, whose choices were named ``total`` times."""
+    cells = np.array([total, 0, 0, n * product.once.omega - total, 0, 0])
+    found, _ = analysis.marginals(product, Tally(n, cells))
+    return float(found.joint_low[0]), float(found.joint_high[0])
 
 
 @pytest.mark.parametrize("omega", [1, 2])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.binomial import clopper_pearson, sum_law, upper_tail, wilson
+from deniably.binomial import clopper_pearson, sum_at_most, sum_law, upper_tail, wilson
 from deniably.intervals import Interval, population_interval, respondents_interval
 
 Floats = npt.NDArray[np.float64]
@@ -199,6 +199,28 @@ def test_the_sum_of_two_binomials_is_their_convolution(m: int, n: int, p: float,
     )
 
     np.testing.assert_allclose(sum_law((m, p), (n, q)), np.convolve(first, second), atol=1e-13)
+
+
+@given(
+    st.integers(1, 400), st.lists(st.integers(0, 9), min_size=2, max_size=5).filter(any), st.data()
+)
+def test_the_sum_of_many_counts_is_their_convolution(
+    n: int, weights: list[int], data: st.DataObject
+) -> None:
+    law = np.array(weights) / sum(weights)
+    whole = np.ones(1)
+    for _ in range(n):
+        whole = np.convolve(whole, law)
+    total = data.draw(st.integers(-1, n * (len(law) - 1) + 1))
+
+    assert sum_at_most(law, n, total) == pytest.approx(whole[: total + 1].sum(), abs=1e-12)
+
+
+def test_the_sum_of_a_thousand_million_counts_is_normal() -> None:
+    law, n = np.array([0.2, 0.3, 0.5]), 10**9
+    for z in (-4.0, -1.0, 0.0, 2.5):
+        total = round(1.3 * n + z * (0.61 * n) ** 0.5)
+        assert sum_at_most(law, n, total) == pytest.approx(stats.norm.cdf(z), abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ class ChoiceResult(TypedDict):
 
     ``interval`` and ``joint_interval`` are for the population that the respondents are a random
     sample of, ``respondents_interval`` for these respondents alone. ``stands_out`` says whether
-    the estimate stands out from the noise of all choices that nobody has (None where choices are
-    asked about through others).
+    it stands out from the noise of choices that nobody has (None where choices are asked about
+    through others).
     """
 
     name: str
@@ -308,7 +308,7 @@ def _fill_choices(
 ) -> None:
     found = analysis.shares(question, tally, confidence)
     _effect(shown, found)
-    counts, out = finding.support_counts(question, tally), _out(question, tally, found)
+    counts, out = finding.support_counts(question, tally), _out(question, tally)
     labels = [choice.label for choice in question.choices]
     odd = crafted.odd_choices(question, tally, found, labels, risk)
     if not isinstance(question, SelectMultiple):
@@ -430,7 +430,7 @@ def _fill_point(
     names = [[one, other] for one in areas[0] for other in areas[1]]
     labels = [", ".join(name) for name in names]
     odd = crafted.odd_choices(question, tally, found, labels, risk)
-    out = _out(question, tally, found)
+    out = _out(question, tally)
     found = _of_few(found, out)
     shown["cells"] = _cells(names, found, out)
     shown["sentence"] = finding.leading_cell(names, found)
@@ -447,7 +447,7 @@ def _fill_product(
         names = [[*name, choice.label] for name in names for choice in part.choices]
     labels = [", ".join(name) for name in names]
     odd = crafted.odd_choices(question, tally, found, labels, risk)
-    out = _out(question, tally, found)
+    out = _out(question, tally)
     found = _of_few(found, out)
     shown["cells"] = _cells(names, found, out)
     for part, shares in zip(
@@ -482,11 +482,12 @@ def _effect(shown: QuestionResult, found: Estimate) -> None:
     shown["effective_n"] = None if found.effective_n is None else _round(found.effective_n)
 
 
-def _out(question: Question, tally: Tally, found: Estimate) -> list[bool] | None:
+def _out(question: Question, tally: Tally) -> list[bool] | None:
     mechanism = question.once
     if not isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
         return None
-    return [bool(out) for out in analysis.standing_out(mechanism, tally, found)]
+    single = not isinstance(question, SelectMultiple)
+    return [bool(out) for out in analysis.standing_out(mechanism, tally, single=single)]
 
 
 def _of_few(found: Estimate, out: Sequence[bool] | None) -> Estimate:
