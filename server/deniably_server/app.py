@@ -9,6 +9,7 @@ from flask import Flask
 
 from deniably_server.api import access, openapi, parameters, register, reports, surveys
 from deniably_server.api import metrics as metrics_page
+from deniably_server.api.batches import batches
 from deniably_server.api.health import health
 from deniably_server.api.intake import Intake
 from deniably_server.api.pages import pages
@@ -55,6 +56,7 @@ def create_app(
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(register.blueprint)
     app.register_blueprint(reports.reports)
+    app.register_blueprint(batches)
     app.register_blueprint(tickets)
     app.register_blueprint(publishing.blueprint)
     app.register_blueprint(together.blueprint)
@@ -70,7 +72,7 @@ def create_app(
     parameters.refuse_unknown(app)
     told.tell_routes(app)
     app.after_request(compress)
-    inner: WSGIApplication = Intake(app.wsgi_app, store, metrics, limits)
+    inner: WSGIApplication = Intake(app.wsgi_app, store, limits)
     if names := names_in(str(settings["HOSTS"])):
         inner = Hosts(inner, names)
     inner = HeardOut(Headers(inner))

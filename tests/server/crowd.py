@@ -19,7 +19,7 @@ from deniably.survey import Survey
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.doctor import examine
 from deniably_server.storage.store import Store
-from server.material import a_report
+from server.material import a_report, lines_headers
 
 PATIENCE = 60
 """Seconds until a crowd that waits says so. Nothing takes that long, on a slow machine neither."""
@@ -45,12 +45,17 @@ class Work(NamedTuple):
         return b"\n".join(report.canonical for report in self.reports)
 
     @property
-    def kind(self) -> str:
-        return "application/x-ndjson" if self.batch else "application/json"
+    def end(self) -> str:
+        """Of the address."""
+        return "batches" if self.batch else "reports"
+
+    def headers(self, token: str) -> dict[str, str]:
+        return lines_headers(token) if self.batch else {"Content-Type": "application/json"}
 
 
 class Crowd:
-    """People and, with ``batches``, programs that keep sending to ``ports``, which may change.
+    """People and, with ``batches``, programs with a ``token`` that keep sending to ``ports``, which
+    may change.
 
     They leave when a server breaks off. With ``stays`` they send again what was not acknowledged,
     not always at once, and now and then what was; ``finish`` waits until all is.
@@ -62,6 +67,7 @@ class Crowd:
         *ports: int,
         people: int = 16,
         batches: int = 0,
+        token: str = "",
         stays: bool = False,
         seed: object = 0,
     ) -> None:
@@ -69,7 +75,7 @@ class Crowd:
         self.sent: dict[str, Report] = {}
         self.acknowledged: list[Report] = []
         self.statuses: set[int] = set()
-        self._survey, self._stays, self._seed = survey, stays, seed
+        self._survey, self._token, self._stays, self._seed = survey, token, stays, seed
         self._checked = 0
         self._over, self._gone = threading.Event(), threading.Event()
         self._threads = [
@@ -161,7 +167,7 @@ class Crowd:
     def _live(self, number: int, batch: bool) -> None:
         chance = random.Random(f"{self._seed} {number}")
         waiting: deque[Work] = deque()
-        line = Line(lambda: chance.choice(self.ports))
+        line = Line(lambda: chance.choice(self.ports), self._token)
         with closing(line):
             while (waiting or not self._over.is_set()) and not self._gone.is_set():
                 # What was not answered is sent again, at once or after something else.
@@ -196,8 +202,8 @@ class Crowd:
 class Line:
     """A connection that is made anew where it broke off."""
 
-    def __init__(self, port: Callable[[], int]) -> None:
-        self._port = port
+    def __init__(self, port: Callable[[], int], token: str) -> None:
+        self._port, self._token = port, token
         self._open: http.client.HTTPConnection | None = None
 
     def post(self, survey: str, work: Work) -> tuple[int, bytes]:
@@ -205,8 +211,8 @@ class Line:
         if self._open is None:
             self._open = http.client.HTTPConnection("127.0.0.1", self._port(), timeout=PATIENCE)
         try:
-            path = f"/api/surveys/{survey}/reports"
-            self._open.request("POST", path, work.body, {"Content-Type": work.kind})
+            path = f"/api/surveys/{survey}/{work.end}"
+            self._open.request("POST", path, work.body, work.headers(self._token))
             answer = self._open.getresponse()
             return answer.status, answer.read()
         except BaseException:

@@ -97,6 +97,7 @@ def check(status: int, headers: Mapping[str, Any], body: bytes, method: str) -> 
 _PATHS = (
     b"/api/surveys/workplace/reports", b"/api/surveys", b"/api/surveys/workplace", b"/s/workplace",
     b"/api/tokens", b"/api/admin", b"/register?after=", b"/api/surveys/workplace/tickets",
+    b"/api/surveys/workplace/batches",
     b"/api/surveys/workplace/difference?question=stolen&share=", b"/web/", b"/metrics", b"/",
 )  # fmt: skip
 _TAKING = (

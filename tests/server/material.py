@@ -69,6 +69,11 @@ def signed_headers(survey: Survey, author: Key = AUTHOR) -> dict[str, str]:
     return {"Deniably-Author": signature.author, "Deniably-Signature": signature.value}
 
 
+def lines_headers(token: str) -> dict[str, str]:
+    """What a program sends with many reports."""
+    return {"Content-Type": "application/x-ndjson", "Authorization": f"Bearer {token}"}
+
+
 def survey_named(name: str = "workplace", **changes: Any) -> Survey:
     """A survey with a question of every kind; ``changes`` replace keys of the definition."""
     return as_survey(
@@ -252,11 +257,10 @@ class Server:
         address = f"{self.url}/api/surveys/{survey.name}/reports"
         return requests.post(address, report.canonical, headers=headers, timeout=30, **more)
 
-    def send_lines(self, survey: Survey, lines: bytes) -> requests.Response:
+    def send_lines(self, survey: Survey, lines: bytes | Iterable[bytes]) -> requests.Response:
         """Many reports."""
-        headers = {"Content-Type": "application/x-ndjson"}
-        address = f"{self.url}/api/surveys/{survey.name}/reports"
-        return requests.post(address, lines, headers=headers, timeout=60)
+        address = f"{self.url}/api/surveys/{survey.name}/batches"
+        return requests.post(address, lines, headers=lines_headers(self.token), timeout=60)
 
     def close(self, survey: Survey) -> requests.Response:
         """As an author does."""

@@ -45,7 +45,9 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
 
     server = start()
     server.publish(SURVEY)
-    with Crowd(SURVEY, server.port, people=4, batches=1, stays=True, seed=SEED) as crowd:
+    with Crowd(
+        SURVEY, server.port, people=4, batches=1, token=server.token, stays=True, seed=SEED
+    ) as crowd:
         for _ in range(KILLS - ON_POSTGRES):
             crowd.wait_for(len(crowd.acknowledged) + 1)
             time.sleep(chance.uniform(0, 0.05))
@@ -93,7 +95,9 @@ def test_servers_on_one_postgres_that_are_killed_with_their_backends_lose_nothin
     servers = [start(), start()]
     servers[0].publish(SURVEY)
     ports = [server.port for server in servers]
-    with Crowd(SURVEY, *ports, people=4, batches=1, stays=True, seed=SEED) as crowd:
+    with Crowd(
+        SURVEY, *ports, people=4, batches=1, token=servers[0].token, stays=True, seed=SEED
+    ) as crowd:
         for number in range(ON_POSTGRES):
             crowd.wait_for(len(crowd.acknowledged) + 1)
             time.sleep(chance.uniform(0, 0.05))

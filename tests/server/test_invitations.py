@@ -27,6 +27,7 @@ from deniably.invitations import is_ticket
 from deniably_server.commands import care
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
+from deniably_server.guard.auth import new_token
 from deniably_server.storage import postgres_schema, schema
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.store import Store
@@ -37,6 +38,7 @@ from server.material import (
     a_trade,
     assert_problem,
     contents,
+    lines_headers,
     signed,
     survey_named,
 )
@@ -116,9 +118,9 @@ def test_lines_have_their_tickets_in_an_envelope(store: Store, client: FlaskClie
     swapped = b'{"report":%s,"ticket":"%s"}' % (made[0][0].canonical, made[1][1].encode())
 
     answer = client.post(
-        "/api/surveys/invited/reports",
+        "/api/surveys/invited/batches",
         data=b"\n".join([*lines, bare, swapped, lines[0]]),
-        content_type="application/x-ndjson",
+        headers=lines_headers(new_token(store, "author")),
     ).get_json()
 
     assert (answer["stored"], answer["refused"], answer["stored before"]) == (3, 2, 1)

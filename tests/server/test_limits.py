@@ -20,7 +20,15 @@ from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.guard.limits import Limit
 from deniably_server.guard.peer import network_of
-from server.material import Server, a_report, a_trade, assert_problem, signed, survey_named
+from server.material import (
+    Server,
+    a_report,
+    a_trade,
+    assert_problem,
+    lines_headers,
+    signed,
+    survey_named,
+)
 
 HOME, AWAY = "203.0.113.7", "198.51.100.9"
 NOON = 1_800_000_000.0 // 86400 * 86400 + 43200  # seconds
@@ -197,6 +205,17 @@ def post(client: FlaskClient, survey: Survey = SURVEY, **more: Any) -> Any:
     )
 
 
+def send_lines(client: FlaskClient, lines: bytes, remote: str = HOME) -> Any:
+    """Many reports, by who has a token."""
+    token = new_token(client.application.extensions["deniably"], "author")
+    return client.post(
+        f"/api/surveys/{SURVEY.name}/batches",
+        data=lines,
+        headers=lines_headers(token),
+        environ_overrides={"REMOTE_ADDR": remote},
+    )
+
+
 def count(client: FlaskClient) -> int:
     app = client.application
     return int(app.extensions["deniably"].tally(SURVEY.name)["stolen"].n)
@@ -252,7 +271,7 @@ def test_of_lines_those_above_the_limit_stay_unread_and_can_be_sent_later(
     lines = [a_report(SURVEY).canonical + b"\n" for _ in range(20)]
 
     def send(lines: list[bytes], **more: Any) -> Any:
-        return post(client, data=b"".join(lines), content_type="application/x-ndjson", **more)
+        return send_lines(client, b"".join(lines), **more)
 
     first = send(lines)
 
@@ -279,7 +298,7 @@ def test_lines_without_a_report_cost_as_much_as_those_with_one(
 ) -> None:
     client = limited(RATE=8)
 
-    found = post(client, data=body, content_type="application/x-ndjson").json
+    found = send_lines(client, body).json
 
     assert (found["read"], found["ended"]) == (read, True)
     assert_problem(post(client), 429, "too-many")

@@ -10,16 +10,19 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-import requests
+from flask import Flask
+from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.report import LARGEST_BODY, Report
+from deniably.survey import Survey
 from deniably_server.api import lines
 from deniably_server.api.lines import take_lines
+from deniably_server.guard.auth import new_token
 from deniably_server.storage import commit
 from deniably_server.storage.store import Store
-from server.material import Server, a_report, signed, survey_named
+from server.material import Server, a_report, assert_problem, lines_headers, signed, survey_named
 
 SURVEY = survey_named()
 SOME = survey_named("some", ask=1)
@@ -206,23 +209,44 @@ def test_lines_are_sent_as_they_come(serve: Callable[..., Server]) -> None:
     server = serve()
     server.publish(SURVEY)
     reports = [a_report(SURVEY) for _ in range(100)]
-    address = f"{server.url}/api/surveys/workplace/reports"
+    none = survey_named("none")
 
     def trickle() -> Iterator[bytes]:
         yield from (report.canonical + b"\n" for report in reports)
 
-    headers = {"Content-Type": "application/x-ndjson; charset=utf-8"}
-    chunked = requests.post(address, trickle(), headers=headers, timeout=30)
-    again = requests.post(address, body(*reports), headers=headers, timeout=30)
-    none = requests.post(
-        address.replace("workplace", "none"), body(*reports), headers=headers, timeout=30
-    )
+    chunked = server.send_lines(SURVEY, trickle())
+    again = server.send_lines(SURVEY, body(*reports))
+    nowhere = server.send_lines(none, body(*reports))
 
     assert chunked.status_code == again.status_code == 200
     assert chunked.json()["lines"] == [[1, 100, "stored"]]
     assert again.json()["lines"] == [[1, 100, "stored before"]]
-    assert none.status_code == 404
-    assert none.json()["type"] == "/problems/not-found"
+    assert nowhere.status_code == 404
+    assert nowhere.json()["type"] == "/problems/not-found"
+
+
+def test_many_reports_come_from_who_has_an_authors_token(
+    app: Flask, client: FlaskClient, survey: Survey
+) -> None:
+    """Of this survey; anybody else's are sent one by one."""
+    store = app.extensions["deniably"]
+    other = new_token(store, "author", "spring")
+    operator = new_token(store, "operator")
+    own = new_token(store, "author", survey.name)
+
+    def send(headers: dict[str, str], end: str = "batches", **more: Any) -> Any:
+        sent = a_report(survey).canonical + b"\n"
+        return client.post(f"/api/surveys/{survey.name}/{end}", data=sent, headers=headers, **more)
+
+    assert_problem(send({"Content-Type": "application/x-ndjson"}), 401, "unauthorised")
+    for token in (other, operator):
+        assert_problem(send(lines_headers(token)), 403, "forbidden")
+    json_ = lines_headers(own) | {"Content-Type": "application/json"}
+    assert_problem(send(json_), 415, "unsupported-media-type")
+    told = assert_problem(send(lines_headers(own), "reports"), 415, "unsupported-media-type")
+    assert f"/api/surveys/{survey.name}/batches" in told["detail"]
+    assert store.tally(survey.name)["stolen"].n == 0
+    assert send(lines_headers(own)).json["stored"] == 1
 
 
 def test_a_batch_of_a_hundred_thousand_lines_takes_little_memory(
@@ -235,11 +259,9 @@ def test_a_batch_of_a_hundred_thousand_lines_takes_little_memory(
     many = b"".join(
         one.replace(one[7:39], secrets.token_hex(16).encode()) + b"\n" for _ in range(100_000)
     )
-    address = f"{server.url}/api/surveys/workplace/reports"
     before = peak(worker)
 
-    headers = {"Content-Type": "application/x-ndjson"}
-    found = requests.post(address, many, headers=headers, timeout=120).json()
+    found = server.send_lines(SURVEY, many).json()
 
     assert found["stored"] == 100_000
     assert peak(worker) - before < 200 << 20

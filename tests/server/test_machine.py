@@ -27,9 +27,10 @@ from hypothesis.stateful import (
 from deniably.report import Report
 from deniably.survey import Survey
 from deniably_server.app import create_app
+from deniably_server.guard.auth import new_token
 from deniably_server.storage.doctor import examine
 from deniably_server.storage.store import Store
-from server.material import signed, survey_named
+from server.material import lines_headers, signed, survey_named
 
 VALUES = st.fixed_dictionaries(
     {
@@ -49,6 +50,7 @@ class Machine(RuleBasedStateMachine):
     def __init__(self, servers: list[Flask], names: Iterator[str]) -> None:
         super().__init__()
         self.servers, self.names = deque(servers), names
+        self.token = new_token(self.store, "author")
         self.kept: dict[str, Kept] = {}
         self.closed: set[str] = set()
 
@@ -122,9 +124,9 @@ class Machine(RuleBasedStateMachine):
         batch += [Report(secrets.token_hex(16), survey.digest, values), *batch[:2]]
         expected = [self.becomes(survey, report) for report in batch]
         answer = self.client.post(
-            f"/api/surveys/{survey.name}/reports",
+            f"/api/surveys/{survey.name}/batches",
             data=b"\n".join(report.canonical for report in batch),
-            content_type="application/x-ndjson",
+            headers=lines_headers(self.token),
         )
         lines = answer.get_json()["lines"]
         assert [word for first, last, word in lines for _ in range(first, last + 1)] == expected

@@ -70,9 +70,10 @@ def test_requests_commits_and_outcomes_are_counted(
     for body in [*reports, *reports[:10]]:
         client.post("/api/surveys/workplace/reports", data=body, content_type="application/json")
     client.post(
-        "/api/surveys/workplace/reports",
+        "/api/surveys/workplace/batches",
         data=b"\n".join([*(a_report(survey).canonical for _ in range(10)), *[b"{}"] * 10]),
         content_type="application/x-ndjson",
+        headers=token(app, "author"),
     )
 
     found = numbers(client.get("/metrics", headers=token(app, "operator")).data)

@@ -36,7 +36,7 @@ def test_a_stopped_server_finishes_what_it_accepted(serve: Serve, database: Path
     """Single reports and small batches."""
     server = serve()
     server.publish(SURVEY)
-    with Crowd(SURVEY, server.port, people=12, batches=4) as crowd:
+    with Crowd(SURVEY, server.port, people=12, batches=4, token=server.token) as crowd:
         crowd.wait_for(300)
 
         assert server.stop() == 0
@@ -55,13 +55,7 @@ def test_a_stopped_server_finishes_a_batch_that_has_begun(nursery: Nursery, data
     many = [one.replace(one[7:39], secrets.token_hex(16).encode()) for _ in range(60_000)]
 
     with ThreadPoolExecutor(1) as threads, closing(Store(str(database))) as store:
-        sending = threads.submit(
-            requests.post,
-            f"{server.url}/api/surveys/workplace/reports",
-            b"\n".join(many),
-            headers={"Content-Type": "application/x-ndjson"},
-            timeout=60,
-        )
+        sending = threads.submit(server.send_lines, SURVEY, b"\n".join(many))
         until = time.monotonic() + 60
         while not 0 < store.tally("workplace")["stolen"].n < len(many):
             assert time.monotonic() < until, "the batch was over at once, or never began"

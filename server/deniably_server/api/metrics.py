@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from flask import Blueprint, Flask, Response, current_app
 
 from deniably_server.guard.auth import require
@@ -19,9 +21,13 @@ def attach(app: Flask, metrics: Metrics) -> None:
     app.register_blueprint(blueprint)
 
 
+def current_metrics() -> Metrics:
+    """The numbers of the current application."""
+    return cast(Metrics, current_app.extensions[_KEY])
+
+
 @blueprint.get("/metrics")
 def page() -> Response:
     """The numbers, for a monitor's or an operator's token."""
     require("monitor")
-    metrics: Metrics = current_app.extensions[_KEY]
-    return Response(metrics.page(), content_type=MEDIA_TYPE)
+    return Response(current_metrics().page(), content_type=MEDIA_TYPE)

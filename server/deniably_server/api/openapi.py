@@ -123,19 +123,12 @@ class RegisterAnswer(TypedDict):
 
 
 @dataclass(frozen=True)
-class Either:
-    """One of several types."""
-
-    types: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
 class Operation:
     """What only a view knows.
 
-    ``answers``: status -> media type -> the type of the answer (Either where it may be one of
-    several, None where it is a text). ``query``: the parameters, those that are needed with a ``!``
-    at their end. ``body``: media type -> its type.
+    ``answers``: status -> media type -> the type of the answer (None where it is a text).
+    ``query``: the parameters, those that are needed with a ``!`` at their end. ``body``: media type
+    -> its type.
     """
 
     answers: Mapping[int, Mapping[str, Any]]
@@ -187,6 +180,12 @@ OPERATIONS: Mapping[str, Operation] = {
     "access.new": Operation(_NEW_TOKEN, (*_BODY, *_TOKEN), "operator", body={JSON: access.Wanted}),
     "access.revoke": Operation({200: {JSON: TokenAnswer}}, (*_TOKEN, "not-found"), "operator"),
     "access.tokens": Operation({200: {JSON: TokensAnswer}}, _TOKEN, "operator"),
+    "batches.add": Operation(
+        {200: {JSON: LinesAnswer}},
+        (*_TOKEN, "not-found", "unsupported-media-type"),
+        "author",
+        body={NDJSON: None},
+    ),
     "checks.checks_as_json": Operation({200: {JSON: ChecksResult}}, _RESULTS),
     "checks.checks_page": Operation(_PAGE, _RESULTS),
     "differences.difference": Operation(
@@ -214,7 +213,7 @@ OPERATIONS: Mapping[str, Operation] = {
         headers=("ETag", "Vary"),
     ),
     "reports.add": Operation(
-        {201: {JSON: ReceiptAnswer}, 200: {JSON: Either((ReceiptAnswer, LinesAnswer))}},
+        {201: {JSON: ReceiptAnswer}, 200: {JSON: ReceiptAnswer}},
         (
             *_BODY,
             "not-found",
@@ -225,7 +224,7 @@ OPERATIONS: Mapping[str, Operation] = {
             "uninvited",
             "too-many",
         ),
-        body={JSON: Report, NDJSON: None},
+        body={JSON: Report},
         may=(TICKET,),
     ),
     "results.as_csv": Operation(
@@ -456,15 +455,9 @@ def _types() -> list[Any]:
     for known in OPERATIONS.values():
         for kinds in (*known.answers.values(), known.body or {}):
             for type_ in kinds.values():
-                found |= {repr(each): each for each in _several(type_)}
+                if type_ is not None:
+                    found[repr(type_)] = type_
     return list(found.values())
-
-
-def _several(type_: Any) -> tuple[Any, ...]:
-    """The types that a body may be of."""
-    if type_ is None:
-        return ()
-    return type_.types if isinstance(type_, Either) else (type_,)
 
 
 class _Schemas:
@@ -480,5 +473,4 @@ class _Schemas:
 
     def content(self, type_: Any) -> dict[str, Any]:
         """The content of a body of this type; of a text where it is None."""
-        shown = [self._shown[repr(each)] for each in _several(type_)] or [{"type": "string"}]
-        return {"schema": shown[0] if len(shown) == 1 else {"anyOf": shown}}
+        return {"schema": {"type": "string"} if type_ is None else self._shown[repr(type_)]}

@@ -6,7 +6,8 @@ from flask import Blueprint, Response, request
 
 from deniably.report import read_report
 from deniably_server.api.admission import HEADER, admit
-from deniably_server.errors import Closed, Conflict, NotFound, WrongDigest
+from deniably_server.api.lines import NDJSON
+from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
 from deniably_server.guard.current import current_store
 from deniably_server.storage.commit import Outcome
 from deniably_server.storage.store import Store
@@ -18,10 +19,14 @@ reports = Blueprint("reports", __name__)
 
 @reports.post("/api/surveys/<name>/reports")
 def add(name: str) -> Response:
-    """Store one report, or many as lines.
+    """Store one report.
 
-    ``intake`` takes lines, and reports that are sent the plain way, before they get here.
+    ``intake`` takes those that are sent the plain way, before they get here.
     """
+    if request.mimetype == NDJSON:
+        raise UnsupportedMediaType(
+            f"send many reports as lines to /api/surveys/{name}/batches, with an author's token"
+        )
     ticket = request.headers.get(HEADER, "")
     status, body = take(current_store(), name, read_body(JSON), ticket)
     return Response(body, status, mimetype=JSON)
