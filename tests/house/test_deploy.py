@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -34,7 +35,7 @@ from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.told import Answer
 from deniably_server.web.problems import KINDS
 from house.test_readme import free_port
-from server.material import Server, a_report, signed, survey_named
+from server.material import Server, a_report, lines_headers, signed, survey_named
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "server/deploy"
@@ -217,11 +218,19 @@ def replaced(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
+class Address(str):
+    """Of a proxy, and which process that is."""
+
+    process: int
+
+
 @contextmanager
-def running(*command: object) -> Iterator[None]:
+def running(address: str, *command: object) -> Iterator[Address]:
+    found = Address(address)
     with subprocess.Popen([str(part) for part in command], stderr=subprocess.DEVNULL) as process:
+        found.process = process.pid
         try:
-            yield
+            yield found
         finally:
             process.terminate()
 
@@ -244,7 +253,7 @@ def _certificate(folder: Path) -> None:
 
 
 @contextmanager
-def _nginx(server: Server, folder: Path, by_address: bool = False) -> Iterator[str]:
+def _nginx(server: Server, folder: Path, by_address: bool = False) -> Iterator[Address]:
     """nginx with our file; only its ports and folders are this test's. ``by_address``: as its
     comment says where the server is to limit reports by address."""
     port, plain = free_port(), free_port()
@@ -268,12 +277,12 @@ def _nginx(server: Server, folder: Path, by_address: bool = False) -> Iterator[s
     )
     tried = subprocess.run(["nginx", "-t", "-c", whole], capture_output=True, text=True)
     assert tried.returncode == 0, tried.stderr
-    with running("nginx", "-c", whole):
-        yield f"https://127.0.0.1:{port}"
+    with running(f"https://127.0.0.1:{port}", "nginx", "-c", whole) as address:
+        yield address
 
 
 @contextmanager
-def _caddy(server: Server, folder: Path, by_address: bool = False) -> Iterator[str]:
+def _caddy(server: Server, folder: Path, by_address: bool = False) -> Iterator[Address]:
     """Caddy with our file; without HTTPS, for which it would ask the world."""
     port = free_port()
     text = (DEPLOY / "Caddyfile").read_text(encoding="utf-8")
@@ -283,8 +292,9 @@ def _caddy(server: Server, folder: Path, by_address: bool = False) -> Iterator[s
     text = text.replace("127.0.0.1:8000", f"127.0.0.1:{server.port}")
     whole = folder / "Caddyfile"
     whole.write_text(text.replace("{\n\t# It logs", "{\n\tadmin off\n\t# It logs", 1))
-    with running("caddy", "run", "--adapter", "caddyfile", "--config", whole):
-        yield f"http://127.0.0.1:{port}"
+    command = ("caddy", "run", "--adapter", "caddyfile", "--config", whole)
+    with running(f"http://127.0.0.1:{port}", *command) as address:
+        yield address
 
 
 BEHIND_EACH = pytest.mark.parametrize(
@@ -361,6 +371,80 @@ def test_nobody_behind_a_proxy_gives_an_address_of_their_own_making(
         for head in heads
     ]
     assert said == [["127.0.0.1"] if by_address else []] * len(names)
+
+
+@INSECURE
+@BEHIND_EACH
+@pytest.mark.parametrize("said", [True, False], ids=["its length said", "in chunks"])
+def test_what_is_far_too_long_for_a_report_is_refused_and_kept_nowhere(
+    server: Server, tmp_path: Path, proxy: Any, said: bool
+) -> None:
+    with proxy(server, tmp_path) as url:
+        _when_it_answers(f"{url}/healthz")
+        before = peak_of(url.process)
+        sent = requests.post(
+            f"{url}/api/surveys/workplace/reports",
+            b"x" * LARGE if said else (b"x" * (1 << 16) for _ in range(LARGE >> 16)),
+            headers={"Content-Type": "application/json"},
+            verify=False,
+            timeout=30,
+        )
+
+        assert sent.status_code == 413
+        assert peak_of(url.process) - before < LITTLE
+
+
+@INSECURE
+@BEHIND_EACH
+def test_many_reports_pass_through_the_proxy_while_they_are_sent(
+    server: Server, tmp_path: Path, proxy: Any
+) -> None:
+    """And are kept nowhere on the way."""
+    survey = survey_named()
+    server.publish(survey)
+    line = a_report(survey).canonical + b"\n"
+    part = line * ((1 << 20) // len(line))
+
+    def arrived() -> bool:
+        with closing(Store(str(server.database))) as store:
+            return store.tally("workplace")["stolen"].n == 1
+
+    def slowly() -> Iterator[bytes]:
+        for number in range(LARGE >> 20):
+            if number == 6:  # the server stores 4 MiB at a time
+                assert within(20, arrived), "nothing goes further before all has come"
+            yield part
+
+    with proxy(server, tmp_path) as url:
+        _when_it_answers(f"{url}/healthz")
+        before = peak_of(url.process)
+        sent = requests.post(
+            f"{url}/api/surveys/workplace/batches",
+            slowly(),
+            headers=lines_headers(server.token),
+            verify=False,
+            timeout=60,
+        )
+
+        assert sent.json()["read"] == (LARGE >> 20) * (len(part) // len(line))
+        assert peak_of(url.process) - before < LITTLE
+
+
+LARGE, LITTLE = 48 << 20, 24 << 20
+
+
+def peak_of(process: int) -> int:
+    """The most memory that a process ever had, in bytes."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) << 10
+
+
+def within(seconds: float, happened: Callable[[], bool]) -> bool:
+    """Whether it happens in time."""
+    until = time.monotonic() + seconds
+    while not (found := happened()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
 
 
 @contextmanager
