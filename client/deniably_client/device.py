@@ -323,7 +323,7 @@ class Device:
     def answer(self, answers: Mapping[str, object], changed: Collection[str] = ()) -> Receipt:
         """Randomise true answers by the name of the question and submit the report.
 
-        An answer is the name of a choice, a list of names (select_multiple), a number, or a
+        An answer is the name or label of a choice, a list of them (select_multiple), a number, or a
         mapping by part (vector, point, product). Where the survey asks only some of its
         questions, those of ``questions`` are answered and others are not looked at.
         The coins are thrown once: where sending fails, ``resend`` sends the same report, and so

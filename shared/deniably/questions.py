@@ -86,10 +86,8 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
         return [choice.name for choice in self.choices]
 
     def index(self, answer: object) -> int:
-        """The place of the choice of this name. Raises BadAnswer."""
-        if answer not in self.names:
-            raise BadAnswer("the answer is none of " + ", ".join(self.names), self.name)
-        return self.names.index(str(answer))
+        """The place of the choice of this name, or else of this label. Raises BadAnswer."""
+        return _place(self.choices, answer, self.name)
 
 
 class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
@@ -108,7 +106,7 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
         return one.once if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
-        """The index of the chosen choice's name. Raises BadAnswer."""
+        """The index of the chosen choice, by its name or label. Raises BadAnswer."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism, Unary) else index
 
@@ -156,7 +154,7 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         return one.once if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
-        """The indices of the chosen choices' names, ascending. Raises BadAnswer."""
+        """The indices of the chosen choices, by name or label, ascending. Raises BadAnswer."""
         if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
             raise BadAnswer("the answer is a list of the choices that apply", self.name)
         ticks = sorted({self.index(item) for item in cast(Sequence[object], answer)})
@@ -211,7 +209,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         return list(range(1, len(self.choices) + 1))
 
     def encode(self, answer: object) -> Input:
-        """The index of the chosen choice's name. Raises BadAnswer."""
+        """The index of the chosen choice, by its name or label. Raises BadAnswer."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism, Unary) else index
 
@@ -347,10 +345,7 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
 
     def encode_part(self, index: int, given: object) -> int:
         """The index of the choice of one part. Raises BadAnswer."""
-        names = [choice.name for choice in self.parts[index].choices]
-        if given not in names:
-            raise BadAnswer("the answer is none of " + ", ".join(names), self.name)
-        return names.index(str(given))
+        return _place(self.parts[index].choices, given, self.name)
 
 
 InParts = VectorOfNumbers | Point | Product
@@ -360,6 +355,32 @@ Conditional = SelectOne | SelectMultiple | Scale
 """Questions that can be hidden."""
 Condition = YesNo | SelectOne | Scale
 """Questions whose answer can decide that."""
+
+
+def by_name(question: Question, answer: object) -> object:
+    """The answer with the name of a choice in the place of its label; any other as it is."""
+    if isinstance(question, Condition) and answer not in question.names:
+        found = [choice.name for choice in question.choices if choice.label == answer]
+        return found[0] if len(found) == 1 else answer
+    return answer
+
+
+def listed(choices: Sequence[Choice]) -> str:
+    """Choices as an answer may call them: the label, and the name where it is another."""
+    return ", ".join(
+        one.label if one.label == one.name else f"{one.label} ({one.name})" for one in choices
+    )
+
+
+def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
+    """Where the choice is that is so called; a name comes before a label."""
+    names = [choice.name for choice in choices]
+    if answer in names:
+        return names.index(str(answer))
+    labelled = [place for place, choice in enumerate(choices) if choice.label == answer]
+    if len(labelled) != 1:  # a label that stands twice says nothing
+        raise BadAnswer(f"the answer is none of {listed(choices)}", question)
+    return labelled[0]
 
 
 def _one_answer(mechanism: Mechanism) -> None:

@@ -13,7 +13,15 @@ from deniably.canonical import parse
 from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadReport
 from deniably.mechanisms import Memoised
-from deniably.questions import NOT_APPLICABLE, Condition, Input, Question, SelectMultiple
+from deniably.questions import (
+    NOT_APPLICABLE,
+    Condition,
+    Input,
+    Question,
+    SelectMultiple,
+    by_name,
+    listed,
+)
 from deniably.survey import Survey, show_if
 
 LARGEST_BODY = 1 << 20
@@ -143,7 +151,7 @@ def make_report(
 ) -> Made:
     """The report for a respondent's true ``answers`` to ``questions`` (those of the survey).
 
-    ``answers`` are by the name of the question: the name of a choice, a list of names
+    ``answers`` are by the name of the question: the name or label of a choice, a list of them
     (select_multiple), a number, or a mapping by part (vector, point, product). Every question
     that is shown needs an answer: a missing report would itself be an exact one. What is given
     for a hidden question is not looked at. ``memos``, by question, are those that the device
@@ -156,6 +164,9 @@ def make_report(
     check_names(survey, answers)
     coins = coins or Coins()
     questions = draw_questions(survey, coins) if questions is None else questions
+    answers = {
+        one.name: by_name(one, answers[one.name]) for one in questions if one.name in answers
+    }
     kept = _checked_memos(questions, memos or {})
     inputs: list[Input | None] = []
     hidden: set[str] = set()
@@ -200,4 +211,4 @@ def _not_applicable(question: Question) -> Input:
 
 
 def _among(question: Question) -> str:
-    return ": one of " + ", ".join(question.names) if isinstance(question, Condition) else ""
+    return f": one of {listed(question.choices)}" if isinstance(question, Condition) else ""

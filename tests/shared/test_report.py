@@ -47,7 +47,7 @@ def test_ids_never_repeat() -> None:
     ("answers", "why"),
     [
         ({"a": "yes"}, "b: needs an answer: one of x, y, z, u, v"),
-        ({"a": "perhaps", "b": "x"}, "a: the answer is none of yes, no"),
+        ({"a": "perhaps", "b": "x"}, "a: the answer is none of Yes (yes), No (no)"),
         ({"a": "yes", "b": "x", "c": "SECRET"}, "c: the survey has no such question"),
     ],
 )
@@ -132,3 +132,20 @@ def test_a_report_that_no_device_makes_is_refused_with_its_place(
 def test_any_bytes_are_a_report_or_are_refused(body: bytes) -> None:
     with pytest.raises(BadReport):
         read_report(body)
+
+
+def test_a_choice_may_be_given_by_its_label_and_its_name_comes_first() -> None:
+    survey = publish_text(
+        "name: s\ntitle: S\nquestions:\n"
+        "  - {name: a, type: yes_no, label: A, odds: 3}\n"
+        "  - {name: b, type: select_one, label: B, odds: 3, show_if: {question: a, is: 'no'},"
+        " choices: [{name: x, label: y}, {name: y, label: Z}]}\n"
+    )
+    question = survey.questions[1]
+
+    assert (question.encode("y"), question.encode("Z"), question.encode("x")) == (1, 1, 0)
+    with pytest.raises(BadAnswer, match=r"b: .* none of y \(x\), Z \(y\), Not applicable"):
+        question.encode("z")
+    with pytest.raises(BadAnswer, match="b: needs an answer"):
+        randomise_answers(survey, {"a": "No"})  # whoever says no sees the second question
+    randomise_answers(survey, {"a": "Yes"})

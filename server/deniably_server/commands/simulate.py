@@ -10,10 +10,11 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from deniably.steering import one_line
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 10_000
 
+_MOST_CLIPPED = 10
+_WHOLE = 1_000
+"""From here on a figure is read as a whole number."""
+
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -31,7 +36,7 @@ MOST_RUNS = 10_000
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="CSV of true answers: a column a question (question.part for parts), a row a person;"
-    " several ticks as a;b.",
+    " choices by name or label, several ticks as a;b.",
 )
 @click.option(
     "--runs",
@@ -53,10 +58,10 @@ def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
         facts = _one_run if runs is None else _many_runs
         click.echo(json.dumps([facts(figure) for figure in figures]))
     elif runs is None:
-        click.echo(f"{survey.title}: {people.n:,} people\n")
+        click.echo(f"{one_line(survey.title)}: {people.n:,} people\n")
         _show_one_run(figures)
     else:
-        click.echo(f"{survey.title}: {people.n:,} people, {runs:,} runs\n")
+        click.echo(f"{one_line(survey.title)}: {people.n:,} people, {runs:,} runs\n")
         _show_many_runs(figures, runs)
 
 
@@ -70,7 +75,7 @@ def _people(survey: Survey, path: Path) -> People:
             return read_people(survey, csv.reader(file))
     except (BadAnswer, csv.Error, UnicodeDecodeError) as error:
         why = "this is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
-        raise click.ClickException(f"{path}: {why}") from None
+        raise click.ClickException(one_line(f"{path}: {why}")) from None
 
 
 def _tallies(people: People, runs: int) -> Iterator[Mapping[str, Tally]]:
@@ -94,6 +99,8 @@ def _one_run(figure: Figure) -> dict[str, Any]:
         "high": float(figure.high[0]),
         "interval": figure.meant,
         "covered": figure.coverage == 1,
+        **_clipped(figure),
+        "noise": figure.mean - figure.truth.asked,
     }
 
 
@@ -108,7 +115,14 @@ def _many_runs(figure: Figure) -> dict[str, Any]:
         "predicted": figure.predicted,
         "interval": figure.meant,
         "coverage": figure.coverage,
+        **_clipped(figure),
+        "noise": figure.noise,
     }
+
+
+def _clipped(figure: Figure) -> dict[str, Any]:
+    """The share of answers outside the bounds, and how far bounds alone move the figure."""
+    return {"clipped": figure.truth.outside, "bias": figure.clipping}
 
 
 def _show_one_run(figures: Sequence[Figure]) -> None:
@@ -129,6 +143,7 @@ def _show_one_run(figures: Sequence[Figure]) -> None:
         f"\n{len(figures) - missed} of {len(figures)} intervals hold the truth of the file; about"
         f" one in 20 misses. {_whose(figures)}"
     )
+    _show_clipping(figures)
 
 
 def _show_many_runs(figures: Sequence[Figure], runs: int) -> None:
@@ -153,6 +168,51 @@ def _show_many_runs(figures: Sequence[Figure], runs: int) -> None:
         " standard error that the design gives for these people; covered: the share of runs whose"
         f" 95 % interval holds the truth. {_whose(figures)}"
     )
+    _show_clipping(figures)
+
+
+def _show_clipping(figures: Sequence[Figure]) -> None:
+    """What the bounds do to each figure, apart from what chance does."""
+    moved = [figure for figure in figures if figure.truth.outside and figure.clipping]
+    if not moved:
+        return
+    shown = sorted(moved, key=_relative, reverse=True)[:_MOST_CLIPPED]
+    runs = len(figures[0].estimates) > 1
+
+    def line(figure: Figure) -> tuple[str, ...]:
+        truth = figure.truth
+        noise = figure.noise if runs else figure.mean - truth.asked
+        held = f"{100 * figure.coverage_asked:.1f} %" if runs else _held(figure)
+        return (
+            figure.question,
+            truth.name,
+            f"{100 * truth.outside:.1f} %",
+            _text(figure, truth.asked),
+            _text(figure, figure.clipping, "+"),
+            _text(figure, noise, "-" if runs else "+"),
+            held,
+        )
+
+    click.echo("\nNumbers outside the bounds of a question count as the nearer bound:\n")
+    chance = "RMSE by chance" if runs else "by chance"
+    head = ("question", "figure", "outside", "then it is", "moved", chance, "covered")
+    _print(head, map(line, shown))
+    if len(shown) < len(moved):
+        click.echo(f"and {len(moved) - len(shown):,} more figures, moved less")
+    click.echo(
+        "\noutside: the share of such answers; moved: by how much that alone is from the truth,"
+        " however many people report; by chance: what the noise adds; covered: whether intervals"
+        " hold what it then is. Wider bounds move less and cost more noise."
+    )
+
+
+def _relative(figure: Figure) -> float:
+    """How far the bounds move a figure, as a part of what it would be."""
+    return abs(figure.clipping) / max(abs(figure.truth.value), abs(figure.truth.asked))
+
+
+def _held(figure: Figure) -> str:
+    return "yes" if figure.coverage_asked else "no"
 
 
 def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
@@ -161,11 +221,14 @@ def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
     for line in table:
         left = [cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False)]
         right = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
-        click.echo("  ".join([*left, *right]).rstrip())
+        click.echo(one_line("  ".join([*left, *right])).rstrip())
 
 
-def _text(figure: Figure, value: float) -> str:
-    return f"{100 * value:.1f} %" if figure.truth.share else f"{value:.4g}"
+def _text(figure: Figure, value: float, sign: Literal["+", "-"] = "-") -> str:
+    """A figure to be read; with ``+`` as the sign also above 0."""
+    if figure.truth.share:
+        return f"{round(100 * value, 1) or 0.0:{sign}.1f} %"  # never -0.0
+    return f"{value:{sign},.0f}" if abs(value) >= _WHOLE else f"{value:{sign}.4g}"
 
 
 def _mark(figure: Figure) -> str:

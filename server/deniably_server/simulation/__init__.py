@@ -59,10 +59,29 @@ class Figure:
         return float(((self.estimates - self.truth.value) ** 2).mean() ** 0.5)
 
     @property
+    def clipping(self) -> float:
+        """By how much bounds, and steps between them, move the figure: no chance is in it, and it
+        stays however many people report."""
+        return self.truth.asked - self.truth.value
+
+    @property
+    def noise(self) -> float:
+        """The root of the mean squared error about what is left of the truth by the bounds."""
+        return float(((self.estimates - self.truth.asked) ** 2).mean() ** 0.5)
+
+    @property
     def coverage(self) -> float:
         """The share of the runs whose interval holds the truth."""
-        slack = 1e-9 * max(1.0, abs(self.truth.value))  # a truth of 0 or 1 is an end itself
-        held = (self.low - slack <= self.truth.value) & (self.truth.value <= self.high + slack)
+        return self._holding(self.truth.value)
+
+    @property
+    def coverage_asked(self) -> float:
+        """The share of the runs whose interval holds what is left of the truth by the bounds."""
+        return self._holding(self.truth.asked)
+
+    def _holding(self, value: float) -> float:
+        slack = 1e-9 * max(1.0, abs(value))  # a truth of 0 or 1 is an end itself
+        held = (self.low - slack <= value) & (value <= self.high + slack)
         return float(held.mean())
 
 

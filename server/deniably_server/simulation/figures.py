@@ -7,7 +7,7 @@ cannot be told.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
@@ -32,7 +32,7 @@ from deniably.questions import (
 )
 from deniably.tally import Tally
 from deniably_server.results.finding import area_text, number_text
-from deniably_server.simulation.people import Answers
+from deniably_server.simulation.people import Answers, Column, blocks
 
 Int64 = npt.NDArray[np.int64]
 Ends = tuple[float, float]
@@ -42,14 +42,18 @@ Ends = tuple[float, float]
 class Truth:
     """A figure among all people: a share of them if ``share``, else in the question's unit.
 
-    ``spread`` is the variance from person to person of that whose mean is estimated, None where
-    the figure is no mean.
+    ``value`` is that of their answers as they are, ``asked`` what is left of it where numbers
+    outside the question's bounds count as the nearer one: reports tell no more, however many.
+    ``outside`` is the share of such answers. ``spread`` is the variance from person to person of
+    that whose mean is estimated, None where the figure is no mean.
     """
 
     name: str
     share: bool
     value: float
     spread: float | None
+    asked: float
+    outside: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def truths(answers: Answers) -> Sequence[Truth | None]:
             return [_mean_number(question, answers), *more]
         case VectorOfNumbers() as question:
             return [
-                _mean(f"{part.name} mean", part.range, encoded, column.counts())
+                _mean(f"{part.name} mean", part.range, encoded, column)
                 for part, column, encoded in zip(
                     question.parts, answers.columns, answers.encoded, strict=True
                 )
@@ -97,7 +101,7 @@ def truths(answers: Answers) -> Sequence[Truth | None]:
                 *_shares(_cell_names(question), cells.ravel()),
             ]
         case Point() as question:
-            return _shares(_cell_names(question), _frequencies(answers, question.once.k))
+            return _places(question, answers)
 
 
 def _frequencies(answers: Answers, k: int) -> Floats:
@@ -111,9 +115,43 @@ def _frequencies(answers: Answers, k: int) -> Floats:
 
 def _shares(names: Sequence[str], shares: Floats) -> list[Truth]:
     return [
-        Truth(name, True, share, share * (1 - share))
+        Truth(name, True, share, share * (1 - share), share)
         for name, share in zip(names, shares.tolist(), strict=True)
     ]
+
+
+def _places(question: Point, answers: Answers) -> list[Truth]:
+    """The share of people within each area. Whoever is off the map is in none, and counts in one
+    at its edge."""
+    counted = _frequencies(answers, question.once.k)
+    off = [
+        _outside(part.range, _numbers(column))
+        for part, column in zip(question.parts, answers.columns, strict=True)
+    ]
+    within = np.zeros(question.once.k, dtype=np.int64)
+    for some in blocks(answers.n):
+        inputs = answers.inputs(some)
+        away = np.logical_or(
+            *(one[column.codes[some]] for one, column in zip(off, answers.columns, strict=True))
+        )
+        within += np.bincount(inputs[~away], minlength=len(within))
+    true = within / answers.n
+    outside = 1 - int(within.sum()) / answers.n
+    return [
+        Truth(name, True, share, asked * (1 - asked), asked, outside)
+        for name, share, asked in zip(
+            _cell_names(question), true.tolist(), counted.tolist(), strict=True
+        )
+    ]
+
+
+def _numbers(column: Column) -> Floats:
+    """The numbers that stand in a column, as they were given."""
+    return np.array([float(text) for text in column.texts])
+
+
+def _outside(grid: Range, numbers: Floats) -> npt.NDArray[np.bool_]:
+    return (numbers < float(grid.minimum)) | (numbers > float(grid.maximum))
 
 
 def _mean_score(question: Scale, shares: Floats) -> Truth | None:
@@ -125,30 +163,37 @@ def _mean_score(question: Scale, shares: Floats) -> Truth | None:
     among = shares[scored] / having
     mean = float(among @ values)
     # The estimate is a ratio of two means: to first order that of (score - mean) / having.
-    return Truth("mean score", False, mean, float(among @ (values - mean) ** 2) / having)
+    return Truth("mean score", False, mean, float(among @ (values - mean) ** 2) / having, mean)
 
 
-def _mean(name: str, grid: Range, positions: Int64, counts: Int64) -> Truth:
+def _mean(name: str, grid: Range, positions: Int64, column: Column) -> Truth:
+    """The mean of the numbers as they were given; they are asked as positions on the grid."""
+    counts = column.counts()
     total = int(counts.sum())
     mean = Fraction(int(counts @ positions), total)
     spread = float(counts @ (positions - float(mean)) ** 2) / total
     step = float(grid.value(1) - grid.value(0))
-    return Truth(name, False, float(grid.value(mean)), spread * step**2)
+    asked, numbers = float(grid.value(mean)), _numbers(column)
+    moved = float(grid.minimum) + step * positions - numbers
+    moved[np.abs(moved) < 1e-9 * step] = 0  # on the grid, but for the rounding of doubles
+    outside = int(counts[_outside(grid, numbers)].sum()) / total
+    return Truth(
+        name, False, asked - float(counts @ moved) / total, spread * step**2, asked, outside
+    )
 
 
 def _mean_number(question: Number, answers: Answers) -> Truth:
     """The mean of the numbers themselves, also where they are reported by buckets and estimated
     from the middles: that is an error of the survey which the simulation has to show."""
     grid, (column,) = question.range, answers.columns
-    counts = column.counts()
     if question.once.k == grid.positions:
-        return _mean("mean", grid, answers.encoded[0], counts)
+        return _mean("mean", grid, answers.encoded[0], column)
     positions = np.array([grid.position(text) for text in column.texts])
-    mean = _mean("mean", grid, positions, counts)
+    mean = _mean("mean", grid, positions, column)
     middles = np.array([float(middle) for middle in analysis.bucket_middles(question)])
     shares = _frequencies(answers, question.once.k)
     spread = float(shares @ middles**2 - (shares @ middles) ** 2)
-    return Truth("mean", False, mean.value, spread)
+    return replace(mean, spread=spread)
 
 
 def _distribution(question: Number, answers: Answers) -> list[Truth]:
@@ -156,15 +201,21 @@ def _distribution(question: Number, answers: Answers) -> list[Truth]:
     at_most = np.cumsum(_frequencies(answers, len(ends)))[:-1]
     names = [f"at most {number_text(high)}" for _, high in ends[:-1]]
     middles = [float(middle) for middle in analysis.bucket_middles(question)]
-    # Sums of shares can miss one of 0.1 by a rounding.
-    reached = [int((at_most < share - 1e-12).sum()) for share in analysis.QUANTILES]
-    return [
-        *_shares(names, at_most),
-        *(
-            Truth(f"quantile {share:g}", False, middles[bucket], None)
-            for share, bucket in zip(analysis.QUANTILES, reached, strict=True)
-        ),
-    ]
+    (column,) = answers.columns
+    numbers = _numbers(column)
+    order = np.argsort(numbers)
+    below = np.cumsum(column.counts()[order]) / answers.n
+    outside = int(column.counts()[_outside(question.range, numbers)].sum()) / answers.n
+
+    def quantile(share: float) -> Truth:
+        # Sums of shares can miss one of 0.1 by a rounding.
+        middle = middles[int((at_most < share - 1e-12).sum())]
+        given = numbers[order][int((below < share - 1e-12).sum())]
+        beyond = bool(_outside(question.range, given))
+        value = float(given) if beyond else middle
+        return Truth(f"quantile {share:g}", False, value, None, middle, outside)
+
+    return [*_shares(names, at_most), *map(quantile, analysis.QUANTILES)]
 
 
 # --- what reports say -------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from deniably.questions import (
     Question,
     SelectMultiple,
     VectorOfNumbers,
+    by_name,
 )
 from deniably.report import is_shown
 from deniably.survey import Survey, show_if
@@ -106,9 +107,10 @@ def blocks(n: int) -> Iterator[slice]:
 def read_people(survey: Survey, rows: Iterable[Sequence[str]]) -> People:
     """The people in a table: a row of names, then a row a person.
 
-    A column is called as its question, or ``question.part`` where there are parts; several ticks
-    are written as ``a;b``. What is written for a hidden question is not looked at. Raises
-    BadAnswer with the row and what is wrong, never with the answer.
+    A column is called as its question, or ``question.part`` where there are parts. A choice is
+    written by its name or its label, several ticks as ``a;b``. What is written for a hidden
+    question is not looked at. Raises BadAnswer with the row and what is wrong, never with the
+    answer.
     """
     names = {question.name: _column_names(question) for question in survey.questions}
     columns = _read(rows, [name for some in names.values() for name in some])
@@ -161,9 +163,11 @@ def _shown(
     if condition is None:
         return columns
     (column,) = columns  # what can be hidden has no parts
-    (decides,) = earlier[condition.question].columns
-    sees = [is_shown(question, {condition.question: text}, ()) for text in decides.texts]
-    codes = np.where(np.array(sees)[decides.codes], column.codes, len(column.texts))
+    decides = earlier[condition.question]
+    (column_of_it,) = decides.columns
+    given = [by_name(decides.question, text) for text in column_of_it.texts]
+    sees = [is_shown(question, {condition.question: one}, ()) for one in given]
+    codes = np.where(np.array(sees)[column_of_it.codes], column.codes, len(column.texts))
     kept, codes = np.unique(codes, return_inverse=True)
     texts = [*column.texts, NOT_APPLICABLE]
     return [Column([texts[code] for code in kept], codes.astype(np.int32))]
