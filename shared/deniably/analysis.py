@@ -234,18 +234,21 @@ def weighted(
     likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
     step = least_step(value) / (p - q) / tally.n
     ends = float(value.min()), float(value.max())
+
+    def variance_at(mu: npt.ArrayLike) -> Floats:
+        found: Floats = (likeliest(mu)[0] - (np.asarray(mu) - estimate) ** 2) / tally.n
+        return found
+
+    population = margin(estimate, (within + spread) / tally.n, variance_at, step, ends, confidence)
+    if np.allclose(value * (1 - value), 0):  # a share: half a report, see standard_error
+        half = (tally.n * estimate + (0.5 - q) / (p - q)) / (tally.n + 1)
+        error = float(np.sqrt(variance_at(np.clip(half, *ends))))
+        population = replace(population, standard_error=error)
     return Mean(
         n=tally.n,
         confidence=confidence,
         estimate=estimate,
-        population=margin(
-            estimate,
-            (within + spread) / tally.n,
-            lambda mu: (likeliest(mu)[0] - (mu - estimate) ** 2) / tally.n,
-            step,
-            ends,
-            confidence,
-        ),
+        population=population,
         respondents=margin(
             estimate,
             within / tally.n,

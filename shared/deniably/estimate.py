@@ -106,7 +106,7 @@ def estimate(
         n=tally.n,
         confidence=confidence,
         raw=raw,
-        standard_error=np.sqrt(share * (1 - share) / asked) / (p - q),
+        standard_error=standard_error(counts, asked, p, q),
         low=every.low,
         high=every.high,
         joint_low=tightened(low, high)[0] if single else low,
@@ -211,6 +211,22 @@ def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
     support = q + (p - q) * np.asarray(share, dtype=np.float64)
     result: Floats = support * (1 - support) / (n * (p - q) ** 2)
     return result
+
+
+def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -> Floats:
+    """The standard error to show of a share, where ``count`` of ``n`` reports support it.
+
+    The plain one, from count / n, is a fraction of the true deviation where hardly a report is
+    moved: 0 where no report supports a choice. So half a report is added to either side, and the
+    support is no less likely than from nobody's answer (q) and no likelier than from everybody's
+    (p). By enumeration of epsilon 1 to 8, k 2 to 20 and n 50 to 1000 its mean is then 1.0 to 2.2
+    times the deviation at a share of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 from 2 %
+    on. Nothing else is exact where no report supports a choice: read the interval there.
+    """
+    counts, asked = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    support = np.clip((counts + 0.5) / (asked + 1), q, p)
+    error: Floats = np.sqrt(support * (1 - support) / asked) / (p - q)
+    return error
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ on a scale for a mean, zeros and ones for a share.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import cast
@@ -104,18 +104,27 @@ def linear(
 
     ends = float(target.min()), float(target.max())
     step = least_step(score) / n
+
+    def variance_at(mu: Floats) -> Floats:
+        return (spread(mu, likeliest(mu)[0]) - (mu - mean) ** 2) / n
+
+    shown = np.array(mean)
+    if np.allclose(target * (1 - target), 0):  # a share
+        shown = (n * mean + (score.min() + score.max()) / 2) / (n + 1)
+    error = float(np.sqrt(variance_at(np.clip(shown, *ends))))
+    population = margin(
+        mean,
+        float(tallied @ apart**2) / n**2,
+        variance_at,
+        step,
+        ends,
+        confidence,
+    )
     return Mean(
         n=n,
         confidence=confidence,
         estimate=mean,
-        population=margin(
-            mean,
-            float(tallied @ apart**2) / n**2,
-            lambda mu: (spread(mu, likeliest(mu)[0]) - (mu - mean) ** 2) / n,
-            step,
-            ends,
-            confidence,
-        ),
+        population=replace(population, standard_error=error),
         respondents=margin(
             mean,
             float(here(np.clip(mean, *ends))) / n,
@@ -217,7 +226,10 @@ def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.Arra
     ``values`` are what each answer contributes; an average over answers with mean mu lies between
     the lower and the upper hull of the points there.
     """
-    lower, upper = _hull(target, values, 1), _hull(target, values, -1)
+    # Equal but for rounding is equal: at an end of the range several answers may have one target.
+    start, span = target.min(), np.ptp(target) or 1.0
+    place = start + span * np.round((target - start) / span, 12)
+    lower, upper = _hull(place, values, 1), _hull(place, values, -1)
 
     def at(mu: npt.ArrayLike, estimate: npt.ArrayLike) -> Floats:
         mu = np.asarray(mu, dtype=np.float64)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from deniably.binomial import wilson
-from deniably.estimate import Estimate, estimate, project, variance
+from deniably.estimate import Estimate, estimate, project, standard_error, variance
 from deniably.mechanisms.subset_selection import (
     SubsetSelection,
     subset_selection,
@@ -31,6 +31,27 @@ def intervals(m: SubsetSelection, n: int) -> list[Estimate]:
     """The estimates for every possible count 0 .. n, k counts at a time."""
     counts = np.arange(-(-(n + 1) // m.k) * m.k).clip(max=n).reshape(-1, m.k)
     return [estimate(Tally(n, row), m) for row in counts]
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "n"),
+    [(2, 6, 50), (2, 6, 200), (5, 6, 50), (20, 6, 100), (20, 8, 1000), (5, 4, 50), (20, 4, 100),
+     (5, 1, 100)],
+)  # fmt: skip
+def test_the_standard_error_shown_is_about_the_true_one(k: int, epsilon: int, n: int) -> None:
+    """Its mean over the exact law of the count, from nobody's choice to everybody's."""
+    m = best(k, str(epsilon))
+    p, q = float(m.p), float(m.q)
+    counts = np.arange(n + 1)
+    shown = np.concatenate([e.standard_error for e in intervals(m, n)])[: n + 1]
+    np.testing.assert_allclose(shown, standard_error(counts, n, p, q))
+
+    for share, most in ((0.0, 2.3), (0.02, 1.13), (0.5, 1.01), (0.98, 1.2), (1.0, 2.3)):
+        law = stats.binom.pmf(counts, n, q + (p - q) * share)
+        really = float(variance(m, share, n)) ** 0.5
+        assert 0.985 <= law @ shown / really <= most
+        if share == 0:
+            assert law[shown < 0.999 * really].sum() < 1e-6
 
 
 @pytest.mark.parametrize(("k", "epsilon"), list(product([2, 5, 10], EPSILONS)))
