@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from flask import Flask
 
-from deniably_server.api import access, openapi, parameters, register, reports, surveys
+from deniably_server.api import access, openapi, parameters, register, reports, status, surveys
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.batches import batches
 from deniably_server.api.health import health
@@ -67,6 +67,7 @@ def create_app(
     app.register_blueprint(pages)
     app.register_blueprint(files.web)
     metrics_page.attach(app, metrics)
+    app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)
     handle_problems(app, openapi.is_page)
     parameters.refuse_unknown(app)

@@ -14,7 +14,7 @@ from deniably.survey import Survey
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.storage.tokens import make
-from server.material import Server, a_report
+from server.material import Server, a_report, signed
 
 pytestmark = pytest.mark.browser
 
@@ -195,3 +195,44 @@ def test_without_scripts_the_page_says_what_to_do(chromium: Browser, server: Ser
     assert page.is_disabled("button"), "a token cannot get into an address"
     assert f"/api{PATH}/results" in page.inner_html("main")
     context.close()
+
+
+# --- for the author -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"), [("hidden", "while_open: false"), ("shown", "while_open: true")]
+)
+def test_the_author_opens_the_count_on_the_page_of_the_survey(
+    phone: Watched, server: Server, token_of: Callable[..., str], name: str, rules: str
+) -> None:
+    text = SURVEY.replace("workplace", name).replace("while_open: true", rules)
+    with closing(Store(str(server.database))) as store:
+        survey = publish_text(text)
+        store.publish(survey, signed(survey))
+        for _ in range(23):
+            store.add(survey, a_report(survey))
+    token = token_of("author", name)
+    phone.open(f"/surveys/{name}")
+    phone.page.get_by_text("For the author: how many have answered?").click()
+    phone.page.fill(FIELD, token)
+    phone.click("Show the count")
+    phone.page.wait_for_selector(".finding")
+
+    shown = phone.page.inner_text("main")
+    assert "The survey is open and has at least 20 reports so far." in shown
+    assert "23" not in shown
+    assert phone.page.evaluate(WIDE) == 0
+    secret = token.rpartition("_")[2]
+    assert secret not in phone.page.content()
+    assert secret not in phone.page.evaluate(KEPT)
+    assert phone.console == []
+
+
+def test_who_enters_another_token_is_told_why_it_will_not_do(phone: Watched, token: str) -> None:
+    phone.open("/surveys/private/status")
+    phone.page.fill(FIELD, token)
+    phone.click("Show the count")
+    phone.page.wait_for_selector("#why:visible")
+
+    assert "author" in phone.page.inner_text("#why")

@@ -80,6 +80,7 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     known = {"/api/surveys/<name>"}  # the definition
     known.add("/api/surveys/<name>/groups")  # of points, which this survey has not
     known.add("/surveys/<name>/groups")
+    known |= {"/surveys/<name>/status", "/api/surveys/<name>/status"}  # for authors, always
 
     for rule in app.url_map.iter_rules():
         if "surveys/<name>" in rule.rule and "GET" in (rule.methods or ()):

@@ -22,7 +22,8 @@ from deniably_server import serving
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.commit import Outcome
 from deniably_server.storage.store import Store
-from deniably_server.watching.metrics import EVERY, Metrics
+from deniably_server.watching.metrics import Metrics
+from deniably_server.watching.seldom import EVERY
 from deniably_server.watching.told import Answer
 from server.crowd import until
 from server.material import Server, a_report, assert_problem, survey_named
@@ -123,6 +124,29 @@ def test_looking_more_often_shows_nothing_more() -> None:
 
     assert len(set(pages)) == 1
     assert numbers(metrics.page(start + EVERY))[f"deniably_requests_total {REPORTS} 2xx"] == 10
+
+
+def test_two_looks_a_moment_apart_are_the_same_look(tmp_path: Path) -> None:
+    """Else whoever asks at the end of five minutes and at the beginning of the next ones sees
+    whether somebody answered in between."""
+    for folder in (None, tmp_path):
+        metrics = Metrics(folder)
+        before = metrics.page(EVERY - 1)
+        for _ in range(10):
+            metrics.add(answer())
+
+        assert metrics.page(EVERY) == before
+        assert metrics.page(2 * EVERY - 2) == before
+        assert metrics.page(2 * EVERY - 1) != before
+
+
+def test_a_clock_that_is_put_back_stops_nothing() -> None:
+    metrics = Metrics()
+    metrics.page(1e9)
+    for _ in range(10):
+        metrics.add(answer())
+
+    assert numbers(metrics.page(1e8))[f"deniably_requests_total {REPORTS} 2xx"] == 10
 
 
 def test_no_sample_is_a_time_a_sum_of_durations_or_of_one_survey() -> None:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from flask import Flask
+from flask import Flask, request
 from flask.testing import FlaskClient
 
 from deniably.report import randomise_answers
@@ -118,6 +118,19 @@ def test_nobody_is_turned_away_for_what_a_network_appends_to_a_link(
     for path in ("/s/workplace", "/surveys/workplace", "/"):
         assert client.get(f"{path}?fbclid=IwAR0&utm_source=x&UTM_medium=y").status_code == 200
     assert client.get("/api/surveys/workplace/results?fbclid=1").status_code == 400
+
+
+def test_what_a_network_appends_makes_no_other_page_of_it(
+    app: Flask, client: FlaskClient, closed: Survey
+) -> None:
+    """Else every made-up one would cost a computation of its own."""
+    seen: list[dict[str, str]] = []
+    app.before_request(lambda: seen.append(dict(request.args)))
+
+    for query in ("confidence=0.9", "confidence=0.9&utm_source=1", "fbclid=2&confidence=0.9"):
+        assert client.get(f"/surveys/workplace?{query}").status_code == 200
+
+    assert seen == [{"confidence": "0.9"}] * 3
 
 
 # --- the level of intervals ---------------------------------------------------------------------

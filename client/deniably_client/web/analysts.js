@@ -1,5 +1,5 @@
-// Results that are for analysts alone: for their token the server gives the very page that others
-// give to everybody. The token is in this module's memory and nowhere else, neither in an address
+// What is for analysts or authors alone: for their token the server gives the very page that others
+// give to everybody, or the one that the form names. The token is in this module's memory and nowhere else, neither in an address
 // nor in a cookie or a storage; whoever leaves the page, or loads it again, takes it along.
 
 import { DEFINITION, PROBLEM, body } from "./body.js";
@@ -87,7 +87,7 @@ form.addEventListener("submit", async (event) => {
   token = field.value.trim();
   button.disabled = true;
   if (!SHAPE.test(token)) tell(NONE);
-  if (!SHAPE.test(token) || !(await show(location.href))) token = "";
+  if (!SHAPE.test(token) || !(await show(form.dataset.page || location.href))) token = "";
   button.disabled = false;
   if (token === "") field.focus();
 });

@@ -29,5 +29,5 @@ def current_metrics() -> Metrics:
 @blueprint.get("/metrics")
 def page() -> Response:
     """The numbers, for a monitor's or an operator's token."""
-    require("monitor")
+    require("monitor", too="operator")
     return Response(current_metrics().page(), content_type=MEDIA_TYPE)

@@ -25,6 +25,7 @@ from deniably.report import Report
 from deniably_server.api import access, surveys, tickets
 from deniably_server.api.admission import HEADER as TICKET
 from deniably_server.api.lines import NDJSON
+from deniably_server.api.status import StatusResult
 from deniably_server.results.checks import ChecksResult
 from deniably_server.results.differences import DifferenceResult, DifferencesResult
 from deniably_server.results.publishing import LEAST_CONFIDENCE, MOST_CONFIDENCE
@@ -231,6 +232,8 @@ OPERATIONS: Mapping[str, Operation] = {
         {200: {_CSV: None}}, _RESULTS, query=_SHOWN, headers=("Content-Disposition",)
     ),
     "results.as_json": Operation({200: {JSON: SurveyResult}}, _RESULTS, query=_SHOWN),
+    "status.as_json": Operation({200: {JSON: StatusResult}}, ("not-found", *_TOKEN), "author"),
+    "status.page": Operation(_PAGE, ("not-found", *_TOKEN)),
     "surveys.change": Operation(
         {200: {JSON: ChangedAnswer}},
         (*_BODY, *_TOKEN, "not-found", "closed", "too-few"),

@@ -87,13 +87,8 @@ def dashboard(name: str) -> str:
     try:
         results = current_results(name, smooth=smooth, confidence=level)
     except Hidden as hidden:
-        return render_template(
-            "message.html",
-            title=survey.title,
-            heading="The results are not shown yet",
-            text=f"{str(hidden)[:1].upper()}{str(hidden)[1:]}.",
-            link=(f"/s/{name}", "Go to the survey"),
-        )
+        why = f"{str(hidden)[:1].upper()}{str(hidden)[1:]}."
+        return render_template("hidden.html", survey=survey, why=why)
     parts = {
         question.name: [part.label for part in question.parts]
         for question in survey.questions

@@ -78,7 +78,7 @@ def change(name: str) -> Response:
         )
     card = _card(survey) | {"state": wanted.state}
     if wanted.state == "closed":
-        card["reports"] = _final_count(survey)
+        card["reports"] = final_count(survey)
     return json_answer(card)
 
 
@@ -92,14 +92,14 @@ def _require_results(survey: Survey) -> None:
     """Raise TooFew where an open survey has fewer reports than its results need. How many it has
     is not said: who asks again and again would learn when each report comes."""
     least = survey.results.minimum
-    if current_store().state(survey.name) == "open" and _final_count(survey) is None:
+    if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
             f"{survey.name} has fewer than {least:,} reports so far, and its results are shown from"
             f" {least:,} on: closed now, it will never show any"
         )
 
 
-def _final_count(survey: Survey) -> int | None:
+def final_count(survey: Survey) -> int | None:
     """How many reports a survey has; None while they are too few for its results."""
     counts = [tally.n for tally in current_store().tally(survey.name).values()]
     if min(counts) < survey.results.minimum:

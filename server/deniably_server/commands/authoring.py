@@ -1,4 +1,4 @@
-"""The commands of whoever writes surveys: check, publish, close.
+"""The commands of whoever writes surveys: check, publish, status, close.
 
 Flask, granian and numpy are imported inside the commands, so that ``deniably --help`` is quick.
 """
@@ -216,6 +216,24 @@ def close(name: str, server: str, token: str, yes: bool) -> None:
         click.echo(f"{name} is closed, with fewer reports than its results need")
         return
     click.echo(f"{name} is closed, with {count:,} report{'' if count == 1 else 's'}")
+    click.echo(f"{'results':<10}  {_base(server)}/surveys/{quote(name, safe='')}")
+
+
+@click.command()
+@click.argument("name")
+@_server
+@_token
+def status(name: str, server: str, token: str) -> None:
+    """Show whether a survey is open, about how many have answered, and when results are shown.
+
+    Of an open survey whole tens are counted, anew every five minutes. An operator's token will
+    do, too.
+    """
+    address = f"{_base(server)}/api/surveys/{quote(name, safe='')}/status"
+    found = _call("GET", address, {"Authorization": f"Bearer {token}"}, b"")
+    click.echo(one_line(f"{name}: {found.get('title')}"))
+    for sentence in found.get("sentences", ()):
+        click.echo(one_line(str(sentence)))
     click.echo(f"{'results':<10}  {_base(server)}/surveys/{quote(name, safe='')}")
 
 

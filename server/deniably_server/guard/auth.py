@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import NoReturn
 
 from flask import request
+from werkzeug.datastructures import Headers
 
 from deniably_server.errors import Forbidden, Unauthorised
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.storage.store import Store
 from deniably_server.storage.tokens import DAYS, A, Role, Token, id_in, make
 
-_TOO: dict[Role, Role] = {"monitor": "operator"}
-"""Who may do what another role may, too: an operator reads the metrics like a monitor."""
+_SCHEME = "bearer"
+
+
+def is_bearer(headers: Headers) -> bool:
+    """Whether a request shows a token of ours, and not what a proxy in front of us asks for."""
+    return headers.get("Authorization", "").partition(" ")[0].lower() == _SCHEME
 
 
 def new_token(
@@ -24,14 +29,14 @@ def new_token(
     return text
 
 
-def require(role: Role, survey: str | None = None) -> Token:
-    """The request's token, which is of this role, or one that may do as much, and which may act on
-    the survey where one is named.
+def require(role: Role, survey: str | None = None, *, too: Role | None = None) -> Token:
+    """The request's token, which is of this role, or of the one that may do this ``too``, and
+    which may act on the survey where one is named.
 
     Raises Unauthorised where there is none that is valid, and Forbidden where it may not do this.
     """
     token = _presented(role)
-    if token.role not in (role, _TOO.get(role)):
+    if token.role not in (role, too):
         raise Forbidden(f"this needs {A[role]} token, and this one is {A[token.role]}")
     if survey is not None:
         require_scope(token, survey)
@@ -46,8 +51,8 @@ def require_scope(token: Token, survey: str) -> None:
 
 def _presented(role: Role) -> Token:
     """The token of the request, as it is now: one that is revoked elsewhere is refused at once."""
-    scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
+    _, _, text = request.headers.get("Authorization", "").partition(" ")
+    if not is_bearer(request.headers):
         _refuse(role)
     current_limits().guess(request.environ)
     found = current_store().token(id_in(text))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from flask import render_template, request
 
 from deniably_server.errors import Unauthorised
+from deniably_server.guard.auth import is_bearer
 from deniably_server.guard.current import current_store
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def or_ask_for_a_token(view: View) -> View:
         try:
             return view(name)
         except Unauthorised:
-            if "Authorization" in request.headers:
+            if is_bearer(request.headers):
                 raise
             title = current_store().survey(name).title
             return render_template("analysts.html", title=title, name=name)

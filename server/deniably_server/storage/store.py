@@ -195,6 +195,14 @@ class Store:
         as ``add`` does; nothing of them is kept then."""
         self._get_writer().begin(work)
 
+    def reports(self, name: str) -> int:
+        """How many reports a survey has, to the last one: for nobody's eyes. Raises NotFound."""
+        self.survey(name)
+        with self._reading() as database:
+            query = "SELECT reports FROM totals WHERE survey = ?"
+            (total,) = database.execute(query, [name]).fetchone()
+            return int(total)
+
     def tally(self, name: str) -> dict[str, Tally]:
         """The tally of every question, kept current by each commit. Raises NotFound.
 

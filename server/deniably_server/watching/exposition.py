@@ -9,10 +9,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from deniably_server.watching.seldom import tens
 from deniably_server.watching.told import STEPS
 
 MEDIA_TYPE = CONTENT_TYPE_LATEST
-STEP = 10
 
 Counts = Counter[tuple[str, ...]]
 """How often, by the name of a count and the values of its labels; of a duration its step."""
@@ -48,14 +48,14 @@ class _Coarse:
             family = CounterMetricFamily(f"deniably_{name}", help_, labels=labels)
             for values, count in self._of(name):
                 exact = name == "commit_failures" or "5xx" in values
-                family.add_metric(values, count if exact else _tens(count))
+                family.add_metric(values, count if exact else tens(count))
             yield family
         for name, help_ in _HISTOGRAMS:
             buckets = _buckets(self._of(name))
             yield HistogramMetricFamily(f"deniably_{name}_seconds", help_, buckets=buckets)
         waiting = sum(count for _, count in self._of("waiting"))
         help_ = "Reports and batches that wait for a commit."
-        yield GaugeMetricFamily("deniably_queue_length", help_, value=_tens(waiting))
+        yield GaugeMetricFamily("deniably_queue_length", help_, value=tens(waiting))
 
     def _of(self, name: str) -> list[tuple[tuple[str, ...], int]]:
         return sorted((key[1:], count) for key, count in self._counts.items() if key[0] == name)
@@ -67,9 +67,5 @@ def _buckets(found: Iterable[tuple[Sequence[str], int]]) -> list[tuple[str, floa
     total, buckets = 0, list[tuple[str, float]]()
     for step in STEPS:
         total += took.get(step, 0)
-        buckets.append((str(step / 1000), _tens(total)))
-    return [*buckets, ("+Inf", _tens(total))]
-
-
-def _tens(count: int) -> int:
-    return count // STEP * STEP
+        buckets.append((str(step / 1000), tens(total)))
+    return [*buckets, ("+Inf", tens(total))]

@@ -2,10 +2,10 @@
 
 A counter that grows at the moment when somebody answers is the time at which they answered, in the
 hands of whoever collects it. So what people do is told coarsely: of every count whole tens, and the
-page is made anew once in five minutes at most. Of ten people one can then be placed within five
-minutes, without a hint which one. Nothing is counted by survey, and no sum of durations is told,
-which would move with each request. Faults of the server are told one by one, for nothing was stored
-and somebody has to look.
+page is made anew once in five minutes at most (``seldom``). Of ten people one can then be placed
+within five minutes, without a hint which one. Nothing on the page is counted by survey, and no sum
+of durations is told, which would move with each request. Faults of the server are told one by one,
+for nothing was stored and somebody has to look.
 
 The numbers are those of all processes of a server. Each writes its counts, once a minute and under
 a name of its own, into a folder that vanishes with the server.
@@ -13,10 +13,8 @@ a name of its own, into a folder that vanishes with the server.
 
 from __future__ import annotations
 
-import os
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -26,10 +24,9 @@ import msgspec
 
 from deniably_server.storage.commit import Outcome
 from deniably_server.watching.exposition import Counts, exposed
+from deniably_server.watching.seldom import Seldom, put, tens
 from deniably_server.watching.told import Answer, milliseconds
 
-EVERY = 300
-"""Seconds between two looks."""
 _MOST = 10_000
 """Answers that wait to be counted, at most."""
 _INGEST = "/api/surveys/<name>/reports"
@@ -46,7 +43,7 @@ class Metrics:
         self._lock = Lock()
         self._answers: list[Answer] = []
         self._counts: Counts = Counter()
-        self._shown: tuple[int, bytes] = (-1, b"")
+        self._seldom = Seldom(folder)
 
     # --- what is counted ----------------------------------------------------------------------
 
@@ -87,46 +84,33 @@ class Metrics:
             if self._folder is not None:
                 counts = list(self._counts.items())
                 with suppress(OSError):  # a full disk: those of the last time stay
-                    _put(self._folder / f"{self._name}.counts", msgspec.json.encode(counts))
+                    put(self._folder / f"{self._name}.counts", msgspec.json.encode(counts))
 
     # --- what is told -------------------------------------------------------------------------
 
     def page(self, now: float | None = None) -> bytes:
-        """The numbers as Prometheus reads them, as of some moment of these five minutes."""
-        turn = int((time.time() if now is None else now) // EVERY)
-        if self._shown[0] != turn:
-            self.count()
-            self._shown = (turn, self._page_of(turn))
-        return self._shown[1]
+        """The numbers as Prometheus reads them, as of the last look."""
+        return self._seldom.look("page", self._page, now)
 
-    def _page_of(self, turn: int) -> bytes:
+    def reports_of(self, survey: str, count: Callable[[], int], now: float | None = None) -> int:
+        """How many reports a survey has, for its author: in whole tens, as of the last look."""
+        return int(self._seldom.look(f"of-{survey}", lambda: b"%d" % tens(count()), now))
+
+    def _page(self) -> bytes:
+        self.count()
         if self._folder is not None:
             with suppress(OSError):  # a full disk, or whoever tidies /tmp
-                return self._first_of(turn, self._folder)
+                if files := list(self._folder.glob("*.counts")):
+                    return exposed(_sum(files))
         return exposed(self._counts.copy())
 
-    def _first_of(self, turn: int, folder: Path) -> bytes:
-        """The page of this turn: in all processes that of the one which was asked first."""
-        shared = folder / f"{turn}.page"
-        if not shared.exists():
-            together: Counts = Counter()
-            for file in folder.glob("*.counts"):
-                together.update(dict(_decode(file.read_bytes())))
-            _put(shared, exposed(together), once=True)
-        return shared.read_bytes()
+
+def _sum(files: Sequence[Path]) -> Counts:
+    together: Counts = Counter()
+    for file in files:
+        together.update(dict(_decode(file.read_bytes())))
+    return together
 
 
 def _class(answer: Answer) -> str:
     return f"{answer.status // 100}xx"
-
-
-def _put(path: Path, content: bytes, *, once: bool = False) -> None:
-    """Write a file whole, or not at all where it is there and may be written ``once`` only."""
-    part = path.with_name(f"{uuid4().hex}.part")
-    part.write_bytes(content)
-    try:
-        (os.link if once else os.replace)(part, path)
-    except FileExistsError:
-        pass
-    finally:
-        part.unlink(missing_ok=True)

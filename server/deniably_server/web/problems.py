@@ -315,7 +315,7 @@ def _for_people(is_page: Callable[[str], bool]) -> bool:
     """Whether a person reads the answer. Scripts that fetch a page for an analyst's token show
     what a problem says themselves."""
     accepted = request.accept_mimetypes
-    if "Authorization" in request.headers:
+    if request.headers.get("Authorization", "").lower().startswith("bearer"):
         return False
     if request.endpoint is None:  # there is no such address
         return accepted.best_match([MEDIA_TYPE, "application/json", _HTML]) == _HTML

@@ -1,0 +1,106 @@
+"""How a survey is getting on, for its author: coarse enough that nobody learns when who answered.
+
+Whoever may look as often as they like at an exact count has the time of every answer. So of an open
+survey whole tens are told, and anew once in five minutes at most, as of the server's own numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from flask import Blueprint, Response, render_template, request
+
+from deniably.survey import Results
+from deniably_server.api.metrics import current_metrics
+from deniably_server.api.surveys import final_count
+from deniably_server.guard.auth import is_bearer, require
+from deniably_server.guard.current import current_store
+from deniably_server.storage.store import State
+from deniably_server.watching.seldom import EVERY, STEP
+from deniably_server.web.answer import json_answer
+
+blueprint = Blueprint("status", __name__)
+
+
+class StatusResult(TypedDict):
+    """A survey for its author. ``reports`` is a number of reports that are there at least, in steps
+    of ``step``, renewed every ``seconds`` at most; where both are None it is exact, and where it is
+    None, too, the survey was closed with fewer than ``minimum``. ``sentences`` say the same."""
+
+    survey: str
+    title: str
+    state: State
+    reports: int | None
+    step: int | None
+    seconds: int | None
+    minimum: int
+    while_open: bool
+    sentences: list[str]
+
+
+@blueprint.get("/api/surveys/<name>/status")
+def as_json(name: str) -> Response:
+    """How many reports a survey has, in whole tens, and when its results are shown."""
+    return json_answer(_status(name))
+
+
+@blueprint.get("/surveys/<name>/status")
+def page(name: str) -> str:
+    """The same for people."""
+    status = _status(name) if is_bearer(request.headers) else None
+    return render_template("status.html", survey=current_store().survey(name), status=status)
+
+
+def _status(name: str) -> StatusResult:
+    """Raises NotFound, and Unauthorised or Forbidden unless the author or an operator asks."""
+    require("author", name, too="operator")
+    store = current_store()
+    survey, state = store.survey(name), store.state(name)
+    rules, coarse = survey.results, state == "open"
+    reports = _coarse_count(name) if coarse else final_count(survey)
+    return {
+        "survey": name,
+        "title": survey.title,
+        "state": state,
+        "reports": reports,
+        "step": STEP if coarse else None,
+        "seconds": EVERY if coarse else None,
+        "minimum": rules.minimum,
+        "while_open": rules.while_open,
+        "sentences": _open(reports or 0, rules) if coarse else _closed(reports, rules),
+    }
+
+
+def _coarse_count(name: str) -> int:
+    return current_metrics().reports_of(name, lambda: current_store().reports(name))
+
+
+def _open(reports: int, rules: Results) -> list[str]:
+    many = rules.minimum > 1
+    least = f"from {rules.minimum:,} reports on" if many else "from the first report on"
+    shown = f"The results are shown once it is closed, {least}."
+    if rules.while_open:
+        more = f"every {rules.minimum:,} more" if many else "each one"
+        shown = f"The results are shown {least}, and renewed with {more}."
+    return [
+        f"The survey is open and has {_least(reports)}.",
+        f"Whole tens are counted, anew every {EVERY // 60} minutes: a finer count would tell when"
+        " somebody answered.",
+        shown,
+    ]
+
+
+def _least(reports: int) -> str:
+    if reports < STEP:
+        return f"fewer than {STEP} reports so far"
+    return f"at least {reports:,} reports so far"
+
+
+def _closed(reports: int | None, rules: Results) -> list[str]:
+    if reports is None:
+        return [
+            f"The survey is closed, with fewer than the {rules.minimum:,} reports that its results"
+            " need: they stay hidden."
+        ]
+    some = "1 report" if reports == 1 else f"{reports:,} reports"
+    return [f"The survey is closed, with {some}. Its results are shown."]
