@@ -15,6 +15,7 @@ from deniably_server.api.intake import Intake
 from deniably_server.api.pages import pages
 from deniably_server.api.tickets import tickets
 from deniably_server.guard.current import attach
+from deniably_server.guard.door import Door
 from deniably_server.guard.headers import Headers
 from deniably_server.guard.hosts import Hosts, names_in
 from deniably_server.guard.limits import limits_of
@@ -74,6 +75,7 @@ def create_app(
     told.tell_routes(app)
     app.after_request(compress)
     inner: WSGIApplication = Intake(app.wsgi_app, store, limits)
+    inner = Door(inner, most=max(1, cast(int, settings["THREADS"]) // 2))
     if names := names_in(str(settings["HOSTS"])):
         inner = Hosts(inner, names)
     inner = HeardOut(Headers(inner))

@@ -132,7 +132,7 @@ def _application(config: Mapping[str, object], port: int, shared: Path | None) -
     every_minute(journal.write, metrics.count)
     await_database(str(config["DATABASE"]))
     app = create_app(config, journal, metrics)
-    take_turns(app, Turns(apart.ask, longest))
+    take_turns(app, Turns(apart.ask, longest, most=max(1, cast(int, config["THREADS"]) // 4)))
     keep_tidy(app.extensions["deniably"])
     slow = SlowBodies(app.wsgi_app, port, cast(int, config["PATIENCE"]))
     slow.watch()

@@ -89,7 +89,7 @@ def until(true: Callable[[], object]) -> None:
 
 
 def test_who_asks_for_the_same_shares_one_computation(work: Work) -> None:
-    turns = Turns(work, 30)
+    turns = Turns(work, 30, 50)
     with ThreadPoolExecutor(8) as threads:
         asking = [threads.submit(turns.answer, "key", JOB, "reports") for _ in range(8)]
         until(lambda: work.asked)
@@ -107,7 +107,7 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first(
     monkeypatch.setattr(module, "_MOST_KEPT", 10_000)
     work.go.set()
     work.answer = Computed([], bytes(4000))
-    turns = Turns(work, 30)
+    turns = Turns(work, 30, 50)
 
     for key in ("a", "b", "a", "c", "a", "b"):
         turns.answer(key, job(key), "tallies")
@@ -118,7 +118,7 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first(
 def test_a_refusal_is_told_as_it_is_and_not_kept(work: Work) -> None:
     work.go.set()
     work.answer = Refused("BadParameter", "“x” is none")
-    turns = Turns(work, 30)
+    turns = Turns(work, 30, 50)
 
     for _ in range(2):
         with pytest.raises(BadParameter, match="“x” is none"):
@@ -130,7 +130,7 @@ def test_a_refusal_is_told_as_it_is_and_not_kept(work: Work) -> None:
 def test_what_takes_too_long_says_so_and_is_not_tried_again_at_once(work: Work) -> None:
     work.go.set()
     work.answer = Slow()
-    turns = Turns(work, 30)
+    turns = Turns(work, 30, 50)
 
     for _ in range(3):
         with pytest.raises(TooMuch, match=r"longer than the 30 seconds.*results\.csv"):
@@ -142,7 +142,7 @@ def test_what_takes_too_long_says_so_and_is_not_tried_again_at_once(work: Work) 
 def test_a_process_that_dies_is_a_fault_of_the_server_and_the_next_is_another(work: Work) -> None:
     work.go.set()
     work.answer = Broken()
-    turns = Turns(work, 30)
+    turns = Turns(work, 30, 50)
     with pytest.raises(Uncomputed):
         turns.answer("key", JOB, "reports")
 
@@ -153,7 +153,7 @@ def test_a_process_that_dies_is_a_fault_of_the_server_and_the_next_is_another(wo
 
 def test_whoever_waited_long_enough_is_told_when_to_come_again(work: Work) -> None:
     """What nobody waits for any more is not begun; what has begun is waited for."""
-    turns = Turns(work, 0.1)
+    turns = Turns(work, 0.1, 50)
     with ThreadPoolExecutor(1) as threads:
         asking = threads.submit(turns.answer, "first", job("first"), "reports")
         until(lambda: work.asked)
@@ -169,9 +169,8 @@ def test_whoever_waited_long_enough_is_told_when_to_come_again(work: Work) -> No
     assert work.asked == ["first", "third"]
 
 
-def test_no_more_wait_than_may(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_WAITING", 3)
-    turns = Turns(work, 30)
+def test_no_more_wait_than_may(work: Work) -> None:
+    turns = Turns(work, 30, 3)
     with ThreadPoolExecutor(3) as threads:
         asking = [threads.submit(turns.answer, n, job(str(n)), "reports") for n in range(3)]
         until(lambda: len(turns._works) == 3)
@@ -186,7 +185,7 @@ def test_no_more_wait_than_may(work: Work, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_dashboard_does_not_wait_for_all_the_cross_tables_before_it(work: Work) -> None:
-    turns = Turns(work, 30)
+    turns = Turns(work, 30, 50)
     with ThreadPoolExecutor(5) as threads:
         for number in range(4):
             threads.submit(turns.answer, number, job(f"crosstab {number}"), "reports")

@@ -159,6 +159,7 @@ _CONFIDENCE: Mapping[str, Mapping[str, object]] = {
 }
 _SHOWN = {**_SMOOTH, **_CONFIDENCE}
 _PAIR = {"rows!": _NAMED, "columns!": _NAMED, **_CONFIDENCE}
+_PAGES: Mapping[str, Mapping[str, object]] = {"page": {"type": "integer", "minimum": 1}}
 _GROUPS: Mapping[str, Mapping[str, object]] = {
     "question!": _NAMED,
     "count": {"type": "integer", "minimum": 1},
@@ -205,12 +206,12 @@ OPERATIONS: Mapping[str, Operation] = {
     "openapi.document": Operation({200: {JSON: Any}, 304: {}}, headers=("ETag",)),
     "pages.dashboard": Operation(_PAGE, ("not-found", "too-much", "busy", *_TOKEN), query=_SHOWN),
     "pages.form": Operation(_PAGE, ("not-found",), query=_LANGUAGE),
-    "pages.home": Operation(_PAGE),
+    "pages.home": Operation(_PAGE, query=_PAGES),
     "pages.measures": Operation(_PAGE),
     "problems.explain": Operation({200: {_TEXT: None}}, ("not-found",)),
     "register.register": Operation(
         {200: {JSON: RegisterAnswer, _HTML: None}, 304: {}},
-        query={"after": {"type": "integer", "minimum": 0}},
+        query={"after": {"type": "integer", "minimum": 0}, **_PAGES},
         headers=("ETag", "Vary"),
     ),
     "reports.add": Operation(

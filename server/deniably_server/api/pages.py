@@ -26,7 +26,7 @@ from deniably_server.results.publishing import (
     wants_smooth,
 )
 from deniably_server.results.together import links
-from deniably_server.web import language
+from deniably_server.web import language, paging
 
 pages = Blueprint("pages", __name__)
 
@@ -35,10 +35,10 @@ _FIELDS = ("select_multiple", "number", "vector", "point", "product")
 
 @pages.get("/")
 def home() -> str:
-    """Every survey of this server."""
-    store = current_store()
-    surveys = [(store.survey(name), store.state(name)) for name in store.names()]
-    return render_template("home.html", surveys=surveys, epsilon=_epsilon)
+    """Every survey of this server, some on each page."""
+    page = paging.wanted()
+    surveys, size = current_store().cards(page.start, paging.SIZE)
+    return render_template("home.html", surveys=surveys, pages=page.of(size))
 
 
 @pages.get("/s/<name>")
@@ -157,7 +157,3 @@ def _hidden_choice(survey: Survey) -> str | None:
         if show_if(question) and isinstance(question, Conditional):
             return next(one.label for one in question.choices if one.name == NOT_APPLICABLE)
     return None
-
-
-def _epsilon(survey: Survey) -> str:
-    return survey.total.epsilon_text()

@@ -43,7 +43,7 @@ def _check(endpoint: str) -> None:
         elif not (is_page(endpoint) and name.casefold().startswith(_APPENDED)):
             raise BadParameter(_unknown(name, known))
     own = {name: value for name, value in request.args.items() if name in known}
-    request.args = ImmutableMultiDict(own)
+    request.args = ImmutableMultiDict(own)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _unknown(name: str, known: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from flask import Blueprint, Response, render_template, request
@@ -13,6 +12,7 @@ from deniably.signing import fingerprint
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.storage.store import Store
+from deniably_server.web import paging
 from deniably_server.web.body import JSON
 
 blueprint = Blueprint("register", __name__)
@@ -60,11 +60,13 @@ class _Row:
 
 
 def _page(store: Store) -> str:
-    texts, head = store.register()
-    entries: list[Entry] = [json.loads(text) for text in texts]
-    closed = {entry["survey"]: entry["day"] for entry in entries if entry["event"] == "closed"}
-    rows = [_row(store, entry, closed) for entry in entries if entry["event"] == "published"]
-    return render_template("register.html", rows=rows[::-1], head=head, count=len(entries))
+    page = paging.wanted()
+    found = store.register_page(page.start, paging.SIZE)
+    rows = [_row(store, entry, found.closed) for entry in found.published]
+    pages = page.of(found.surveys)
+    return render_template(
+        "register.html", rows=rows, head=found.head, count=found.entries, pages=pages
+    )
 
 
 def _row(store: Store, entry: Entry, closed: dict[str, str]) -> _Row:

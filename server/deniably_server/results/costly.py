@@ -17,6 +17,7 @@ import msgspec
 from flask import Flask, Response, current_app, request
 
 from deniably_server.errors import Refusal, Unavailable, Uncomputed
+from deniably_server.guard.door import outside
 from deniably_server.results.analysts import View
 from deniably_server.results.seen import seen
 from deniably_server.results.turns import Computed, Job, Reads, Refused, Turns, refused
@@ -55,7 +56,9 @@ def costly(reads: Reads) -> Callable[[View], View]:
                 return view(name)
             asked = tuple(sorted(request.args.items(multi=True)))
             key = (request.endpoint, name, *versions, asked)
-            return _response(turns.answer(key, _job(), reads))
+            with outside(request.environ):
+                found = turns.answer(key, _job(), reads)
+            return _response(found)
 
         return answered
 

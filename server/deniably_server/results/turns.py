@@ -25,8 +25,6 @@ Reads = Literal["tallies", "reports"]
 
 _MOST_KEPT = 16 << 20
 """Bytes of answers that are kept."""
-_MOST_WAITING = 128
-"""Requests that wait at once, each in a thread; half of those that there are by default."""
 _AGAIN_SECONDS = 10
 _SLOW_SECONDS = 600
 """How long what took too long is not tried again."""
@@ -95,10 +93,10 @@ class _Work:
 
 class Turns:
     """``ask`` does one job at a time, and raises Slow where that takes longer than ``seconds``,
-    which is also how long anybody waits until it begins."""
+    which is also how long anybody waits until it begins. At most ``most`` requests wait."""
 
-    def __init__(self, ask: Callable[[bytes], bytes], seconds: float) -> None:
-        self._ask, self._seconds = ask, seconds
+    def __init__(self, ask: Callable[[bytes], bytes], seconds: float, most: int) -> None:
+        self._ask, self._seconds, self._most = ask, seconds, most
         self._news = Condition()
         self._works: dict[Hashable, _Work] = {}
         self._queues: dict[str, deque[_Work]] = {"tallies": deque(), "reports": deque()}
@@ -132,7 +130,7 @@ class Turns:
 
     def _enter(self, key: Hashable, job: Job, reads: Reads) -> _Work:
         waiting = sum(each.waiting for each in self._works.values())
-        if waiting >= _MOST_WAITING:
+        if waiting >= self._most:
             raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
         work = self._works.get(key)
         if work is None:

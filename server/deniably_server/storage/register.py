@@ -4,14 +4,54 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from deniably.canonical import canonical, digest
-from deniably.register import Seen, closed_entry, published_entry
+from deniably.register import Entry, Seen, closed_entry, published_entry
 from deniably.signing import Signature
-from deniably.survey import Survey
+from deniably.survey import Survey, read_survey
 from deniably_server.errors import Conflict
 from deniably_server.storage.engine import Connection
+
+
+class Card(NamedTuple):
+    """What lists say of a survey."""
+
+    name: str
+    state: str
+    title: str
+    questions: int
+    epsilon: str
+
+
+class RegisterPage(NamedTuple):
+    """Some of the register: entries of publications, the days on which these surveys were closed,
+    and of all: how many entries there are, the hash of the last, how many surveys."""
+
+    published: list[Entry]
+    closed: dict[str, str]
+    entries: int
+    head: str
+    surveys: int
+
+
+class _Titled(msgspec.Struct):
+    """Of a definition its title."""
+
+    title: str
+
+
+class _Listed(msgspec.Struct):
+    """Of an entry what lists say."""
+
+    epsilon: str
+    questions: list[msgspec.Raw]
+
+
+_titled = msgspec.json.Decoder(_Titled).decode
+_listed = msgspec.json.Decoder(_Listed).decode
 
 
 def enter_published(
@@ -55,6 +95,45 @@ def last(database: Connection) -> Seen:
         "SELECT number, hash FROM register ORDER BY number DESC LIMIT 1"
     ).fetchone()
     return Seen(row[0], row[1]) if row else Seen()
+
+
+def cards(database: Connection, start: int, count: int) -> list[Card]:
+    """Some surveys, in alphabetical order."""
+    rows = database.execute(
+        "SELECT surveys.name, state, definition, entry FROM surveys LEFT JOIN register"
+        " ON register.survey = surveys.name AND event = 'published'"
+        " ORDER BY surveys.name LIMIT ? OFFSET ?",
+        [count, start],
+    )
+    return [_card(*row) for row in rows]
+
+
+def _card(name: str, state: str, definition: str, entry: str | None) -> Card:
+    title = _titled(definition).title
+    if entry is None:  # published before there was a register
+        survey = read_survey(definition)
+        return Card(name, state, title, len(survey.questions), survey.total.epsilon_text())
+    found = _listed(entry)
+    return Card(name, state, title, len(found.questions), found.epsilon)
+
+
+def register_page(database: Connection, start: int, count: int) -> RegisterPage:
+    """Some surveys, the newest first."""
+    at = last(database)
+    published = database.execute(
+        "SELECT survey, entry FROM register WHERE event = 'published'"
+        " ORDER BY number DESC LIMIT ? OFFSET ?",
+        [count, start],
+    ).fetchall()
+    closed = "SELECT entry FROM register WHERE survey = ? AND event = 'closed'"
+    days: dict[str, str] = {}
+    for survey, _ in published:
+        if row := database.execute(closed, [survey]).fetchone():
+            days[survey] = json.loads(row[0])["day"]
+    sql = "SELECT count(*) FROM register WHERE event = 'published'"
+    (surveys,) = database.execute(sql).fetchone()
+    found = [json.loads(entry) for _, entry in published]
+    return RegisterPage(found, days, at.count, at.head, surveys)
 
 
 def today() -> str:

@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import lru_cache
 from itertools import islice
 from threading import Event, Lock
 from typing import Any, Literal, NamedTuple, cast
@@ -34,7 +35,17 @@ from deniably_server.storage.invitations import (
     revoke_invitations,
     spend,
 )
-from deniably_server.storage.register import enter_closed, enter_published, entries, last
+from deniably_server.storage.readers import Readers
+from deniably_server.storage.register import (
+    Card,
+    RegisterPage,
+    cards,
+    enter_closed,
+    enter_published,
+    entries,
+    last,
+    register_page,
+)
 from deniably_server.storage.snapshots import Snapshot, current, forget, shown, shown_reports
 from deniably_server.storage.tidying import mark, marked, tidy
 from deniably_server.storage.tokens import Token, enter_token, every_token, find_token, revoke_token
@@ -59,6 +70,8 @@ class ShownCounts(NamedTuple):
 
 _NAME = re.compile(SURVEY_NAME)
 
+_MOST_SURVEYS = 256
+"""Definitions that are kept in memory."""
 _BLOCK = 10_000
 """Reports that are in memory at once."""
 
@@ -76,9 +89,10 @@ class Store:
         self.engine = engine_at(address)
         self._observer = observer
         self._lock = Lock()
-        self._surveys: dict[str, Survey] = {}
+        self.survey = lru_cache(_MOST_SURVEYS)(self._survey)
+        """The definition of a published survey. Raises NotFound."""
         self._keys: dict[str, PrivateKey] = {}
-        self._reader: Connection | None = None
+        self._readers = Readers(self.engine)
         self._writer: Writer | None = None
         self.engine.migrate()
         self.untidy = Event()
@@ -118,18 +132,20 @@ class Store:
                 enter_closed(database, survey.name)
         return found is None
 
-    def survey(self, name: str) -> Survey:
-        """The definition of a published survey. Raises NotFound."""
+    def _survey(self, name: str) -> Survey:
         # A definition never changes, so what was read once stays right.
-        found = self._surveys.get(name)
-        if found is None:
-            row = self._row("SELECT definition FROM surveys WHERE name = ?", name)
-            found = self._surveys[name] = read_survey(row[0])
-        return found
+        return read_survey(self._row("SELECT definition FROM surveys WHERE name = ?", name)[0])
 
     def state(self, name: str) -> State:
         """Whether a survey is open or closed, as of now. Raises NotFound."""
         return cast(State, self._row("SELECT state FROM surveys WHERE name = ?", name)[0])
+
+    def cards(self, start: int, count: int) -> tuple[list[Card], int]:
+        """What lists say of surveys, in alphabetical order, and how many there are in all. Reads
+        no whole definition."""
+        with self._reading() as database, _one_state(database):
+            (size,) = database.execute("SELECT count(*) FROM surveys").fetchone()
+            return cards(database, start, count), size
 
     def names(self) -> list[str]:
         """The names of all surveys, in alphabetical order."""
@@ -177,6 +193,11 @@ class Store:
         """The entries from number ``after + 1`` on, as canonical JSON, and the head of all."""
         with self._reading() as database, _one_state(database):
             return entries(database, after), last(database).head
+
+    def register_page(self, start: int, count: int) -> RegisterPage:
+        """The surveys of the register, the newest first, some of them."""
+        with self._reading() as database, _one_state(database):
+            return register_page(database, start, count)
 
     # --- reports ----------------------------------------------------------------------------
 
@@ -442,11 +463,9 @@ class Store:
         """Store what was accepted and let go of the file."""
         with self._lock:
             writer, self._writer = self._writer, None
-            reader, self._reader = self._reader, None
         if writer:
             writer.close()
-        if reader:
-            reader.close()
+        self._readers.close()
 
     def _get_writer(self) -> Writer:
         if self._writer is None:
@@ -458,17 +477,8 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Generator[Connection]:
-        with self._lock, self._answering():
-            if self._reader is None:
-                self._reader = self.engine.connect()
-                self._reader.only_read()
-            try:
-                yield self._reader
-            except self.engine.errors:
-                # A database server may go and come back; the next one to read connects anew.
-                self._reader.close()
-                self._reader = None
-                raise
+        with self._answering(), self._readers.reading() as database:
+            yield database
 
     @contextmanager
     def _transaction(self) -> Generator[Connection]:

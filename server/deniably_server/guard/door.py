@@ -1,0 +1,77 @@
+"""Who only looks goes through a narrow door, so that whoever answers a survey does not wait.
+
+Requests that are handled at once share the interpreter's lock, each of them slowing all others. So
+of those that respondents do not need, few are handled at a time; the rest waits, which costs
+nothing. Above a number none waits any more, for each takes a thread: it is told to come again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Lock
+from typing import TYPE_CHECKING
+
+from deniably_server.errors import Busy
+from deniably_server.web.problems import refuse
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_AT_ONCE = 2
+_KEY = "deniably.door"
+_LOOKS = ("GET", "HEAD")
+_LOOKED_AT = re.compile(r"/|/surveys/.*|/api/surveys/[^/]*/.*|/api/openapi\.json|/schema/.*", re.S)
+"""Results, lists and descriptions."""
+_REGISTER, _HTML = "/register", "text/html"
+"""Devices read the register, too, but not as a page."""
+
+
+class Door:
+    """WSGI middleware. At most ``most`` requests are inside or wait."""
+
+    def __init__(self, app: WSGIApplication, most: int) -> None:
+        self._app, self._most = app, most
+        self._places = BoundedSemaphore(_AT_ONCE)
+        self._lock, self._here = Lock(), 0
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Serve one request."""
+        if not _only_looks(environ):
+            return self._app(environ, start_response)
+        with self._lock:
+            here = self._here = self._here + 1
+        try:
+            if here > self._most:
+                error = Busy("too many results and lists are asked for at once")
+                return refuse(error, environ)(environ, start_response)
+            environ[_KEY] = self._places
+            with self._places:
+                return self._app(environ, start_response)
+        finally:
+            with self._lock:
+                self._here -= 1
+
+
+@contextmanager
+def outside(environ: WSGIEnvironment) -> Generator[None]:
+    """For this block, in which a request only waits, let others through the door."""
+    places: BoundedSemaphore | None = environ.get(_KEY)
+    if places is None:
+        yield
+        return
+    places.release()
+    try:
+        yield
+    finally:
+        places.acquire()
+
+
+def _only_looks(environ: WSGIEnvironment) -> bool:
+    if environ["REQUEST_METHOD"] not in _LOOKS:
+        return False
+    path: str = environ["PATH_INFO"]
+    if path == _REGISTER:
+        return _HTML in environ.get("HTTP_ACCEPT", "")
+    return _LOOKED_AT.fullmatch(path) is not None

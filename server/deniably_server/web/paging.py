@@ -1,0 +1,55 @@
+"""Long lists, some at a time: ``?page=2``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from flask import request
+
+from deniably_server.errors import BadParameter
+
+SIZE = 50
+_MOST_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Page:
+    """The one that is asked for, from 1 on."""
+
+    number: int
+
+    @property
+    def start(self) -> int:
+        """How many come before."""
+        return (self.number - 1) * SIZE
+
+    def of(self, size: int) -> Pages:
+        """Among all pages of a list of this length."""
+        return Pages(self.number, max(1, ceil(size / SIZE)))
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Where a page is; ``before`` and ``after`` are None at the ends."""
+
+    number: int
+    count: int
+
+    @property
+    def before(self) -> int | None:
+        """The page before, or the last of all where this is beyond it."""
+        return min(self.number - 1, self.count) or None
+
+    @property
+    def after(self) -> int | None:
+        """The next page."""
+        return self.number + 1 if self.number < self.count else None
+
+
+def wanted() -> Page:
+    """The page that the request asks for. Raises BadParameter."""
+    text = request.args.get("page", "1")
+    if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text)):
+        raise BadParameter("“page” is the number of a page, from 1 on")
+    return Page(int(text))
