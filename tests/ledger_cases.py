@@ -24,7 +24,7 @@ from question_cases import (
     vector,
 )
 from reference_definition import check_definition
-from reference_ledger import Spent, charge, memo_key, read_document
+from reference_ledger import Over, Spent, charge, memo_key, read_document
 from reference_mechanisms import loss_texts
 from wave_cases import memoised
 from wave_cases import subset as memo_of
@@ -36,6 +36,7 @@ NOTES = {
     "Again": "the survey was answered before; the stored report goes out and costs nothing",
     "Changed": "only what changed, and what is shown after it, is asked and charged again",
     "Wave": "a memo is paid for once, with the loss of all waves",
+    "Count": "fresh chance in each wave, which is paid for; no more waves than were stated",
     "Limit": "a limit decides; the totals are compared exactly",
     "LongOdds": "the odds have more than 400 digits and are charged rounded up",
     "LongExponent": "so are exponents: of many parts whose scales have no common divisor",
@@ -73,7 +74,10 @@ PARTS = survey(
     ),
     name="parts",
 )  # fmt: skip
-SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY, PARTS, WAVE)
+THRICE = survey(
+    YES_NO, changed(ONE, show_if=None), name="thrice-1", waves={"panel": "work", "count": 3}
+)
+SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY, PARTS, WAVE, THRICE)
 
 
 def ledger():
@@ -118,6 +122,9 @@ def _documents():
     """(comment, text)"""
     yield "nothing yet", document()
     yield "something of everything", reference.canonical(FULL)
+    for count, sent in ((2, 1), (2, 2), (100, 100)):
+        counted = {f"{ANN}/panel-1/{'c' * 64}": {"count": count, "sent": sent}}
+        yield f"{sent} of {count} waves", document(waves=counted)
     yield "a report that was not sent yet", document(reports=answered(PAIR, "a", "b", sent=False))
     yield "no text at all", ""
     yield "another kind of value", "[]"
@@ -210,6 +217,14 @@ def _wrong_parts():
     yield "a report with a text as a value", reports(values={"a": ["yes"]})
     for key in ("", "panel", f"x/p/{'d' * 64}", f"{ANN}/P/{'d' * 64}", f"{ANN}/p/d", f"{ANN}/p"):
         yield f"a memo under {key[:8]}...", {"memos": {key: [1]}}
+        yield f"waves under {key[:8]}...", {"waves": {key: {"count": 2, "sent": 1}}}
+    for one in (
+        {"count": 2, "sent": 0}, {"count": 2, "sent": 3}, {"count": 1, "sent": 1},
+        {"count": 101, "sent": 1}, {"count": 2}, {"sent": 1}, {"count": 2, "sent": 1, "more": 1},
+        {"count": "2", "sent": 1}, {"count": 2, "sent": "1"}, {"count": True, "sent": True}, 2,
+    ):  # fmt: skip
+        yield f"waves of {json.dumps(one)}", {"waves": {f"/p/{'d' * 64}": one}}
+    yield "waves of nothing", {"waves": {}}
     yield "a memo of texts", {"memos": {f"/p/{'d' * 64}": ["yes"]}}
     yield "a memo that is no list", {"memos": {f"/p/{'d' * 64}": 1}}
     for origin in ("example.org", "https://example.org/", "ftp://example.org", "https://", ""):
@@ -266,6 +281,42 @@ def _charges(definition):
         yield from _deltas(definition, drawn)
     if definition is WAVE:
         yield from _waves(definition, drawn)
+    if definition is THRICE:
+        yield from _counted(definition, drawn)
+
+
+def _counted(definition, drawn):
+    """Three waves are stated."""
+
+    def sent(author, panel="work", **times):
+        found = {}
+        for question in definition["questions"]:
+            if question["name"] in times:
+                key = memo_key(definition, question, author).replace("/work/", f"/{panel}/")
+                count, sent = times[question["name"]]
+                found[key] = {"count": count, "sent": sent}
+        return EMPTY | {"waves": found}
+
+    known = {"author": ANN}
+    first, second = drawn
+    for times in range(1, 4):
+        held = sent(ANN, **dict.fromkeys(drawn, (3, times)))
+        yield f"{times} waves were answered", ["Count"], held, drawn, [], known
+    yield "one question is new", ["Count"], sent(ANN, **{first: (3, 1)}), drawn, [], known
+    yield "one question is over", ["Count"], sent(ANN, **{second: (3, 3)}), drawn, [], known
+    yield "more were stated before", ["Count"], sent(ANN, **{first: (4, 2)}), drawn, [], known
+    yield "and they are over now", ["Count"], sent(ANN, **{first: (4, 3)}), drawn, [], known
+    yield "fewer were stated before", ["Count"], sent(ANN, **{first: (2, 1)}), drawn, [], known
+    yield "and they stay over", ["Count"], sent(ANN, **{first: (2, 2)}), drawn, [], known
+    yield "another author's", ["Count"], sent(BEN, **{first: (3, 3)}), drawn, [], known
+    yield "another panel's", ["Count"], sent(ANN, "play", **{first: (3, 3)}), drawn, [], known
+    again = {"reports": answered(definition, *drawn)}
+    full = sent(ANN, **dict.fromkeys(drawn, (2, 1))) | again
+    yield "this wave again", ["Count", "Again"], full, drawn, [], known
+    yield "this wave, changed", ["Count", "Changed"], full, drawn, [first], known
+    over = sent(ANN, **dict.fromkeys(drawn, (2, 2))) | again
+    yield "the last wave again", ["Count", "Again"], over, drawn, [], known
+    yield "the last wave, changed", ["Count", "Changed"], over, drawn, [first], known
 
 
 def _waves(definition, drawn):
@@ -358,12 +409,14 @@ def _charge(definition, comment, flags, held, drawn, changes, call):
     text = reference.canonical(held)
     case = {"comment": comment, "flags": flags, "document": text} | given
     try:
-        names, new, before, after = charge(read_document(text), definition, **given)
+        names, new, before, after, waves = charge(read_document(text), definition, **given)
+    except Over as reason:
+        return case | {"reason": str(reason), "over": True, "result": "invalid"}
     except Spent as reason:
         return case | {"reason": str(reason), "scope": reason.scope, "result": "invalid"}
     except reference.Invalid as reason:
         return case | {"reason": str(reason), "result": "invalid"}
-    found = {"fresh": names, "entries": new}
+    found = {"fresh": names, "entries": new} | ({"waves": waves} if waves else {})
     found["before"] = {scope: loss_texts(loss) for scope, loss in before.items()}
     found["after"] = {scope: loss_texts(loss) for scope, loss in after.items()}
     return case | found | {"result": "valid"}

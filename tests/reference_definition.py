@@ -284,11 +284,15 @@ def check_waves(value):
     """Section 4.4."""
     repeated = "waves" in value
     if repeated:
-        keys(value["waves"], ("panel",))
+        keys(value["waves"], ("panel",), ("count", "recognised"))
+        for name, least, most in (("count", 2, 100), ("recognised", 10, 1000)):
+            stated = value["waves"].get(name, least)
+            require(type(stated) is int and least <= stated <= most, f"{name} is {least} to {most}")
         named([{"name": value["waves"]["panel"]}], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
         require("ask" not in value, "no ask with waves")
     for question in value["questions"]:
-        require(memoised(question) == repeated, "memoised with waves, and not without")
+        keeps = repeated and "count" not in value["waves"]
+        require(memoised(question) == keeps, "memoised with waves and no count, and not without")
         require(not repeated or "show_if" not in question, "no show_if with waves")
 
 
@@ -303,6 +307,8 @@ def total(value):
 def whole_history(value):
     if "waves" not in value:
         return total(value)
+    if "count" in value["waves"]:
+        return added([total(value)] * value["waves"]["count"])
     return added([history(question["mechanism"]) for question in value["questions"]])
 
 

@@ -15,6 +15,10 @@ HASH = r"[0-9a-f]{64}"
 ENTRY = ("day", "author", "survey", "version", "question", "odds", "exponent", "delta")
 
 
+class Over(Invalid):
+    """All waves that were stated were sent."""
+
+
 class Spent(Invalid):
     """A limit refuses; `scope` says which."""
 
@@ -41,7 +45,7 @@ def read_document(text):
     value = parse(text)
     require(canonical(value) == text, "the document is canonical JSON")
     needed = ("spec", "ledger", "reports", "memos", "authors", "registers")
-    keys(value, needed, ("tickets", "trades"))
+    keys(value, needed, ("tickets", "trades", "waves"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     require(type(value["ledger"]) is list, "a ledger is a list")
     for entry in value["ledger"]:
@@ -64,6 +68,14 @@ def read_document(text):
         count(seen["count"])
         matches(seen["head"], HASH)
     check_invitations(value)
+    if "waves" in value:
+        require(type(value["waves"]) is dict and value["waves"], "an object that is not empty")
+        for key, found in value["waves"].items():
+            matches(key, f"({HASH})?/{SURVEY}/{HASH}")
+            keys(found, ("count", "sent"))
+            require(type(found["count"]) is int and 2 <= found["count"] <= 100, "2 to 100")
+            require(type(found["sent"]) is int, "a count")
+            require(1 <= found["sent"] <= found["count"], "1 to all of them")
     return value
 
 
@@ -145,6 +157,21 @@ def fresh(document, definition, author, drawn, changed):
     return found
 
 
+def rounds(document, definition, names, author):
+    """What the document has as `waves` afterwards."""
+    found = {key: dict(one) for key, one in document.get("waves", {}).items()}
+    stated = definition.get("waves", {}).get("count")
+    for question in definition["questions"] if stated else ():
+        if question["name"] in names:
+            key = memo_key(definition, question, author)
+            one = found.setdefault(key, {"count": stated, "sent": 0})
+            one["count"] = min(one["count"], stated)
+            if one["sent"] >= one["count"]:
+                raise Over("all waves were answered")
+            one["sent"] += 1
+    return found
+
+
 def entries(definition, names, author, day):
     """The charges of these questions."""
     head = {"day": day, "author": author, "survey": definition["name"]}
@@ -190,8 +217,9 @@ def within(found, limit):
 
 
 def charge(document, definition, author, day, drawn, changed, limits):
-    """(names asked anew, their entries, totals before, totals after)"""
+    """(names asked anew, their entries, totals before, totals after, waves after)"""
     names = fresh(document, definition, author, drawn, changed)
+    waves = rounds(document, definition, names, author)
     new = entries(definition, names, author, day)
     version = digest(definition)
     before = totals(document["ledger"], version, author)
@@ -201,4 +229,4 @@ def charge(document, definition, author, day, drawn, changed, limits):
             raise Spent(scope)
         if total(new)[2] > 0 and after[scope][2] > Fraction(1, 1000):
             raise Spent(scope)
-    return names, new, before, after
+    return names, new, before, after, waves

@@ -257,6 +257,7 @@ def registers():
         groups.append(_group(definition, _true(definition)))
     groups.append(_group(MAIN, _lies()))
     groups.append(_group(WAVES, _lies_about_waves()))
+    groups.append(_group(COUNTED, _lies_about_counts()))
     check_definition(INVITED)
     groups.append(_group(INVITED, [*_true(INVITED), *_lies_about_keys()]))
     return REGISTER_NOTES, groups
@@ -423,6 +424,16 @@ def _lies_about_waves():
     yield "one wave's epsilon is the history's", ["Waves"], chained([all_waves])
     once = [each | {"mechanism": "subset_selection"} for each in own["questions"]]
     yield "the names of the memos' mechanisms", ["Waves"], chained([own | {"questions": once}])
+
+
+COUNTED = panel(YES_NO, waves={"panel": "workplace", "count": 3})
+
+
+def _lies_about_counts():
+    (own,) = entries(COUNTED)
+    yield "as it is", ["Waves"], chained([own])
+    yield "the history is one wave's", ["Waves"], chained([own | {"history": own["epsilon"]}])
+    yield "no history", ["Waves"], chained([_without(own, "history")])
 
 
 def _lies_about_keys():

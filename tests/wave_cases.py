@@ -9,6 +9,7 @@ from fractions import Fraction
 import reference
 from mechanism_cases import LIMIT, OTHER, OWN_E, channel, set_response, tape, unary, window
 from question_cases import (
+    GAUSS,
     MEAN,
     MULTIPLE,
     NUMBER,
@@ -223,6 +224,9 @@ TYPES = [
 ]  # fmt: skip
 
 
+EVERY_PLAIN = [YES_NO, SCALE, MEAN, NUMBER, POINT, PRODUCT]
+
+
 def panel(*questions, **more):
     return survey(*questions, **({"waves": {"panel": "workplace"}} | more))
 
@@ -252,6 +256,12 @@ def _right():
         "more is claimed than is given",
         panel(changed(WAVE, claim={"odds": "4", "history": {"odds": "10"}})),
     )
+    for count in (2, 100):
+        yield "a count of waves", panel(YES_NO, waves={"panel": "a", "count": count})
+    for people in (10, 345, 1000):
+        yield "so many are recognised", panel(WAVE, waves={"panel": "a", "recognised": people})
+    both = {"panel": "a", "count": 2, "recognised": 10}
+    yield "a count of waves, and recognised", panel(*EVERY_PLAIN, waves=both)
     biased = memoised(channel(2, (5, 1), (2, 4)), 9, 1)
     yield "a channel", panel(changed(WAVE, mechanism=biased, claim=MARGINAL))
 
@@ -266,6 +276,17 @@ def _wrong():
     for waves in ({}, [], "workplace", True, {"panel": "A"}, {"panel": ""}, {"panel": 1}):
         yield "waves that are none", panel(WAVE, waves=waves)
     yield "an unknown key of waves", panel(WAVE, waves={"panel": "a", "history": 2})
+    for key, least, most in (("count", 2, 100), ("recognised", 10, 1000)):
+        for stated in (least - 1, most + 1, str(least), True, None):
+            question = YES_NO if key == "count" else WAVE
+            yield f"a {key} that is none", panel(question, waves={"panel": "a", key: stated})
+    yield "a count of waves, and a memo", panel(WAVE, waves={"panel": "a", "count": 2})
+    counted = {"panel": "a", "count": 2}
+    yield "a count of waves, and a history", panel(changed(YES_NO, claim=CLAIM), waves=counted)
+    some = panel(YES_NO, changed(YES_NO, name="z"), waves=counted, ask=1)
+    yield "a count of waves, and some of the questions", some
+    shown = changed(ONE, show_if=condition(YES_NO["name"], "yes"))
+    yield "a count of waves, and a hidden question", panel(YES_NO, shown, waves=counted)
     for claim in (
         {"odds": "3"}, {"odds": "3", "history": {"odds": "8"}}, {"odds": "3", "history": "9"},
         {"odds": "2", "history": {"odds": "9"}}, {"odds": "3", "history": {"epsilon": "3"}},
@@ -294,7 +315,11 @@ def _wrong():
 
 def _totals():
     half = changed(WAVE, name="z", mechanism=memoised(subset(2, 1, 2, 1), 4, 1))
-    return [panel(WAVE), panel(WAVE, half), panel(*TYPES), survey(YES_NO)]
+    counted = {"panel": "a", "count": 3}
+    return [
+        panel(WAVE), panel(WAVE, half), panel(*TYPES), survey(YES_NO),
+        panel(YES_NO, waves=counted), panel(*EVERY_PLAIN, GAUSS, waves=counted),
+    ]  # fmt: skip
 
 
 def _history(definition):

@@ -67,7 +67,9 @@ class Receipt:
     ``losses`` say by question, exactly, what was given away at most, ``total`` what by all of
     them together; ``digest`` is SHA-256 of the sent bytes, in hexadecimal. ``author`` is the
     fingerprint of whoever asks, ``register`` the head of the server's register, to be compared
-    with what others got. ``again`` says that the report had been made before: no coin was thrown,
+    with what others got. In a survey with waves ``history`` is what all of them give away at most,
+    and of 1,000 people ``recognised`` can be recognised from one to another (None if below 10).
+    ``again`` says that the report had been made before: no coin was thrown,
     nothing was charged, and answers given this time were not used. It never holds an answer.
     """
 
@@ -79,6 +81,8 @@ class Receipt:
     total: Loss
     digest: str
     again: bool = False
+    history: Loss | None = None
+    recognised: int | None = None
 
     def __str__(self) -> str:
         lines = [
@@ -95,6 +99,10 @@ class Receipt:
             for name, loss in self.losses.items()
         ]
         lines.append(f"in total  {at_most(self.total, 'receipt.total')} over all questions")
+        if self.history:
+            lines.append(f"waves     {at_most(self.history, 'receipt.total')} over all of them")
+        if self.recognised:
+            lines.append(f"          {ENGLISH('receipt.matched', count=self.recognised)}")
         return "\n".join(lines)
 
     def told(self, words: Words) -> str:
@@ -109,8 +117,13 @@ class Receipt:
                 for name, loss in self.losses.items()
             ),
             (words("receipt.all"), at_most(self.total, "receipt.total", words)),
-            (words("receipt.digest"), self.digest),
         ]
+        if self.history:
+            facts.append((words("receipt.waves"), at_most(self.history, "receipt.total", words)))
+        if self.recognised:
+            matched = words("receipt.matched", count=self.recognised)
+            facts.append((words("receipt.recognised"), matched))
+        facts.append((words("receipt.digest"), self.digest))
         told = [words("script.pair", name=name, text=text) for name, text in facts]
         return "\n".join([words("receipt.again"), *told] if self.again else told)
 
@@ -311,11 +324,12 @@ class Device:
         return [question for question in self.survey.questions if question.name in names]
 
     def cost(self, changed: Collection[str] = ()) -> Cost:
-        """What answering gives away, before anything is asked. Raises BudgetSpent."""
+        """What answering gives away, before anything is asked. Raises BudgetSpent and WavesSent."""
         memory = self._memory.read()
         before = spent(memory.ledger, self.survey.digest, self.author)
         self._check_total(memory)
         fresh = self.fresh(changed)
+        remembered.rounds(memory, self.survey, fresh, self.author)
         entries = remembered.charges(self.survey, fresh, self.author, _today())
         ledger = charge(memory.ledger, entries, self.limits)
         return Cost(before, spent(ledger, self.survey.digest, self.author))
@@ -332,8 +346,8 @@ class Device:
         and charged anew.
         The charge and the report are kept before anything is sent.
         In a survey by invitation one is traded first, where that was not done.
-        Raises BadAnswer and BudgetSpent (nothing is drawn or sent), AlreadyAnswered (where there
-        is no memory), MemoryUnusable, and what ``trade`` and ``resend`` raise.
+        Raises BadAnswer, BudgetSpent and WavesSent (nothing is drawn or sent), AlreadyAnswered
+        (where there is no memory), MemoryUnusable, and what ``trade`` and ``resend`` raise.
         """
         if self.memory is None and not changed and self.kept is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
@@ -385,8 +399,9 @@ class Device:
         }
         author, head = fingerprint(self.author), self._met[1].head
         return Receipt(
-            survey.name, survey.digest, author, head, losses, survey.total, report.receipt, again
-        )
+            survey.name, survey.digest, author, head, losses, survey.total, report.receipt, again,
+            survey.history if survey.waves else None, survey.recognised,
+        )  # fmt: skip
 
     def _check_total(self, memory: Memory) -> None:
         """Refuse a survey that could give away too much, whichever questions were drawn."""

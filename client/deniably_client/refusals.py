@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from deniably.errors import BadInvitation, BudgetSpent, DeniablyError, Refused, SurveyChanged
+from deniably.errors import (
+    BadInvitation,
+    BudgetSpent,
+    DeniablyError,
+    Refused,
+    SurveyChanged,
+    WavesSent,
+)
 from deniably.ledger import Scope, percent
 from deniably.words import Words
 from deniably_client.errors import (
@@ -32,6 +39,8 @@ def told(error: DeniablyError, words: Words) -> str:
     match error:
         case BudgetSpent():
             return _spent(error, words)
+        case WavesSent():
+            return words("script.waves_sent")
         case MemoryUnusable():
             mend = words("terminal.forget", command="deniably forget")
             return f"{words('script.damaged')}\n{mend}\n{shown(error.where_and_why)}"

@@ -20,7 +20,16 @@ from deniably.documents import load as load
 from deniably.errors import BadSurvey, Problem
 from deniably.mechanisms import Mechanism
 from deniably.mechanisms.subset_selection import two_coin_odds
-from deniably.panels import remembering, usual_history, wave_problems
+from deniably.panels import (
+    FLAGGED,
+    TOLD,
+    asked_afresh,
+    recognition_note,
+    recognition_problem,
+    remembering,
+    usual_history,
+    wave_problems,
+)
 from deniably.parts import FIELD_NAME, odds_allowed
 from deniably.privacy import Privacy
 from deniably.publishing import (
@@ -32,6 +41,7 @@ from deniably.publishing import (
     slug,
     together_question,
 )
+from deniably.recognition import PEOPLE, Asked, recognised
 from deniably.schema import schema as schema
 from deniably.schema import schema_problems
 from deniably.shape import hidden_shapes
@@ -104,7 +114,8 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     waves = cast("dict[str, Any] | None", written.pop("waves", None))
     if waves:
         problems += dict.fromkeys(wave_problems({"budget": budget, "waves": waves}, questions))
-        questions = [remembering(question) for question in questions]
+        afresh = asked_afresh(waves)
+        questions = [remembering(question, afresh=afresh) for question in questions]
     if problems:
         raise BadSurvey(problems)
     notes: list[str] = []
@@ -120,9 +131,9 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             ask = {"ask": plan.ask}
         privacies = [Privacy(epsilon=plan.epsilon, delta=_delta(one)) for one in questions]
     history = None
-    if waves:
-        history, note = _history(waves, questions, [one for one in privacies if one])
-        notes += note
+    if waves and not asked_afresh(waves):
+        history, said = _history(waves, questions, [one for one in privacies if one])
+        notes += said
     made: list[Mapping[str, object]] = []
     for index, (question, privacy) in enumerate(zip(questions, privacies, strict=True)):
         assert privacy is not None
@@ -132,23 +143,43 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             problems.append(Problem(f"$.questions[{index}]", str(error)))
     if problems:
         raise BadSurvey(problems)
-    survey = as_survey(
+    definition = (
         _DEFAULTS
         | written
         | ask
-        | ({"waves": {"panel": waves["panel"]}} if waves else {})
         | {
             "spec": SPEC,
             "results": _RESULTS | written.get("results", {}),
             "questions": made,
         }
     )
+    if waves:
+        survey, note = _wave(definition, waves)
+        notes.append(note)
+    else:
+        survey = as_survey(definition)
     if survey.asked == 1 < len(survey.questions):
         notes.append(
             "a device answers one question, so there will be no cross-tables; for those write"
             " spend: split, or ask for two questions at least, or ask a product question"
         )
     return survey, [*notes, *hidden_shapes(survey)]
+
+
+def _wave(definition: dict[str, Any], waves: Mapping[str, Any]) -> tuple[Survey, str]:
+    """The definition of one wave, which says how many people could be recognised; and a note on
+    that. Raises BadSurvey where they are many and the author has not asked for it."""
+    stated: dict[str, object] = {"panel": waves["panel"]}
+    if asked_afresh(waves):
+        stated["count"] = waves["count"]
+    survey = as_survey(definition | {"waves": stated})
+    share = recognised(cast(Asked, question.mechanism) for question in survey.questions)
+    people = round(share * PEOPLE)
+    if people >= FLAGGED and not waves.get("recognisable"):
+        raise BadSurvey([recognition_problem(people)])
+    if people >= TOLD:
+        survey = as_survey(definition | {"waves": stated | {"recognised": people}})
+    return survey, recognition_note(people)
 
 
 def _history(

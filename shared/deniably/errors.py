@@ -152,5 +152,15 @@ class BudgetSpent(Refused):
         )
 
 
+class WavesSent(Refused):
+    """This device has sent the reports of all waves that were stated for a panel."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        super().__init__(
+            f"this device has answered {count} waves with these questions, and no more were stated"
+        )
+
+
 class BadMemory(DeniablyError, ValueError):
     """What should be a device's memory is none. The sentence holds nothing of it."""

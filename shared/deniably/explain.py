@@ -176,7 +176,10 @@ def total(survey: Survey, words: Words = ENGLISH) -> str:
     """The protection of all answers of one person together, and of all waves, in sentences."""
     sentences = [words("explain.total", count=survey.asked, **_odds(survey.total, words))]
     if isinstance(survey.waves, Waves):
-        sentences.append(words("explain.waves", **_odds(survey.history, words)))
+        key = "explain.count" if survey.count else "explain.waves"
+        sentences.append(words(key, count=survey.count, **_odds(survey.history, words)))
+    if survey.recognised:
+        sentences.append(words("explain.recognised", count=survey.recognised))
     if weak(survey.history):
         sentences.append(words("explain.much"))
     return " ".join(sentences)

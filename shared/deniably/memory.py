@@ -1,8 +1,8 @@
 """What a device remembers between reports, as one document, and how it changes (SPEC 7).
 
-It never holds a true answer: what is remembered is the perturbed report, so whoever takes the
-device learns no more than was promised. Everything here is pure; keeping it safe on a disk is the
-client's work.
+It never holds a true answer: what is remembered is the perturbed report, and in waves the perturbed
+answer, so whoever takes the device learns no more than was promised. Everything here is pure;
+keeping it safe on a disk is the client's work.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import msgspec
 
 from deniably.canonical import canonical, digest, parse
 from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadMemory, BadReport, Uninvited
+from deniably.errors import BadAnswer, BadMemory, BadReport, Uninvited, WavesSent
 from deniably.ledger import Author, Day, Digest, Entry, Ledger, Limits, charge, entry
 from deniably.loss import Loss
 from deniably.mechanisms.memoised import Memoised
 from deniably.questions import Question
 from deniably.report import Report, check_names, draw_questions, make_report, read_report
-from deniably.survey import Survey, Waves, show_if
+from deniably.survey import MOST_WAVES, Survey, Waves, show_if
 
 _MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
 _ORIGIN = re.compile(r"https?://[^/\s]+")
@@ -60,6 +60,14 @@ class Ticket(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ticket: _Ticket
 
 
+class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of a question that is drawn afresh in each wave: how many waves were stated, and for how many
+    a report was made."""
+
+    count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)]
+    sent: Annotated[int, msgspec.Meta(ge=1, le=MOST_WAVES)]
+
+
 class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is needed to trade an invitation, and to trade it again where no answer came."""
 
@@ -81,18 +89,21 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     registers: dict[str, Seen] = {}
     tickets: dict[Digest, Ticket] | msgspec.UnsetType = msgspec.UNSET
     trades: dict[Digest, Trade] | msgspec.UnsetType = msgspec.UNSET
+    waves: dict[str, Rounds] | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for version, kept in self.reports.items():
             report = kept.report
             if report.survey != version or report.canonical != kept.text.encode():
                 raise ValueError("a report is kept under another version, or not as it is sent")
-        if not all(map(_MEMO.fullmatch, self.memos)):
+        if not all(map(_MEMO.fullmatch, [*self.memos, *(self.waves or ())])):
             raise ValueError("the key of a memo is none")
+        if any(one.sent > one.count for one in (self.waves or {}).values()):
+            raise ValueError("more was sent than there are waves")
         if not all(map(_ORIGIN.fullmatch, [*self.authors, *self.registers])):
             raise ValueError("an origin is none")
-        if self.tickets == {} or self.trades == {}:
-            raise ValueError("tickets and trades are left out where there are none")
+        if {} in (self.tickets, self.trades, self.waves):
+            raise ValueError("tickets, trades and waves are left out where there are none")
 
     @property
     def canonical(self) -> bytes:
@@ -184,6 +195,26 @@ def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) ->
     return [entry(*head, question.name, _loss(question)) for question in fresh]
 
 
+def rounds(
+    memory: Memory, survey: Survey, fresh: Sequence[Question], author: str
+) -> dict[str, Rounds]:
+    """What ``memory.waves`` is once these questions are drawn afresh for a wave.
+
+    The smallest number of waves that was ever stated counts. Raises WavesSent where they were sent.
+    """
+    found = dict(memory.waves or {})
+    keys = memo_keys(survey, author)
+    for question in fresh if survey.count else ():
+        key = keys[question.name]
+        before = found.get(key)
+        count = min(survey.count or 0, before.count) if before else survey.count or 0
+        sent = before.sent if before else 0
+        if sent >= count:
+            raise WavesSent(count)
+        found[key] = Rounds(count, sent + 1)
+    return found
+
+
 def answer(
     memory: Memory,
     survey: Survey,
@@ -205,8 +236,8 @@ def answer(
     An invited survey takes one report for an invitation, so there nothing can have changed once it
     was answered, and the id is that of the ticket.
 
-    Raises Uninvited where there is no ticket, BudgetSpent (before a coin is thrown) and BadAnswer;
-    the memory is then as it was.
+    Raises Uninvited where there is no ticket, WavesSent and BudgetSpent (before a coin is thrown)
+    and BadAnswer; the memory is then as it was.
     """
     check_names(survey, answers)
     drawn = draw_questions(survey, coins) if drawn is None else drawn
@@ -217,6 +248,7 @@ def answer(
     ticket = memory.ticket(survey.digest)
     if survey.invited and ticket is None:
         raise Uninvited("this survey needs an invitation, and this device has traded none")
+    waves = rounds(memory, survey, fresh, author)
     ledger = charge(memory.ledger, charges(survey, fresh, author, day), limits)
     names = {question.name for question in fresh}
     memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
@@ -230,6 +262,7 @@ def answer(
         ledger=ledger,
         reports=memory.reports | {survey.digest: _kept(report, sent=False)},
         memos=memory.memos | {keys[name]: list(memo) for name, memo in made.memos.items()},
+        waves=waves or msgspec.UNSET,
     )
 
 
@@ -266,6 +299,6 @@ def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
 
 
 __all__ = [
-    "Author", "Day", "Kept", "Memory", "Seen", "Ticket", "Trade", "answer", "charges",
-    "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory", "replace",
+    "Author", "Day", "Kept", "Memory", "Rounds", "Seen", "Ticket", "Trade", "answer", "charges",
+    "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory", "replace", "rounds",
 ]  # fmt: skip

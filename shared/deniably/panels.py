@@ -40,6 +40,13 @@ _FORGETFUL = {
 _SHOWN_ALL = "in waves everybody is asked everything: leave {} out, or ask in a survey of its own"
 
 
+def asked_afresh(waves: Mapping[str, Any]) -> bool:
+    """Whether the waves are so few that devices need keep nothing: no more than the history would
+    allow, which is by default as many times the epsilon of one."""
+    count = waves.get("count")
+    return count is not None and Fraction(str(waves.get("history", count))) >= count
+
+
 def wave_problems(written: Mapping[str, Any], questions: Sequence[_Question]) -> Iterator[Problem]:
     """What does not go with waves."""
     budget: Mapping[str, Any] = written.get("budget") or {}
@@ -62,17 +69,49 @@ def wave_problems(written: Mapping[str, Any], questions: Sequence[_Question]) ->
             yield Problem("$.waves.history", why)
 
 
-def remembering(question: _Question) -> _Question:
-    """The question, asked by a mechanism that a kept answer can stand before.
+def remembering(question: _Question, *, afresh: bool = False) -> _Question:
+    """The question, asked by a mechanism that a kept answer can stand before; where it is asked
+    ``afresh`` in each wave, by one whose reports it is known how to recognise.
 
     The best channel for a mean has a sixth less variance than a window, at most; but its rarest
     outputs leave no weights with which a kept answer could be sent.
     """
     if question["type"] == "select_multiple":
         return {"mechanism": "set_response", **question}
+    if afresh:
+        return question
     usual = {"number": "mean", "scale": "distribution"}.get(question["type"])
     mean = usual is not None and question.get("aim", usual) == "mean"
     return {"mechanism": "window", **question} if mean else question
+
+
+def recognition_problem(people: int) -> Problem:
+    """What is wrong with a survey in whose waves so many of 1,000 people could be recognised."""
+    return Problem(
+        "$.waves",
+        f"of 1,000 people about {people} could be recognised from one wave to another by their"
+        " reports alone, and that is 1 in 10 or more. Ask fewer questions or with less epsilon,"
+        " raise history, or say with count how many waves there are; or write recognisable: true,"
+        " and respondents are told",
+    )
+
+
+def recognition_note(people: int) -> str:
+    """How many of 1,000 people could be recognised, and what follows."""
+    said = (
+        f"Of 1,000 people who answer two waves, about {people} could be recognised from one to the"
+        " other by their stored reports alone (1 by guessing), if answers are spread evenly."
+    )
+    if people < TOLD:
+        return said
+    return (
+        f"{said} That is 1 in 100 or more: form and receipt say so. Separate invitations for each"
+        " wave do not keep such reports apart."
+    )
+
+
+TOLD, FLAGGED = 10, 100
+"""Of 1,000 people: from so many on respondents are told, and authors have to ask for it."""
 
 
 def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:

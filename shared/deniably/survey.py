@@ -22,6 +22,10 @@ EPSILON_LIMIT = "5"
 """Over all questions of one survey; above it a device refuses unless its owner raises it."""
 
 
+MOST_WAVES = 100
+"""Of a panel that is answered with fresh chance."""
+
+
 class Results(Value, frozen=True):
     """When the results are shown: from ``minimum`` reports on, and ``while_open`` or only after;
     and to whom, which is everybody unless it is said."""
@@ -33,9 +37,13 @@ class Results(Value, frozen=True):
 
 class Waves(Value, frozen=True):
     """The survey is one wave of a ``panel``: the same people are asked again, and their devices
-    answer from what they keep for it (SPEC 4.4)."""
+    answer from what they keep for it; or with fresh chance, ``count`` times and no more. Of 1,000
+    people about so many as ``recognised`` says can be recognised from one wave to another, where
+    they are 10 or more (SPEC 4.4)."""
 
     panel: SurveyName
+    count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)] | msgspec.UnsetType = msgspec.UNSET
+    recognised: Annotated[int, msgspec.Meta(ge=10, le=1000)] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Survey(Value, frozen=True, dict=True):
@@ -69,8 +77,9 @@ class Survey(Value, frozen=True, dict=True):
 
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)
-        if any(isinstance(one.mechanism, Memoised) != panel for one in self.questions):
-            raise ValueError("in a survey with waves every mechanism is memoised, elsewhere none")
+        keeps = panel and not self.count
+        if any(isinstance(one.mechanism, Memoised) != keeps for one in self.questions):
+            raise ValueError("with waves, but no count, every mechanism is memoised; else none")
         if panel and (hides or isinstance(self.ask, int)):
             raise ValueError("a survey with waves asks everybody everything: no ask, no show_if")
 
@@ -102,6 +111,18 @@ class Survey(Value, frozen=True, dict=True):
         return self.ask if isinstance(self.ask, int) else len(self.questions)
 
     @property
+    def count(self) -> int | None:
+        """How many waves there are at most; None without waves, and where answers are kept."""
+        found = self.waves.count if isinstance(self.waves, Waves) else None
+        return found if isinstance(found, int) else None
+
+    @property
+    def recognised(self) -> int | None:
+        """Of 1,000 people so many can be recognised from one wave to another; None if below 10."""
+        found = self.waves.recognised if isinstance(self.waves, Waves) else None
+        return found if isinstance(found, int) else None
+
+    @property
     def total(self) -> Loss:
         """What all reports of one person together can give away: the sum, exactly; where some
         of the questions are asked, the most that any drawing of them gives away."""
@@ -109,12 +130,13 @@ class Survey(Value, frozen=True, dict=True):
 
     @property
     def history(self) -> Loss:
-        """The same of all waves of its panel, however many there are; without waves the total."""
+        """The same of all waves of its panel; without waves the total."""
         losses = [
             one.history if isinstance(one, Memoised) else one.loss
             for one in (question.mechanism for question in self.questions)
         ]
-        return largest(losses, self.asked)
+        times = self.count or 1
+        return largest(losses * times, self.asked * times)
 
 
 def show_if(question: Question) -> ShowIf | None:

@@ -13,7 +13,7 @@ import { AuthorChanged, BadAnswer, Refused } from "/errors.js";
 import { fraction, parts } from "/fraction.js";
 import { charge, spent } from "/ledger.js";
 import keeping from "/memoised.js";
-import { charges, freshQuestions, readMemory, written as document } from "/memory.js";
+import { charges, freshQuestions, readMemory, rounds, written as document } from "/memory.js";
 import { history, total } from "/total.js";
 import * as mechanisms from "/mechanism.js";
 import * as noise from "/noise.js";
@@ -258,6 +258,7 @@ async function charged(test, group) {
   const drawn = definition.questions.filter(({ name }) => test.drawn.includes(name));
   const { changed } = test;
   const fresh = await freshQuestions(memory, { definition, version, drawn, changed, author });
+  const waves = await rounds(memory, definition, fresh, author);
   const entries = charges(definition, version, fresh, author, day);
   const after = charge(memory.ledger, entries, limits);
   return {
@@ -265,6 +266,7 @@ async function charged(test, group) {
     entries,
     before: losses(spent(memory.ledger, version, author)),
     after: losses(spent(after, version, author)),
+    ...waves,
   };
 }
 

@@ -31,6 +31,7 @@ from deniably.errors import (
     BadSurvey,
     BudgetSpent,
     Refused,
+    WavesSent,
 )
 from deniably.estimate import estimate
 from deniably.ledger import Limits, charge, spent
@@ -39,7 +40,7 @@ from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.memoised import Family
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
-from deniably.memory import Memory, Seen, charges, fresh_questions, read_memory
+from deniably.memory import Memory, Seen, charges, fresh_questions, read_memory, rounds
 from deniably.parts import Claim
 from deniably.report import is_shown, randomise_answers
 from deniably.signing import Signature, verify
@@ -399,9 +400,11 @@ def test_the_ledger(group: Case, case: Case) -> None:
     if group["type"] == "document":
         check_document(case)
     elif case["result"] == "valid":
-        assert charged(group, case) == {
-            key: case[key] for key in ("fresh", "entries", "before", "after")
-        }
+        wanted = ("fresh", "entries", "before", "after", "waves")
+        assert charged(group, case) == {key: case[key] for key in wanted if key in case}
+    elif case.get("over"):
+        with pytest.raises(WavesSent):
+            charged(group, case)
     elif "scope" in case:
         with pytest.raises(BudgetSpent) as refused:
             charged(group, case)
@@ -423,6 +426,7 @@ def charged(group: Case, case: Case) -> Case:
     survey, memory = read_survey(group["definition"]), read_memory(case["document"].encode())
     drawn = [question for question in survey.questions if question.name in case["drawn"]]
     fresh = fresh_questions(memory, survey, drawn, case["changed"], case["author"])
+    waves = rounds(memory, survey, fresh, case["author"])
     entries = charges(survey, fresh, case["author"], case["day"])
     after = charge(memory.ledger, entries, Limits.of(**case["limits"]))
     where = (survey.digest, case["author"])
@@ -431,6 +435,7 @@ def charged(group: Case, case: Case) -> Case:
         "entries": [msgspec.to_builtins(each) for each in entries],
         "before": {k: loss_texts(v) for k, v in spent(memory.ledger, *where).items()},
         "after": {k: loss_texts(v) for k, v in spent(after, *where).items()},
+        **({"waves": msgspec.to_builtins(waves)} if waves else {}),
     }
 
 

@@ -1,7 +1,7 @@
 // What this device remembers, on the page: what was given away so far and will be after this, the
 // survey that was answered before, and how to forget.
 
-import { Told } from "./errors.js";
+import { Told, WavesSent } from "./errors.js";
 import { BudgetSpent, LIMITS, share, spent } from "./ledger.js";
 import { answer, freshQuestions, knownQuestions, markSent, plan } from "./memory.js";
 import { remember } from "./register.js";
@@ -134,6 +134,7 @@ function told(error) {
     const said = words(SPENT[error.scope], error.shares);
     return new Told(error.ofDelta ? `${said} ${words("script.chance_spent")}` : said);
   }
+  if (error instanceof WavesSent) return new Told(words("script.waves_sent"));
   if (!(error instanceof Damaged)) return error;
   reveal("[data-forget]", true);
   return new Told(words("script.damaged"));

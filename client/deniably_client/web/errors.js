@@ -17,6 +17,9 @@ export class Refused extends DeniablyError {
 /** The same, where the sentence is in the language of the page and for the respondent. */
 export class Told extends Refused {}
 
+/** This device has made the reports of all waves that were stated for a panel. */
+export class WavesSent extends Refused {}
+
 /** Another author signed than those that the device knows at this server; fingerprints. */
 export class AuthorChanged extends Refused {
   /**

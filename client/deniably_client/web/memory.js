@@ -3,12 +3,12 @@
 
 import { canonicalise, digest, parse } from "./canonical.js";
 import { pure } from "./claim.js";
-import { BadAnswer, Refused, must } from "./errors.js";
+import { BadAnswer, Refused, WavesSent, must } from "./errors.js";
 import { fraction, parts } from "./fraction.js";
 import { LIMITS, charge, check, entry } from "./ledger.js";
 import { history, loss } from "./mechanism.js";
 import { makeReport } from "./report.js";
-import { HASH, NAME, SURVEY_NAME, integer, like, list, object, text } from "./shape.js";
+import { HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text } from "./shape.js";
 import { total } from "./total.js";
 
 /** @import { Answering, Check, Definition, Entry, Memory, Question } from "./types.js" */
@@ -120,6 +120,27 @@ export const charges = ({ name }, version, fresh, author, day) =>
   });
 
 /**
+ * What `memory.waves` is once these questions are drawn afresh for a wave. The smallest number of
+ * waves that was ever stated counts. Throws WavesSent where they were sent.
+ * @type {(memory: Memory, definition: Definition, fresh: readonly Question[], author: string) =>
+ *   Promise<Pick<Memory, "waves">>}
+ */
+export async function rounds({ waves: before }, definition, fresh, author) {
+  const stated = definition.waves?.count;
+  if (!stated || fresh.length === 0) return before ? { waves: before } : {};
+  const waves = { ...before };
+  const keys = await memoKeys(definition, author);
+  for (const { name } of fresh) {
+    const key = keys.get(name) ?? "";
+    const { count, sent } = waves[key] ?? { count: stated, sent: 0 };
+    const most = Math.min(count, stated);
+    if (sent >= most) throw new WavesSent(`all ${most} waves that were stated are answered`);
+    waves[key] = { count: most, sent: sent + 1 };
+  }
+  return { waves };
+}
+
+/**
  * The memory once the survey is answered: its charges and its report stand in it.
  *
  * Where the survey was answered before, and nothing is said to have changed, the memory stays as
@@ -129,7 +150,7 @@ export const charges = ({ name }, version, fresh, author, day) =>
  */
 export async function answer(memory, answering) {
   const { definition, version, answers, author = "" } = answering;
-  const { fresh, ledger } = await plan(memory, answering);
+  const { fresh, ledger, waves } = await plan(memory, answering);
   const before = values(memory, version);
   if (before && fresh.length === 0) return memory;
   const kept = await keptMemos(memory, definition, author);
@@ -142,14 +163,14 @@ export async function answer(memory, answering) {
   const memos = { ...memory.memos };
   const keys = await memoKeys(definition, author);
   for (const [name, memo] of made.memos) memos[keys.get(name) ?? ""] = [...memo];
-  return { ...memory, ledger, reports, memos };
+  return { ...memory, ledger, reports, memos, ...waves };
 }
 
 /**
- * What answering comes to: the questions to be asked, and the ledger afterwards. Throws
- * BudgetSpent, also where the survey could give away too much, whichever questions were drawn.
+ * What answering comes to: the questions to be asked, and the ledger and the waves afterwards. Throws
+ * WavesSent and BudgetSpent, also where the survey could give away too much, whichever questions were drawn.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
- *   Promise<{fresh: readonly Question[], ledger: readonly Entry[]}>}
+ *   Promise<{fresh: readonly Question[], ledger: readonly Entry[], waves: Pick<Memory, "waves">}>}
  */
 export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
@@ -158,7 +179,8 @@ export async function plan(memory, answering) {
     check("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
   const entries = charges(definition, version, fresh, author, day);
-  return { fresh, ledger: charge(memory.ledger, entries, limits) };
+  const waves = await rounds(memory, definition, fresh, author);
+  return { fresh, ledger: charge(memory.ledger, entries, limits), waves };
 }
 
 /** @type {(memory: Memory, version: string, text: string) => Memory} once this text was sent */
@@ -226,12 +248,16 @@ const REPORTS = (value, path) => {
 
 const ORIGIN = like(/^https?:\/\/[^/\s]+$/);
 const MEMO = like(/^([0-9a-f]{64})?\/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\/[0-9a-f]{64}$/);
-const COUNT = (/** @type {any} */ value, /** @type {string} */ path) =>
-  must(Number.isSafeInteger(value) && value >= 0, path, "is no count");
 
-/** @type {(item: Check) => Check} one or more, by version */
-const some = (item) => (value, path) => {
-  record(HASH, item)(value, path);
+/** @type {Check} */
+const ROUNDS = (value, path) => {
+  object({ count: between(2, 100), sent: integer })(value, path);
+  must(value.sent >= 1 && value.sent <= value.count, path, "is more than there are waves");
+};
+
+/** @type {(item: Check, key?: Check) => Check} one or more, by version */
+const some = (item, key = HASH) => (value, path) => {
+  record(key, item)(value, path);
   must(Object.keys(value).length > 0, path, "is empty");
 };
 
@@ -244,7 +270,7 @@ const MEMORY = object({
   reports: REPORTS,
   memos: record(MEMO, INTEGERS),
   authors: record(ORIGIN, list(HASH, 0, Infinity)),
-  registers: record(ORIGIN, object({ count: COUNT, head: HASH })),
+  registers: record(ORIGIN, object({ count: between(0, Infinity), head: HASH })),
 }, {
   tickets: some(object({ id: ID, ticket: NUMBER(288, 544) })),
   trades: some(
@@ -256,4 +282,5 @@ const MEMORY = object({
       prefix: HASH,
     }),
   ),
+  waves: some(ROUNDS, MEMO),
 });

@@ -4,7 +4,7 @@ import { canonicalise, digest, parse } from "./canonical.js";
 import { atMostExp } from "./claim.js";
 import { AuthorChanged, Refused } from "./errors.js";
 import { fraction } from "./fraction.js";
-import { history as ofMemo, loss } from "./mechanism.js";
+import { loss } from "./mechanism.js";
 import { KEY } from "./shape.js";
 import { checkSignature, fingerprint } from "./signing.js";
 import { history, total } from "./total.js";
@@ -117,7 +117,7 @@ function checkedKey(key) {
  * @type {(definition: Definition, version: string, entry: Published) => Published}
  */
 function published(definition, version, { number, previous, day, author, signature, invitations }) {
-  const { name, questions } = definition;
+  const { name, questions, waves } = definition;
   const all = total(definition);
   return {
     number,
@@ -133,7 +133,7 @@ function published(definition, version, { number, previous, day, author, signatu
     questions: questions.map(({ name: question, mechanism }) => {
       return { name: question, mechanism: mechanism.name, epsilon: epsilon(loss(mechanism)) };
     }),
-    ...(questions.some(({ mechanism }) => ofMemo(mechanism)) && { history: epsilon(history(definition)) }),
+    ...(waves && { history: epsilon(history(definition)) }),
     ...(definition.invited && { invitations: checkedKey(invitations) }),
   };
 }

@@ -13,6 +13,12 @@ export const text = (value, path) => must(typeof value === "string", path, "is n
 export const integer = (value, path) =>
   must(Number.isSafeInteger(value), path, "is not an integer");
 
+/** @type {(least: number, most: number) => Check} */
+export const between = (least, most) => (value, path) => {
+  const fits = Number.isSafeInteger(value) && value >= least && value <= most;
+  must(fits, path, `is not an integer from ${least} to ${most}`);
+};
+
 /** @type {(pattern: RegExp) => Check} */
 export const like = (pattern) => (value, path) =>
   must(typeof value === "string" && pattern.test(value), path, `does not match ${pattern.source}`);

@@ -3,7 +3,7 @@
 import { digest } from "./canonical.js";
 import { must } from "./errors.js";
 import { checkQuestion } from "./questions.js";
-import { SURVEY_NAME, anything, integer, named, object, text } from "./shape.js";
+import { SURVEY_NAME, anything, between, integer, named, object, text } from "./shape.js";
 
 /** @import { Definition } from "./types.js" */
 
@@ -32,16 +32,20 @@ export const conditional = ({ questions, ask }) =>
 /** @type {(definition: Definition) => void} */
 function checkWaves(survey) {
   const { questions, waves } = survey;
-  const fits = questions.every(
-    ({ mechanism }) => (mechanism.name === "memoised") === (waves !== undefined),
-  );
-  must(fits, "survey", "every mechanism is memoised with waves, and none without");
+  const keeps = waves !== undefined && waves.count === undefined;
+  const fits = questions.every(({ mechanism }) => (mechanism.name === "memoised") === keeps);
+  must(fits, "survey", "with waves, but no count, every mechanism is memoised, and else none");
   const everything = waves === undefined || !conditional(survey);
   must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if");
 }
 
 /** @type {import("./types.js").Check} */
 const yes = (value, path) => must(value === true, path, "is not true");
+
+const WAVES = object(
+  { panel: SURVEY_NAME },
+  { count: between(2, 100), recognised: between(10, 1000) },
+);
 
 const SURVEY = object(
   {
@@ -51,13 +55,12 @@ const SURVEY = object(
     language: text,
     results: object(
       {
-        minimum: (value, path) =>
-          must(Number.isSafeInteger(value) && value >= 1, path, "is not an integer of at least 1"),
+        minimum: between(1, Infinity),
         while_open: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
       },
       { to: (value, path) => must(value === "analysts", path, "is not analysts") },
     ),
     questions: named(anything, 1, 100),
   },
-  { intro: text, contact: text, ask: integer, waves: object({ panel: SURVEY_NAME }), invited: yes },
+  { intro: text, contact: text, ask: integer, waves: WAVES, invited: yes },
 );

@@ -12,9 +12,9 @@ export const total = ({ questions, ask = questions.length }) =>
     ask,
   );
 
-/** @type {(definition: Definition) => Loss} the same of all waves of its panel, however many */
-export const history = ({ questions, ask = questions.length }) =>
+/** @type {(definition: Definition) => Loss} the same of all waves of its panel */
+export const history = ({ questions, ask = questions.length, waves: { count = 1 } = {} }) =>
   largest(
-    questions.map(({ mechanism }) => ofMemo(mechanism) ?? loss(mechanism)),
-    ask,
+    questions.flatMap(({ mechanism }) => Array(count).fill(ofMemo(mechanism) ?? loss(mechanism))),
+    ask * count,
   );

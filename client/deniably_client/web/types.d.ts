@@ -219,7 +219,7 @@ export interface Definition {
   contact?: string;
   results: { minimum: number; while_open: boolean; to?: "analysts" };
   ask?: number;
-  waves?: { panel: string };
+  waves?: { panel: string; count?: number; recognised?: number };
   invited?: true;
   questions: Question[];
 }
@@ -272,6 +272,7 @@ export interface Memory {
   registers: Record<string, { count: number; head: string }>;
   tickets?: Record<string, Ticket>;
   trades?: Record<string, Trade>;
+  waves?: Record<string, { count: number; sent: number }>;
 }
 
 /** What an invitation was traded for: the id of the report, and who signed that without seeing it. */
