@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from deniably.authoring import publish_text
-from deniably.errors import BadAnswer, BudgetSpent
+from deniably.errors import BadAnswer, BadReport, BudgetSpent, WavesSent
 from deniably.ledger import Limits, total
-from deniably.memory import Memory, answer, memo_keys
+from deniably.memory import Memory, Rounds, answer, memo_keys, read_memory
 from deniably.words import ENGLISH, LANGUAGES, Words
 from deniably_client import Device
 from deniably_client.device import session
@@ -356,6 +356,72 @@ def test_in_a_later_wave_only_what_is_new_or_has_changed_is_asked_and_charged(
     assert len(storage.read().memos) == 3
 
 
+COUNTED = WAVE.replace("history: 2", "count: 3")
+
+
+def test_no_more_waves_are_answered_than_were_stated(server: Server, storage: Storage) -> None:
+    """Each is asked, drawn afresh and paid for; the fourth is refused before anything is drawn."""
+    with session() as connections:
+        for number in range(1, 5):
+            server.publish(publish_text(COUNTED % number))
+            device = Device(f"{server.url}/s/wave-{number}", memory=storage, session=connections)
+            assert [each.name for each in device.fresh()] == ["stolen", "often"]
+            if number < 4:
+                receipt = device.answer(ANSWERS)
+            else:
+                with pytest.raises(WavesSent, match="answered 3 waves"):
+                    device.cost()
+                with pytest.raises(WavesSent, match="answered 3 waves"):
+                    device.answer(ANSWERS)
+
+    assert len(reports(server)) == 3
+    memory = storage.read()
+    assert not memory.memos, "nothing is kept of an answer"
+    assert list((memory.waves or {}).values()) == [Rounds(3, 3)] * 2
+    loss = total(memory.ledger)
+    assert receipt.history
+    assert loss.odds == receipt.history.odds == receipt.total.odds**3
+
+
+def test_a_changed_answer_is_one_of_the_stated_waves() -> None:
+    memory = Memory()
+    call = {"day": "2026-11-21", "limits": Limits()}
+    survey = publish_text(COUNTED % 1)
+    memory = answer(memory, survey, ANSWERS, **call)  # type: ignore[arg-type]
+    for _ in range(2):
+        memory = answer(memory, survey, ANSWERS, changed=["stolen"], **call)  # type: ignore[arg-type]
+
+    with pytest.raises(WavesSent):
+        answer(memory, survey, ANSWERS, changed=["stolen"], **call)  # type: ignore[arg-type]
+    with pytest.raises(WavesSent):
+        answer(memory, publish_text(COUNTED % 2), ANSWERS, **call)  # type: ignore[arg-type]
+    assert answer(memory, survey, {}, **call) is memory, "what was sent is sent again"  # type: ignore[arg-type]
+
+
+def test_whoever_states_more_waves_later_gets_no_more() -> None:
+    call = {"day": "2026-11-21", "limits": Limits()}
+    memory = answer(Memory(), publish_text((COUNTED % 1).replace("3}", "2}")), ANSWERS, **call)  # type: ignore[arg-type]
+    memory = answer(memory, publish_text(COUNTED % 2), ANSWERS, **call)  # type: ignore[arg-type]
+
+    with pytest.raises(WavesSent, match="answered 2 waves"):
+        answer(memory, publish_text(COUNTED % 3), ANSWERS, **call)  # type: ignore[arg-type]
+
+
+def test_a_memory_of_kept_reports_is_still_read_and_its_memos_are_not_used() -> None:
+    """What earlier drafts of the format kept belongs to other questions: their digests differ."""
+    survey = publish_text(WAVE % 1)
+    key = next(iter(memo_keys(survey, "").values()))
+    old = Memory(memos={key[:-64] + "0" * 64: [1, 2]})
+    memory = read_memory(old.canonical)
+
+    after = answer(memory, survey, ANSWERS, day="2026-11-21", limits=Limits())
+
+    assert len(after.memos) == 3
+    broken = Memory(memos={key: [0, 1]})
+    with pytest.raises(BadReport, match=r"memos\.stolen"):
+        answer(broken, survey, ANSWERS, day="2026-11-21", limits=Limits())
+
+
 def test_what_waves_send_is_the_memo_or_chance_in_the_published_share() -> None:
     survey = publish_text(WAVE % 1)
     mechanism = survey.questions[0].mechanism
@@ -367,8 +433,7 @@ def test_what_waves_send_is_the_memo_or_chance_in_the_published_share() -> None:
         report = answer(memory, wave, {}, day="2026-11-21", limits=Limits()).report(wave.digest)
         assert report
         same += tuple(report.values["stolen"]) == memo
-    keep, fresh = mechanism.keep, mechanism.fresh  # type: ignore[union-attr]
-    expected = (keep + fresh / 2) / (keep + fresh)
+    expected = float(mechanism.fresh.p)  # type: ignore[union-attr]
     # Hoeffding: further off than this with a chance below 1e-6.
     assert abs(same / 400 - expected) < 0.135
 
