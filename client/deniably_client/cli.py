@@ -10,6 +10,8 @@ import click
 from deniably.errors import DeniablyError
 from deniably_client.errors import shown
 
+_WHOLE = 1000  # characters
+
 
 class _Commands(click.Group):
     """Sub-commands by entry point, loaded when they are called: neither half imports the other."""
@@ -24,6 +26,14 @@ class _Commands(click.Group):
         command = next(iter(found)).load()
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Each with its whole first sentence; click would cut it off at the end of the line."""
+        listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(_WHOLE)) for name, each in listed if each]
+            )
 
 
 @click.group(cls=_Commands)

@@ -46,13 +46,20 @@ from deniably.schema import schema as schema
 from deniably.schema import schema_problems
 from deniably.shape import hidden_shapes
 from deniably.survey import SPEC, Survey, as_survey
-from deniably.words import Words
+from deniably.words import LANGUAGES, Words
 
 __all__ = ["compile_survey", "compile_with_notes", "load", "publish_text", "schema", "slug"]
 
 _Question = Mapping[str, Any]
 
 PRIVACY = ("epsilon", "odds", "coins")
+_NONE = {
+    "none",
+    "none of the above",
+    "none of them",
+    *(Words(language)("question.none").casefold() for language in LANGUAGES),
+}
+"""How the form calls it, and an author might, when nothing is ticked."""
 _DEFAULTS: dict[str, Any] = {"language": "en"}
 _RESULTS: dict[str, object] = {"minimum": 100, "while_open": False}
 
@@ -163,7 +170,19 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             "a device answers one question, so there will be no cross-tables; for those write"
             " spend: split, or ask for two questions at least, or ask a product question"
         )
-    return survey, [*notes, *hidden_shapes(survey)]
+    return survey, [*notes, *_language_note(survey.language), *hidden_shapes(survey)]
+
+
+def _language_note(language: str) -> list[str]:
+    """A note where the form does not speak the survey's language."""
+    if language.lower().split("-")[0] in LANGUAGES:
+        return []
+    near = [code for code in LANGUAGES if language.lower().startswith(code)]
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    return [
+        f"language {language}{meant}: the form does not speak it, so its buttons and explanations"
+        f" will be in English around your questions; it speaks {', '.join(LANGUAGES)}"
+    ]
 
 
 def _wave(definition: dict[str, Any], waves: Mapping[str, Any]) -> tuple[Survey, str]:
@@ -321,6 +340,14 @@ def _choice_problems(question: _Question, path: str) -> Iterator[Problem]:
                 "no name can be made of this text; write {name: ..., label: ...}",
             )
     yield from _repeated(choices, f"{path}.choices", "choice")
+    if question.get("type") == "select_multiple":
+        for index, choice in enumerate(choices):
+            if choice["label"].casefold().strip(" .…!") in _NONE:
+                yield Problem(
+                    f"{path}.choices[{index}]",
+                    "whoever ticks nothing says this already: the form has a line for it; leave it"
+                    " out",
+                )
 
 
 def _part_problems(question: _Question, path: str) -> Iterator[Problem]:

@@ -39,19 +39,61 @@ def load(text: str | bytes) -> object:
     except UnicodeDecodeError:
         raise BadSurvey([Problem("$", "the text is not UTF-8")]) from None
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        # The commonest slip of all, in a language of questions.
-        hint = "; put a text with ? in quotes within { }" if "'?'" in str(error.problem) else ""
-        raise BadSurvey([Problem("$", f"{where}{error.problem}{hint}")]) from None
+        raise BadSurvey([Problem("$", _explained(error))]) from None
     except RecursionError:
         raise BadSurvey([Problem("$", "the text is nested too deeply")]) from None
     except (yaml.YAMLError, ValueError) as error:
         raise BadSurvey([Problem("$", f"this is neither YAML nor JSON: {error}")]) from None
 
 
+_QUOTES = "put a text that has such a sign in quotes"
+_HINTS = (
+    ("'\\t'", "indent with spaces, not with tabs"),
+    ("cannot start any token", _QUOTES),
+    ("alphabetic or numeric character", _QUOTES),
+    ("anchors and aliases", "a text that begins with & or * stands in quotes"),
+    ("the tag", "a text that begins with ! stands in quotes"),
+    ("mapping values are not allowed", "put a text with a colon in quotes"),
+    ("got ':'", "put a text with a colon in quotes"),
+    ("found '?'", _QUOTES),
+    ("end of stream", "a quotation mark is not closed"),
+    ("got '<stream end>'", "the bracket that was opened there is not closed"),
+    ("another document", "a file has one survey, without lines of ---"),
+    ("expected <block end>", "a line is indented unlike those before it, or a quotation mark within"
+     " a text ended it: write such a text in the other kind of quotation marks"),
+    ("a key is a plain word", "a decimal number has a point, and within { } a text with a comma"
+     " stands in quotes"),
+)  # fmt: skip
+"""What PyYAML says, and the slip behind it; the first that fits."""
+_FROM_THERE = ("end of stream", "<stream end>")
+
+
+def _explained(error: yaml.MarkedYAMLError) -> str:
+    """The place, what is wrong there, and how it probably came about."""
+    problem, mark = str(error.problem), error.problem_mark
+    if error.context_mark and any(each in problem for each in _FROM_THERE):
+        mark = error.context_mark  # what has no end is mended where it begins
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    hint = next((f"; {hint}" for found, hint in _HINTS if found in problem), "")
+    return f"{where}{problem}{hint}"
+
+
 class _Loader(yaml.SafeLoader):
     """YAML 1.2's core values only, exact numbers, no repeated keys, no anchors, no tags."""
+
+    def scan_plain(self) -> yaml.ScalarToken:
+        """YAML 1.2 lets a question stand within { } as it is; PyYAML would end it at its mark."""
+        scanner = cast(Any, super())
+
+        def peek(index: int = 0) -> str:
+            found: str = scanner.peek(index)
+            return "-" if found == "?" else found
+
+        vars(self)["peek"] = peek  # what is read is taken elsewhere (``prefix``)
+        try:
+            return cast(yaml.ScalarToken, scanner.scan_plain())
+        finally:
+            del vars(self)["peek"]
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  # as its base
 

@@ -115,7 +115,7 @@ class Range(Value, frozen=True):
         low, high, step = self.minimum, self.maximum, self.step
         steps = (number(high) - number(low)) / number(step)
         if steps <= 0:
-            raise ValueError(f"the maximum, {high}, is above the minimum, {low}")
+            raise ValueError(f"the maximum, {high}, has to be above the minimum, {low}")
         if steps.denominator != 1:
             nearest = number(low) + steps.__floor__() * number(step)
             raise ValueError(

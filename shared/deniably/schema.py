@@ -48,18 +48,25 @@ def _sentence(error: jsonschema.ValidationError) -> str:
             allowed = subschema["properties"]
             unknown = [str(key) for key in error.instance if key not in allowed]  # type: ignore[union-attr]
             meant = " ".join(_meant(key, allowed) for key in unknown).strip()
+            if any(" " in key and error.instance[key] is None for key in unknown):  # type: ignore[index]
+                meant = "within { } a text with a comma stands in quotes"
             known = ", ".join(allowed)
             return f"unknown key {', '.join(unknown)}{meant and f' ({meant})'}; allowed are {known}"
         case "enum":
             names = [str(name) for name in cast(list[object], error.validator_value)]
             meant = _meant(str(error.instance), names)
             said = f"{_shown(error.instance)}{meant and f' ({meant})'}"
-            return f"{said}; allowed is {_allowed(error)}: {', '.join(names)}"
+            allowed = _allowed(error)
+            listed = "" if all(name in allowed for name in names) else f": {', '.join(names)}"
+            return f"{said}; allowed is {allowed}{listed}"
         case "required":
             missing = [key for key in error.validator_value if key not in error.instance]  # type: ignore[union-attr,operator]
             return f"the key {missing[0]} is missing"
         case _:
-            return f"{_shown(error.instance)}; allowed is {_allowed(error)}"
+            allowed = _allowed(error)
+            is_number = type(error.instance) in (int, Decimal) and "text of" in allowed
+            quoted = f' (write "{error.instance}" in quotes for a text)' if is_number else ""
+            return f"{_shown(error.instance)}{quoted}; allowed is {allowed}"
 
 
 def _meant(written: str, names: Iterable[str]) -> str:

@@ -28,6 +28,7 @@ from deniably.planning import plan_survey
 from deniably.signing import new_key, read_key
 from deniably.survey import EPSILON_LIMIT
 from deniably_client import Device
+from deniably_client.cli import deniably
 from deniably_client.device import session
 from deniably_server.commands import authoring, serve
 from deniably_server.commands import token as token_cli
@@ -680,3 +681,30 @@ def test_every_setting_is_an_option_with_its_variable_and_default(setting: objec
     assert setting.variable in shown  # type: ignore[attr-defined]
     assert setting.help in shown  # type: ignore[attr-defined]
     assert str(setting.default) in shown  # type: ignore[attr-defined]
+
+
+# --- help ---------------------------------------------------------------------------------------
+
+
+def test_no_line_of_any_help_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every command and those beneath it, on a terminal of the usual width."""
+    monkeypatch.setenv("COLUMNS", "80")
+    pages = list(_helps(("deniably",), deniably))
+
+    assert len(pages) > 20
+    for name, page in pages:
+        assert not re.search(r"\w\.\.\.$", page, re.MULTILINE), name
+        assert max(map(len, page.splitlines())) <= 80, name
+        undescribed = re.findall(r"^  (--[a-z-]+(?: [A-Z ]+)?) {2,}\[", page, re.MULTILINE)
+        assert undescribed == [], name
+
+
+def _helps(path: tuple[str, ...], command: click.Command) -> Iterator[tuple[str, str]]:
+    name = " ".join(path)
+    yield name, CliRunner().invoke(command, ["--help"]).output
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
+            assert found is not None
+            yield from _helps((*path, each), found)

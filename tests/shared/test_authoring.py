@@ -6,12 +6,16 @@ from fractions import Fraction
 
 import msgspec
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring import compile_survey, load, publish_text, schema, slug
+from deniably.authoring import compile_survey, compile_with_notes, load, publish_text, schema, slug
 from deniably.errors import BadSurvey
 from deniably.survey import Survey, read_survey
+from deniably.words import LANGUAGES, Words
+
+NONES = [Words(language)("question.none") for language in LANGUAGES]
 
 MINIMAL = """
 name: workplace
@@ -224,7 +228,6 @@ def test_two_questions_of_one_name_are_refused() -> None:
         ("[]", "a list of 0"),
         ("just a text", "the text 'just a text'"),
         ("a: [", "line 1"),
-        ("{a: Really?, b: 1}", "put a text with ? in quotes"),
         ("{", "line 1"),
         ("a: 1\na: 2", "line 2, column 1: the key a is given twice"),
         ('{"name": "a", "name": "b"}', "given twice"),
@@ -242,6 +245,107 @@ def test_a_text_that_is_no_survey_is_explained(text: str | bytes, why: str) -> N
         publish_text(text)
 
     assert why in str(refused.value)
+
+
+FLOW = """
+name: s
+title: T
+questions:
+  - {name: a, type: TYPE, label: Do you smoke?, odds: 3, choices: [Tea?, Why? Coffee]}
+  - name: b
+    type: yes_no
+    label: What now? Really?
+    odds: 3
+"""
+
+
+def test_a_question_mark_needs_no_quotes_and_hides_no_mistake() -> None:
+    """As YAML 1.2 has it. PyYAML ends a text within braces at its mark."""
+    survey = publish_text(FLOW.replace("TYPE", "select_one"))
+    with pytest.raises(BadSurvey) as refused:
+        publish_text(FLOW.replace("TYPE", "select_on"))
+
+    first, second = survey.questions
+    assert (first.label, second.label) == ("Do you smoke?", "What now? Really?")
+    assert [choice.label for choice in first.choices] == ["Tea?", "Why? Coffee"]  # type: ignore[union-attr]
+    (problem,) = refused.value.problems
+    assert problem.path == "$.questions[0].type"
+    assert "did you mean select_one?" in problem.why
+
+
+@given(st.text("ab?:,# -'", max_size=12))
+def test_a_text_with_marks_is_read_as_it_is_outside_of_braces(text: str) -> None:
+    """Whatever text PyYAML reads in a line, this reads alike."""
+    try:
+        usual = yaml.safe_load(f"a: {text}")
+    except yaml.YAMLError:
+        return
+    if isinstance(usual["a"], str):
+        assert load(f"a: {text}") == usual
+
+
+FIRST = "name: s\ntitle: T\nquestions:\n  - name: a\n    type: yes_no\n    odds: 3\n    label: "
+BRACES = "name: s\ntitle: T\nquestions:\n  - {name: a, type: yes_no, odds: 3, label: "
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "mend"),
+    [
+        (f"{FIRST}Think: do you smoke?", "line 7", "put a text with a colon in quotes"),
+        (f"{BRACES}Think: do you smoke?}}", "line 4", "put a text with a colon in quotes"),
+        (f"{BRACES}Well, do you?}}", "$.questions[0]", "a text with a comma stands in quotes"),
+        (f"{BRACES}Really", "line 4, column 5", "the bracket that was opened there is not closed"),
+        (f'{BRACES}"Really}}', "line 4", "a quotation mark is not closed"),
+        (f"{FIRST}'Don't you?'", "line 7", "a quotation mark within a text ended it"),
+        ("name: s\n\ttitle: T", "line 2", "indent with spaces, not with tabs"),
+        (f"{FIRST}@home", "line 7", "put a text that has such a sign in quotes"),
+        (f"{FIRST}*often* at home", "line 7", "put a text that has such a sign in quotes"),
+        (f"{FIRST}!important", "line 7", "a text that begins with ! stands in quotes"),
+        ("name: s\n  title: T\n questions: []", "line", "quotes"),
+        ("a: 1\n  b: 2\n c: 3", "line 2", "in quotes"),
+        ("a:\n  - b\n c", "line 3", "indented unlike those before it"),
+        ("{epsilon: 0,5}", "line 1", "a decimal number has a point"),
+        ("name: s\n---\nname: t", "line 2", "a file has one survey"),
+    ],
+)
+def test_a_slip_of_yaml_is_explained_with_its_mend(text: str, where: str, mend: str) -> None:
+    with pytest.raises(BadSurvey) as refused:
+        publish_text(text)
+
+    assert where in str(refused.value)
+    assert mend in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "label", ["None of these", "none of the above", "None.", "Nichts davon", *NONES]
+)
+def test_what_the_form_says_for_no_tick_is_no_choice_of_its_own(label: str) -> None:
+    """Else it stands there twice, and only one of the two is counted."""
+    choices = ["Tea", "Coffee", {"name": "none", "label": label}]
+    asked = question(type="select_multiple", choices=choices)
+
+    assert any("the form has a line for it" in why for _, why in problems(asked)) == (
+        label != "Nichts davon" or label in NONES
+    )
+    compile_survey(question(type="select_one", choices=choices))
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", None), ("de-CH", None), ("zh-Hans", None), ("es", "en, de, fr, it, zh"),
+     ("English", "did you mean en?"), ("deutsch", "did you mean de?")],
+)  # fmt: skip
+def test_a_language_that_the_form_does_not_speak_is_told(language: str, said: str | None) -> None:
+    _, notes = compile_with_notes(question() | {"language": language})
+
+    assert [said in note for note in notes] == ([] if said is None else [True])  # type: ignore[operator]
+
+
+def test_a_number_among_choices_is_told_how_to_be_a_text() -> None:
+    (_, why), *_ = problems(question(type="select_one", choices=[1, True]))
+
+    assert 'the number 1 (write "1" in quotes for a text)' in why
+    assert why.count("in quotes") == 1
 
 
 @pytest.mark.parametrize("number", ["1e-99999999", "1e99999999", "0.5e-9999999", "-1e99999999"])

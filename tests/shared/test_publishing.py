@@ -132,7 +132,7 @@ questions:
     [
         ({"type": "number", "minimum": 0}, "number needs a maximum"),
         ({"type": "number", "minimum": 0, "maximum": 1, "step": 0.3}, "may be 0.9 instead of 1"),
-        ({"type": "number", "minimum": 1, "maximum": 0}, "the maximum, 0, is above the minimum"),
+        ({"type": "number", "minimum": 1, "maximum": 0}, "0, has to be above the minimum, 1"),
         ({"type": "number", "minimum": 0, "maximum": 9, "step": 0.000001}, "take larger ones"),
         ({"type": "number", "minimum": 0, "maximum": 9, "choices": ["a", "b"]}, "number has no"),
         ({"type": "number", "minimum": 0, "maximum": 9, "buckets": 4}, "aim: distribution"),

@@ -53,7 +53,10 @@ def new(database: str, role: str, survey: str | None, days: int, note: str) -> N
 @token.command(name="list")
 @settings_options("database")
 def show(database: str) -> None:
-    """List every token: its id, role, survey, last day and note, and whether it is valid."""
+    """List every token, and whether it is valid.
+
+    Of each its id, role, survey, last day and note.
+    """
     with closing(store_of(database)) as store:
         tokens = store.tokens()
     rows: list[tuple[str, ...]] = [("id", "role", "survey", "until", "state", "note")]
