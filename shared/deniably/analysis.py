@@ -25,6 +25,7 @@ from deniably.channels import (
     some_positions,
 )
 from deniably.difference import Moments, Scores, moments, pair_support
+from deniably.display import shrunken, within
 from deniably.distribution import Quantile
 from deniably.estimate import (
     Estimate,
@@ -91,6 +92,27 @@ def shares(
         single = not isinstance(question, SelectMultiple)
         return estimate(tally, mechanism, confidence, single=single)
     return estimate_through(tally, matrix(mechanism), confidence)
+
+
+def shown_shares(
+    question: YesNo | SelectOne | SelectMultiple | Scale | Product | Point,
+    tally: Tally,
+    found: Estimate,
+) -> Floats:
+    """Shares for pictures, shape (k,): each within its own interval in ``found``.
+
+    ``found`` is that of ``shares`` or ``joint``. Of a single choice whose reports support choices
+    they come from ``display.shrunken``, which is nearer to the truth than the nearest point of the
+    simplex; through other channels they are the likeliest. Ticks do not sum to 1, and how one
+    option scatters says nothing of another, so they keep their estimates, moved within 0 to 1.
+    """
+    if isinstance(question, SelectMultiple):
+        return np.clip(found.consistent, found.low, found.high)
+    mechanism, shares = question.once, found.consistent
+    if isinstance(mechanism, SubsetSelection | Unary):
+        counts, _ = supports(tally, mechanism)
+        shares = shrunken(counts, tally.n, float(mechanism.p), float(mechanism.q))
+    return within(shares, found.low, found.high)
 
 
 def marginals(question: Product, tally: Tally, confidence: float = CONFIDENCE) -> list[Estimate]:

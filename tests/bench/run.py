@@ -15,6 +15,7 @@ import alternatives
 import every_mechanism
 import means
 import service
+import shares
 import slow_phone
 import speed
 from sheet import Sheet
@@ -33,6 +34,7 @@ def main() -> None:
     every_mechanism.measure(sheet)
     alternatives.compare_speed(sheet, peers, ours)
     accuracy.measure(sheet, peers)
+    shares.measure(sheet)
     means.measure(sheet, peers)
     service.measure(sheet)
     slow_phone.measure(sheet)

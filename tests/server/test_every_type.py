@@ -68,6 +68,21 @@ def test_tallies_of_every_type_equal_a_recount(answered: tuple[Survey, Store]) -
         assert tallies[question.name].endless == (question.mechanism.cell_count is None)
 
 
+def test_no_share_is_shown_outside_its_interval(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    shown = 0
+    for confidence in ("0.95", "0.5"):
+        found = client.get(f"/api/surveys/everything/results?confidence={confidence}").get_json()
+        for question in found["questions"]:
+            of_parts = [choice for part in question["parts"] for choice in part["choices"]]
+            for one in [*question["choices"], *question["cells"], *of_parts]:
+                low, high = one["interval"]
+                assert low <= one["consistent"] <= high
+                shown += 1
+    assert shown > 100
+
+
 def test_every_type_has_its_figures_with_margins(
     answered: tuple[Survey, Store], client: FlaskClient
 ) -> None:

@@ -1,112 +1,137 @@
-"""What people see: shares that can be shares, and choices that stand out from the noise."""
+"""What pictures show: shares that can be shares, near to the truth, each inside its interval."""
 
-from fractions import Fraction
+from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.display import base_cut, clamp, shares_of_few, shares_of_one, shares_of_set
-from deniably.estimate import project
-from deniably.mechanisms.subset_selection import subset_selection, weights_for_epsilon
+from deniably import display
+from deniably.binomial import sum_law
+from deniably.display import shrunken, within
+from deniably.estimate import estimate, project
+from designs import Design, surveys, true_shares
+from share_sweep import SHAPES, summary, sweep
 
-RAW = st.lists(st.floats(-1, 2), min_size=2, max_size=8)
+SMALL = [
+    Design(*each)
+    for each in (
+        (5, 1.0, 200), (5, 4.0, 200), (10, 0.5, 1000), (10, 2.0, 200), (20, 1.0, 1000),
+        (20, 4.0, 200), (50, 0.5, 200), (50, 2.0, 1000),
+    )
+]  # fmt: skip
 
 
-@given(RAW)
-def test_shares_of_a_single_choice_add_up(raw: list[float]) -> None:
-    np.testing.assert_array_equal(shares_of_one(raw), project(raw))
+# --- nearer to the truth ------------------------------------------------------------------------
 
 
-@given(RAW, st.floats(0, 0.2))
-def test_no_share_is_shown_outside_its_margin(raw: list[float], half: float) -> None:
-    low, high = np.clip(np.array(raw) - half, 0, 1), np.clip(np.array(raw) + half, 0, 1)
+def test_shares_are_nearer_to_the_truth_than_the_nearest_point_of_the_simplex() -> None:
+    """A small part of the sweep of ``make bench``, of a fixed seed; four surveys a cell are noisy,
+    so single cells are bounded more loosely there than here all together."""
+    cells = list(sweep(SMALL, SHAPES, 4, seed=5))
 
-    shown = shares_of_one(raw, low, high)
+    found = summary(cells)
+
+    assert found.geometric <= 0.5
+    assert found.below >= 0.9
+    assert found.worst_design <= 1.0
+    assert max(cell.ratio for cell in cells) < 3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "most"), [(0.5, 1.9e-4), (1.0, 0.75e-4), (2.0, 0.24e-4), (4.0, 0.045e-4)]
+)
+def test_128_answers_of_10_000_people_are_shown_nearer_than_by_em_on_whole_reports(
+    epsilon: float, most: float
+) -> None:
+    """Mean squared error of a share, Zipf 1.1; EM on the same reports has 2.3, .7, .3 and .05
+    (times 1e-4). Three surveys of a fixed seed."""
+    (cell,) = sweep([Design(128, epsilon, 10_000)], ["zipf1.1"], 3, seed=128)
+
+    assert cell.shrunken / 128 <= most
+    assert cell.shrunken < cell.projected
+
+
+def test_of_many_answers_that_few_have_the_rest_take_nothing_away() -> None:
+    """3 of 200 answers are somebody’s: less than a third of the error."""
+    (cell,) = sweep([Design(200, 2.0, 1000)], ["three"], 5, seed=4)
+
+    assert cell.ratio < 1 / 3
+
+
+# --- what they are ------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 30), st.integers(1, 3000), st.floats(0.01, 0.4), st.data())
+@settings(max_examples=60, deadline=None)
+def test_shares_of_any_counts_sum_to_1_in_the_order_of_the_counts(
+    k: int, n: int, q: float, data: st.DataObject
+) -> None:
+    p = data.draw(st.floats(q + 0.02, 0.999))
+    counts = np.array(data.draw(st.lists(st.integers(0, n), min_size=k, max_size=k)))
+
+    shares = shrunken(counts, n, p, q)
+
+    assert np.isfinite(shares).all()
+    assert (shares >= 0).all()
+    assert shares.sum() == pytest.approx(1)
+    order = np.argsort(counts, kind="stable")
+    assert (np.diff(shares[order]) >= -1e-6).all()
+
+
+def test_two_to_four_answers_and_answers_with_next_to_no_noise_stay_as_they_are() -> None:
+    few = np.array([500, 320, 260, 180])
+    np.testing.assert_allclose(shrunken(few, 1000, 0.6, 0.2), project((few / 1000 - 0.2) / 0.4))
+    many = np.array([400_000_000, 200_000_000, 150_000_000, 140_000_000, 110_000_000])
+    np.testing.assert_allclose(shrunken(many, 10**9, 0.6, 0.1), project((many / 1e9 - 0.1) / 0.5))
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "q"), [(50, 0.9, 0.01), (200, 0.55, 0.2), (1000, 0.98, 0.001), (300, 0.5, 0.45)]
+)
+def test_the_saddlepoint_is_as_good_as_the_law_itself(n: int, p: float, q: float) -> None:
+    """Against the exact law of the sum of two binomials, every count and share that is likely:
+    .4 nats at the most, where hardly any noise reports are expected."""
+    shares = np.arange(n + 1) / n
+    exact = np.array([sum_law((own, p), (n - own, q)) for own in range(n + 1)]).T  # count, share
+    found = display._likelihood(np.arange(n + 1.0), n, p, q, shares)
+
+    for count in range(n + 1):
+        if exact[count].max() < 1e-9:
+            continue  # nobody will ever see it, and the exact law has rounding errors only
+        law = exact[count] / exact[count].max()
+        likely = law > 1e-4
+        assert np.abs(np.log(found[count][likely]) - np.log(law[likely])).max() < 0.45
+
+
+# --- inside their intervals ---------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.floats(-1, 2), st.floats(0, 1), st.floats(0, 1)), min_size=2))
+def test_shares_are_moved_into_their_intervals(triples: list[tuple[float, float, float]]) -> None:
+    point, one, other = np.array(triples).T
+    low, high = np.minimum(one, other), np.maximum(one, other)
+
+    shown = within(point, low, high)
 
     assert ((low <= shown) & (shown <= high)).all()
+    if low.sum() < 1 < high.sum():
+        assert shown.sum() == pytest.approx(1)
+        # Karush, Kuhn and Tucker: one shift for all that are moved by no interval.
+        shift = (point - shown)[(shown > low + 1e-9) & (shown < high - 1e-9)]
+        assert np.ptp(shift) < 1e-9 if len(shift) else True
 
 
-def test_a_share_within_its_margin_stays() -> None:
-    shown = shares_of_one([0.5, 0.3, 0.25, -0.05], [0.4, 0.2, 0.1, 0.0], [0.6, 0.4, 0.4, 0.1])
-
-    np.testing.assert_allclose(shown, project([0.5, 0.3, 0.25, -0.05]))
-
-
-def test_ticks_are_shares_of_their_own() -> None:
-    np.testing.assert_allclose(shares_of_set([0.9, 0.8, -0.1, 1.2]), [0.9, 0.8, 0, 1])
-
-
-@given(RAW)
-def test_what_lies_inside_is_not_moved(raw: list[float]) -> None:
-    shown = clamp(raw, -1, 2)
-
-    np.testing.assert_array_equal(shown, raw)
-
-
-def test_a_domain_of_pure_noise_shows_nothing() -> None:
-    """1000 choices that nobody has, 500 surveys: any is shown in about 5 % of them (alarm at 11 %,
-    a chance below 1e-6)."""
-    noise = np.random.default_rng(2020).normal(size=(500, 1000))
-
-    shown = [base_cut(row, 1.0).any() for row in noise]
-
-    assert np.mean(shown) < 0.11
-
-
-def test_the_cut_is_at_the_stated_quantile() -> None:
-    """k = 1000, alpha = 0.05: Phi^-1(1 - 5e-5) = 3.8906."""
-    raw = np.zeros(1000)
-    raw[:3] = 0.38905, 0.38907, 0.6
-
-    np.testing.assert_array_equal(base_cut(raw, 0.1)[:3], [0, 0.38907, 0.6])
-
-
-def test_what_is_found_is_left_as_it_is_unless_asked() -> None:
-    raw = [0.5, 0.2, 0.02, -0.03, 0.01]
-
-    np.testing.assert_allclose(base_cut(raw, 0.02), [0.5, 0.2, 0, 0, 0])
-    np.testing.assert_allclose(base_cut(raw, 0.02, normalise=True), [0.65, 0.35, 0, 0, 0])
-
-
-def test_nothing_found_stays_nothing_when_normalised() -> None:
-    np.testing.assert_array_equal(base_cut([0.01, -0.01], 0.1, normalise=True), [0, 0])
-
-
-def test_of_a_large_sparse_domain_those_that_stand_out_are_shown_alone() -> None:
-    raw = np.full(40, -0.001)
-    raw[[3, 7, 30]] = 0.5, 0.35, 0.2
-    raw[11] = 0.04
-    out = np.isin(np.arange(40), [3, 7, 30])
-
-    shown = shares_of_few(raw, out)
-
-    assert shown is not None
-    np.testing.assert_allclose(shown[[3, 7, 30]], np.array([0.5, 0.35, 0.2]) - 0.05 / 3)
-    assert shown.sum() == pytest.approx(1)
-    assert np.flatnonzero(shown).tolist() == [3, 7, 30]
-    assert shares_of_few(raw, np.isin(np.arange(40), [3, 7])) is None  # 85 % is not nearly all
-    assert shares_of_few(raw[:20], out[:20]) is None  # nor are 20 choices many
-
-
-def test_those_alone_are_nearer_to_the_truth() -> None:
-    """40 surveys of 3 answers in 40 at epsilon 1, of a fixed seed: half the squared error."""
-    mechanism = subset_selection(40, *weights_for_epsilon(Fraction(1)))
-    truth = np.zeros(40)
-    truth[:3] = 0.5, 0.3, 0.2
-    p, q = float(mechanism.p), float(mechanism.q)
-    noise = np.random.default_rng(4).normal(size=(40, 40)) * np.sqrt(q * (1 - q) / 5000) / (p - q)
-    errors = []
-    for row in truth + noise:
-        few = shares_of_few(row, base_cut(row, np.sqrt(q * (1 - q) / 5000) / (p - q)) > 0)
-        assert few is not None
-        errors.append([((shown - truth) ** 2).sum() for shown in (project(row), few)])
-    projected, alone = np.mean(errors, axis=0)
-    assert alone < projected / 2
-
-
-@pytest.mark.parametrize("alpha", [0, 1, float("nan")])
-def test_an_impossible_risk_is_refused(alpha: float) -> None:
-    with pytest.raises(ValueError, match="alpha"):
-        base_cut([0.5, 0.5], 0.1, alpha)
+@pytest.mark.parametrize(
+    "design", [Design(50, 6.0, 200), Design(20, 4.0, 50), Design(5, 1.0, 100)], ids=str
+)
+def test_no_share_is_shown_outside_its_interval(design: Design) -> None:
+    """At 50 choices, epsilon 6 and 200 reports the nearest point of the simplex broke that in 98 of
+    100 surveys."""
+    p, q = float(design.mechanism.p), float(design.mechanism.q)
+    for shape in ("one", "zipf1.1", "flat"):
+        for _, tally in surveys(design, true_shares(shape, design.k), 20, seed=6):
+            found = estimate(tally, design.mechanism)
+            shown = within(shrunken(tally.counts, tally.n, p, q), found.low, found.high)
+            assert ((found.low <= shown) & (shown <= found.high)).all()

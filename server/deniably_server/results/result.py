@@ -10,7 +10,7 @@ import msgspec
 
 from deniably import analysis, explain, poisoning, smoothing
 from deniably.binomial import Floats
-from deniably.display import shares_of_few
+from deniably.display import within
 from deniably.estimate import Estimate
 from deniably.inversion import Margin, Mean
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
@@ -311,8 +311,7 @@ def _fill_choices(
     counts, out = finding.support_counts(question, tally), _out(question, tally)
     labels = [choice.label for choice in question.choices]
     odd = crafted.odd_choices(question, tally, found, labels, risk)
-    if not isinstance(question, SelectMultiple):
-        found = _of_few(found, out)
+    found = _displayed(question, tally, found)
     shown["choices"] = _choices(question.choices, found, counts, out)
     shown["sentence"] = finding.sentence(question, found)
     shown["flags"] = [*finding.too_wide(question, found), *odd]
@@ -431,7 +430,7 @@ def _fill_point(
     labels = [", ".join(name) for name in names]
     odd = crafted.odd_choices(question, tally, found, labels, risk)
     out = _out(question, tally)
-    found = _of_few(found, out)
+    found = _displayed(question, tally, found)
     shown["cells"] = _cells(names, found, out)
     shown["sentence"] = finding.leading_cell(names, found)
     shown["flags"] = [*finding.too_wide(question, found), *odd]
@@ -448,7 +447,7 @@ def _fill_product(
     labels = [", ".join(name) for name in names]
     odd = crafted.odd_choices(question, tally, found, labels, risk)
     out = _out(question, tally)
-    found = _of_few(found, out)
+    found = _displayed(question, tally, found)
     shown["cells"] = _cells(names, found, out)
     for part, shares in zip(
         question.parts, analysis.marginals(question, tally, confidence), strict=True
@@ -458,7 +457,7 @@ def _fill_product(
                 "name": part.name,
                 "label": part.label,
                 "mean": None,
-                "choices": _choices(part.choices, shares, None, None),
+                "choices": _choices(part.choices, _inside(shares), None, None),
                 "crafted": None,
             }
         )
@@ -490,10 +489,14 @@ def _out(question: Question, tally: Tally) -> list[bool] | None:
     return [bool(out) for out in analysis.standing_out(mechanism, tally, single=single)]
 
 
-def _of_few(found: Estimate, out: Sequence[bool] | None) -> Estimate:
-    """For display only those that stand out, where they have nearly everybody of very many."""
-    shares = None if out is None else shares_of_few(found.raw, out)
-    return found if shares is None else replace(found, consistent=shares)
+def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
+    """With the shares for display."""
+    return replace(found, consistent=analysis.shown_shares(question, tally, found))
+
+
+def _inside(found: Estimate) -> Estimate:
+    """With shares for display that are each within their interval."""
+    return replace(found, consistent=within(found.consistent, found.low, found.high))
 
 
 def _choices(
