@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from time import sleep
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
 from deniably_server.commands import care
+from deniably_server.errors import Conflict
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.store import Store
-from server.material import Contents, a_report, contents, signed, survey_named
+from server.material import Contents, Server, a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
 OTHER = survey_named("other", ask=1)
@@ -218,6 +222,52 @@ def test_a_server_moves_to_postgresql_and_back(tmp_path: Path, postgres: str) ->
     with closing(Store(postgres)) as store:
         store.add(SURVEY, a_report(SURVEY))
         assert store.tally("workplace")["stolen"].n == 41
+
+
+def test_what_a_server_runs_on_is_not_moved_away_from_under_it(
+    address: str, tmp_path: Path
+) -> None:
+    """Reports that it takes after the copy would be left behind."""
+    server = Server(address, log=tmp_path / "log")
+    try:
+        server.publish(SURVEY)
+
+        refused = run(care.migrate, address, tmp_path / "copy.db")
+        anyway = run(care.migrate, address, tmp_path / "anyway.db", "--anyway")
+        kept = run(care.backup, "--database", address, tmp_path / "backup.db")
+    finally:
+        server.kill()
+
+    assert refused.exit_code == 1
+    assert "a server is running on the database, and what it takes meanwhile" in refused.output
+    assert not (tmp_path / "copy.db").exists()
+    assert (anyway.exit_code, kept.exit_code) == (0, 0), anyway.output + kept.output
+    for _ in range(100):  # PostgreSQL notices within moments that a process was killed
+        moved = run(care.migrate, address, tmp_path / "copy.db")
+        if moved.exit_code == 0:
+            break
+        sleep(0.1)
+    assert moved.exit_code == 0, moved.output
+    assert of_surveys(tmp_path / "copy.db")["surveys"] == of_surveys(address)["surveys"]
+
+
+def test_no_server_begins_while_its_database_is_moved(filled: str) -> None:
+    command = [sys.executable, "-m", "deniably_client", "serve", "--port", "0"]
+    with engine_at(filled).alone():
+        done = subprocess.run(
+            [*command, "--database", filled], capture_output=True, text=True, timeout=60
+        )
+
+    assert done.returncode == 1
+    assert "the database is just being moved elsewhere" in done.stderr
+
+
+def test_several_servers_may_share_a_database(filled: str) -> None:
+    shared = engine_at(filled).serving
+    with shared(), shared(), pytest.raises(Conflict), engine_at(filled).alone():
+        pass
+    with engine_at(filled).alone(), pytest.raises(Conflict), engine_at(filled).serving():
+        pass
 
 
 @pytest.mark.parametrize("command", [care.restore, care.migrate])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,12 +114,20 @@ def restore(database: str, file: Path) -> None:
 @click.command()
 @click.argument("source")
 @click.argument("target")
-def migrate(source: str, target: str) -> None:
+@click.option("--anyway", is_flag=True, help="Also while a server runs on SOURCE.")
+def migrate(source: str, target: str, anyway: bool) -> None:
     """Copy everything from the database SOURCE into the empty database TARGET.
 
-    Each is a file or postgresql://... Stop the server before, so that no report is left behind.
+    Each is a file or postgresql://... Stop the server before, so that no report is left behind:
+    while one runs on SOURCE this refuses, and none can start until it is done.
     """
-    moved = _move(source, target)
+    from deniably_server.errors import Conflict
+
+    try:
+        with nullcontext() if anyway else _engine(store_of(source)).alone():
+            moved = _move(source, target)
+    except Conflict as error:
+        raise click.ClickException(f"{error.why}. Stop it first") from None
     click.echo(f"{_number(moved, 'report')} copied; serve with --database and the new address")
 
 

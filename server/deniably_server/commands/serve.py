@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 
 import click
 
@@ -15,6 +16,7 @@ _STDERR = 2
 @settings_options()
 def serve(**options: str | int) -> None:
     """Run a server. Its first start prints a link that is worth the first tokens, once."""
+    from deniably_server.errors import Conflict
     from deniably_server.guard.hosts import names_in
     from deniably_server.guard.link import first_link
     from deniably_server.serving import AddressTaken, claim
@@ -29,8 +31,12 @@ def serve(**options: str | int) -> None:
         held = claim(str(options["host"]), int(options["port"]))
     except AddressTaken as error:
         raise click.ClickException(str(error)) from None
-    with held:
+    with held, ExitStack() as stack:
         store = open_store(str(options["database"]), wait=True)
+        try:
+            stack.enter_context(store.engine.serving())
+        except Conflict as error:
+            raise click.ClickException(error.why) from None
         secret = first_link(store)
         store.close()
         host, port = held.getsockname()[:2]

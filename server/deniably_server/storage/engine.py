@@ -8,9 +8,13 @@ they say differently (how a transaction begins, the tables, the recount) is in `
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 Row = tuple[Any, ...]
+
+MOVED = "the database is just being moved elsewhere; start the server on the new one"
+SERVED = "a server is running on the database, and what it takes meanwhile would be left behind"
 
 
 class Result(Protocol):
@@ -125,6 +129,16 @@ class Engine(Protocol):
 
     def connect(self) -> Connection:
         """A new connection, set up for safety."""
+        ...
+
+    def serving(self) -> AbstractContextManager[None]:
+        """Say that a server stands on the database, until this is left; also across a fork.
+        Raises Conflict while it is moved."""
+        ...
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Let no server begin until this is left. Raises Conflict where one stands on the database
+        already: what it stores meanwhile would be left behind."""
         ...
 
     def migrate(self) -> None:

@@ -7,7 +7,8 @@ one process waits for the disk, the reports of the others gather.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +16,8 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
-from deniably_server.storage.engine import Result, Row
+from deniably_server.errors import Conflict
+from deniably_server.storage.engine import MOVED, SERVED, Result, Row
 from deniably_server.storage.postgres_schema import migrate
 
 _CONNECT_SECONDS = 10
@@ -23,6 +25,9 @@ _WRITERS = 0x64656E69
 """The number of the lock that writers take."""
 _REWRITERS = _WRITERS + 1
 """The number of the lock of who writes closed surveys anew."""
+_SERVERS = _WRITERS + 2
+"""The number of the lock that servers share."""
+_NAME = "deniably"
 _KEPT = {
     "reports": "id",
     "invitations": "hash",
@@ -72,12 +77,33 @@ class Postgres:
             psycopg.connect(
                 self.address,
                 autocommit=True,
-                application_name="deniably",
+                application_name=_NAME,
                 client_encoding="utf8",
                 connect_timeout=_CONNECT_SECONDS,
                 options="-c synchronous_commit=on -c lock_timeout=10s",
             )
         )
+
+    @contextmanager
+    def serving(self) -> Generator[None]:
+        """A lock of a connection that does nothing else."""
+        with closing(self.connect()) as database:
+            if not database.has(f"pg_try_advisory_lock_shared({_SERVERS})"):
+                raise Conflict(MOVED)
+            yield
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """The lock of all servers. One that lost it with its connection, such as where PostgreSQL
+        was restarted, shows by its other connections."""
+        with closing(self.connect()) as database:
+            if not database.has(f"pg_try_advisory_lock({_SERVERS})") or database.has(
+                "EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
+                " AND application_name = ? AND pid <> pg_backend_pid())",
+                [_NAME],
+            ):
+                raise Conflict(SERVED)
+            yield
 
     def migrate(self) -> None:
         """Bring the tables to the newest schema. Raises NotSupportedError for a database that
@@ -102,6 +128,10 @@ class PostgresConnection:
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
+
+    def has(self, condition: str, parameters: Sequence[object] = ()) -> bool:
+        """Whether a condition holds."""
+        return bool(self.execute(f"SELECT {condition}", parameters).fetchone()[0])
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
         """Run a statement; ``?`` stands for a parameter."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-from deniably_server.storage.engine import Row
+from deniably_server.errors import Conflict
+from deniably_server.storage.engine import MOVED, SERVED, Row
 from deniably_server.storage.pages_of_file import lies_by_keys, report_pages
 from deniably_server.storage.schema import migrate
 
@@ -64,6 +66,29 @@ class Sqlite:
     def connect(self) -> SqliteConnection:
         """A connection that any thread may use, one at a time."""
         return connect(self.address)
+
+    @contextmanager
+    def serving(self) -> Generator[None]:
+        """A shared lock on a file beside the database: one on that itself would get among those
+        of SQLite. It ends with the last process that has it, however that ends."""
+        with self._locked(shared=True, otherwise=MOVED):
+            yield
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """The same lock, and nobody else's."""
+        with self._locked(shared=False, otherwise=SERVED):
+            yield
+
+    @contextmanager
+    def _locked(self, *, shared: bool, otherwise: str) -> Generator[None]:
+        mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+        with open(os.open(f"{self.address}-serving", os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
+            try:
+                fcntl.flock(file, mode | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Conflict(otherwise) from None
+            yield
 
     def migrate(self) -> None:
         """Bring the file to the newest schema."""
