@@ -10,6 +10,7 @@ from reference_definition import FreeText, check_definition
 
 NOTES = {
     "Text": "the JSON text itself is what is wrong or unusual: a parser must not hide it",
+    "Steering": "characters that steer a screen or the direction of a text",
     "Claim": "the mechanism or the claim breaks section 2.2",
     "Names": "names of surveys, questions and choices",
     "Prototype": "names that every JavaScript object has already",
@@ -139,7 +140,7 @@ def _valid():
         "valid",
         workplace(title="\u00dcber \u4f60 \U0001f600 \u2028", language="de"),
     )
-    yield "an escaped title", [], "valid", workplace(title='"\\/\b\f\n\r\t\u0001\u007f')
+    yield "an escaped title", [], "valid", workplace(title='"\\/\n\r\n\t\u00ad')
     yield "results at once", [], "valid", workplace(results={"minimum": 1, "while_open": True})
     largest = {"minimum": 2**53 - 1, "while_open": False}
     yield "the largest minimum", [], "valid", workplace(results=largest)
@@ -295,6 +296,18 @@ def _texts():
     spaced = json.dumps(workplace(), indent=3, sort_keys=True)
     yield "other spacing and order", ["Text"], "valid", spaced
     yield "needless escapes", ["Text"], "valid", text.replace("stolen", r"st\u006flen")
+    places = {
+        "title": "Honesty at", "label": "Have you", "hint": "Optional explanation",
+        "intro": "Optional text", "contact": "Optional: who", "choice": "Yes",
+    }  # fmt: skip
+    bad = ("0000", "0008", "000b", "001f", "007f", "009f", "202a", "202e", "2066", "2069", "000d")
+    good = ("0009", "000a", r"000d\u000a", "00a0", "200f", "200e", "061c", "200d", "2065")
+    for where, old in places.items():
+        assert text.count(old) == 1
+        for codes, result in ((bad, "invalid"), (good, "valid")):
+            for code in codes if where == "title" else codes[-2:]:
+                new = rf"{old[:2]}\u{code}{old[2:]}"
+                yield f"U+{code} in a {where}", ["Steering"], result, text.replace(old, new)
     pieces = (
         ("a fraction", '"minimum": 100', '"minimum": 100.0'),
         ("an exponent", '"minimum": 100', '"minimum": 1e2'),

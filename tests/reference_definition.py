@@ -25,6 +25,10 @@ MECHANISMS = {
     "point": ("subset_selection",),
     "product": ("subset_selection",),
 }  # fmt: skip
+STEERING = {
+    *range(0x09), 0x0B, 0x0C, *range(0x0D, 0x20), *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F), *range(0x2066, 0x206A),
+}  # fmt: skip
 ALSO = {
     "yes_no": (("choices",), ()),
     "select_one": (("choices",), ("show_if",)),
@@ -64,7 +68,11 @@ def named(items, pattern=NAME):
 
 def texts(value, *names):
     for name in names:
-        require(type(value.get(name, "")) is str, f"{name} is a text")
+        text = value.get(name, "")
+        require(type(text) is str, f"{name} is a text")
+        for place, char in enumerate(text):
+            steers = ord(char) in STEERING and text[place : place + 2] != "\r\n"
+            require(not steers, f"{name} has a character that is not read")
 
 
 def check_choices(choices):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from deniably.errors import (
     BadAnswer,
     BadInvitation,
     DeniablyError,
-    Refused,
     Uninvited,
 )
 from deniably.ledger import Limits, Scope, share
@@ -40,10 +38,6 @@ from deniably_client.refusals import told
 from deniably_client.storage import Storage
 
 T = TypeVar("T")
-
-_STEERING = re.compile(r"(?<!\\)(?:\\\\)*\\(?:u00|[bf]|r(?!\\n))|[\x7f-\x9f]")
-"""In canonical JSON: a control character that is no line break or tab. One could clear the odds
-off the screen, or write others over them."""
 
 _SCOPES: dict[Scope, str] = {
     "survey": "memory.survey",
@@ -87,10 +81,6 @@ def answer(
     try:
         if survey := _trusted(device, words):
             words = Words(language or survey.language)
-            if _STEERING.search(survey.canonical.decode()):
-                raise Refused(
-                    "a text of this survey holds control characters, which a terminal obeys"
-                )
             _converse(device, survey, Talk(words))
     except DeniablyError as error:
         click.echo(told(error, words), err=True)

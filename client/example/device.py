@@ -162,6 +162,16 @@ SURVEY_NAME = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 
 
+# What steers a terminal or the direction of a text. (Marks such as U+200F are allowed.)
+STEERING = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
+
+
+def texts(value, *keys):
+    for key in keys:
+        must(type(value.get(key, "")) is str, f"{key} is a text")
+        must(not re.search(STEERING, value.get(key, "")), f"{key} holds what nobody would see")
+
+
 def exactly(value, needed, optional=()):
     must(type(value) is dict, "an object is needed")
     must(needed <= set(value), "a key is missing")
@@ -179,11 +189,11 @@ def check_question(question):
     kind = question.get("type")
     must(kind in ("yes_no", "select_one"), "this device asks questions with one answer only")
     exactly(question, {"name", "type", "label", "choices", "claim", "mechanism"}, {"hint"})
-    must(all(type(question.get(key, "")) is str for key in ("label", "hint")), "a text is none")
+    texts(question, "label", "hint")
     named(question["choices"], 2, 1024)
     for choice in question["choices"]:
         exactly(choice, {"name", "label"})
-        must(type(choice["label"]) is str, "a label is a text")
+        texts(choice, "label")
     if kind == "yes_no":
         must([choice["name"] for choice in question["choices"]] == ["yes", "no"], "yes, then no")
     mechanism = question["mechanism"]
@@ -199,8 +209,7 @@ def check_definition(survey):
         survey["spec"] == 1 and type(survey["spec"]) is int, "another version of the specification"
     )
     must(type(survey["name"]) is str and re.fullmatch(SURVEY_NAME, survey["name"]), "a bad name")
-    texts = ("title", "language", "intro", "contact")
-    must(all(type(survey.get(key, "")) is str for key in texts), "a text is none")
+    texts(survey, "title", "language", "intro", "contact")
     exactly(survey["results"], {"minimum", "while_open"}, {"to"})
     minimum = survey["results"]["minimum"]
     must(type(minimum) is int and minimum >= 1, "minimum is a whole number from 1 on")

@@ -45,6 +45,7 @@ from deniably.recognition import PEOPLE, Asked, recognised
 from deniably.schema import schema as schema
 from deniably.schema import schema_problems
 from deniably.shape import hidden_shapes
+from deniably.steering import steering_problems
 from deniably.survey import SPEC, Survey, as_survey
 from deniably.words import LANGUAGES, Words
 
@@ -103,7 +104,8 @@ def compile_survey(document: object) -> Survey:
 
 def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     """The same, with a sentence on each choice that was made for the author."""
-    if problems := list(dict.fromkeys(schema_problems(document))):
+    found = [*schema_problems(document), *steering_problems(document)]
+    if problems := list(dict.fromkeys(found)):
         raise BadSurvey(problems)
     # The schema has vouched for the shape of every part.
     written = dict(cast(dict[str, Any], document))

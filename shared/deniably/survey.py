@@ -15,6 +15,7 @@ from deniably.loss import Loss, largest
 from deniably.mechanisms import Memoised
 from deniably.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.questions import Condition, Conditional, Question
+from deniably.steering import steering_problems
 
 SPEC = 1
 
@@ -156,7 +157,10 @@ def read_survey(text: str | bytes) -> Survey:
     Raises BadSurvey with the path and what is wrong.
     """
     try:
-        return as_survey(parse(text))
+        value = parse(text)
+        if problems := list(steering_problems(value)):
+            raise BadSurvey(problems)
+        return as_survey(value)
     except (ValueError, UnicodeDecodeError) as error:
         if isinstance(error, BadSurvey):
             raise

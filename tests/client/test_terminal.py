@@ -14,16 +14,16 @@ import pytest
 
 from between import between
 from deniably.authoring import publish_text
-from deniably.canonical import canonical
 from deniably.errors import BudgetSpent
 from deniably.loss import Loss
 from deniably.memory import Kept, Memory, replace
+from deniably.survey import as_survey
 from deniably.words import LANGUAGES, Words
 from deniably_client import refusals
 from deniably_client.device import Device, session
 from deniably_client.errors import Rejected
 from deniably_client.storage import Storage
-from deniably_client.terminal import _STEERING, Talk, _deliver
+from deniably_client.terminal import Talk, _deliver
 from deniably_server.storage.store import Store
 from every_type import QUESTIONS, survey_of_everything
 from lies import STRANGER
@@ -174,8 +174,10 @@ def test_a_survey_above_the_limit_is_refused_in_a_sentence(url: str) -> None:
 
 def test_a_survey_that_would_steer_the_terminal_is_refused(tmp_path: Path) -> None:
     server = Server(tmp_path / "deniably.db")
-    question = '{name: a, type: yes_no, odds: 3, label: "Ever\\e[8m"}'
-    server.publish(publish_text(f"name: w\ntitle: W\nquestions: [{question}]"))
+    document = json.loads(SURVEY.canonical)
+    document["questions"][0]["label"] = "Ever\x1b[8m"
+    document["intro"] = "Nothing \u202ewrong"
+    server.publish(as_survey(document))  # which our own servers refuse authors
 
     done = answer(f"{server.url}/s/w", "1\ny\n")
 
@@ -183,21 +185,12 @@ def test_a_survey_that_would_steer_the_terminal_is_refused(tmp_path: Path) -> No
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         said("en", "script.untrusted"),
-        "a text of this survey holds control characters, which a terminal obeys",
+        "this survey's definition cannot be trusted: $.intro: character 9 is U+202E (right-to-left"
+        " override), which nobody sees and which changes how the rest is shown; leave it out",
+        "$.questions[0].label: character 5 is U+001B (a control character), which nobody sees and"
+        " which changes how the rest is shown; leave it out",
     ]
     assert "Ever" not in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("label", "steers"),
-    [
-        ("Ever\x1b[8m", True), ("\x9b2J", True), ("\x7f", True), ("at work\rnever", True),
-        ("\b\b\b", True), ("\f", True), ("\\\x1b", True), ("\\\\\x00", True),
-        ("One.\n\tTwo.\r\nThree", False), (r"\u001b \\u001b \r \b", False), ("\u2019\u00a0", False),
-    ],
-)  # fmt: skip
-def test_lines_and_tabs_are_the_only_control_characters(label: str, steers: bool) -> None:
-    assert bool(_STEERING.search(canonical([label]).decode())) is steers
 
 
 def test_every_type_can_be_answered_by_keys(tmp_path: Path) -> None:
@@ -286,7 +279,9 @@ def test_a_survey_answered_before_can_be_sent_again_as_it_was(url: str, tmp_path
     assert again.returncode == 0, again.stderr
     assert "This device has answered this survey before." in again.stdout
     assert "Your answer" not in again.stdout
-    assert receipt(again.stdout) == receipt(first)
+    said_again = said("en", "receipt.again") + "\n"
+    assert said_again in again.stdout
+    assert receipt(again.stdout).replace(said_again, "") == receipt(first)
     assert len(contents(tmp_path / "deniably.db")["reports"]) == 1
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import numpy as np
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
 
 from deniably.analysis import shown_shares, standing_out
 from deniably.estimate import estimate
 from deniably.survey import Survey
 from deniably.tally import Tally
+from deniably_server.results import spreadsheet
 from deniably_server.results.finding import enough
 from deniably_server.results.publishing import results
 from deniably_server.results.result import SurveyResult
@@ -293,8 +297,37 @@ def test_the_spreadsheet_has_the_same_numbers_one_row_a_choice(
         assert int(row["n"]) == question["n"] == 39
 
 
+@given(
+    label=st.text(st.sampled_from("=+-@＝;\t\n\r\"' ,a1"), min_size=1, max_size=12),
+    separator=st.sampled_from(",;\t"),
+)
+def test_no_cell_is_a_formula_whatever_separates_the_cells(label: str, separator: str) -> None:
+    """Where ; separates, a quotation mark within the line opens nothing: the line is cut there."""
+    out = io.StringIO()
+    csv.writer(out).writerow(["workplace", spreadsheet._safe(label), "x"])
+    line = out.getvalue()
+
+    if separator == ",":
+        ((_, cell, _),) = csv.reader(io.StringIO(line, newline=""))
+        found = [cell]
+    else:
+        found = re.split(rf"[{separator}\r\n]", line)
+    for cell in found:
+        assert cell.strip(' \t\r\n"')[:1] not in set("=+-@＝＋－＠"), (label, line)
+
+
+@pytest.mark.parametrize("number", ["-5", "+3.25", "0", "-0.5", 3, -2.5, None])
+def test_numbers_stay_numbers(number: str | float | None) -> None:
+    assert spreadsheet._safe(number) == number
+
+
+@pytest.mark.parametrize("label", ["Yes; no", "A-B", "a=b", "Left, -right", "1; 2"])
+def test_an_ordinary_label_stays_as_it_is(label: str) -> None:
+    assert spreadsheet._safe(label) == label
+
+
 @pytest.mark.parametrize(
-    "label", ["=1+1", "+1", "-1", "@SUM(1)", "\tx", "\rx", "=cmd|' /C calc'!A0"]
+    "label", ["=1+1", "+1+1", "-1-A1", "@SUM(1)", "\tx", "\rx", "=cmd|' /C calc'!A0"]
 )
 def test_a_label_never_runs_as_a_formula(client: FlaskClient, app: Flask, label: str) -> None:
     store: Store = app.extensions["deniably"]

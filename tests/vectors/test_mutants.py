@@ -168,6 +168,12 @@ MUTANTS = (
         "if (check === undefined) continue; else if (!check) throw",
         "definitions",
     ),
+    Mutant("a terminal may be steered", "shape.js", r"\x0e-\x1f", "", "definitions"),
+    Mutant("a C1 control passes", "shape.js", r"\x7f-\x9f", r"\x7f", "definitions"),
+    Mutant("a text may run backwards", "shape.js", r"\u202a-\u202e", "", "definitions"),
+    Mutant("an isolate passes", "shape.js", r"\u2066-\u2069", r"\u2066", "definitions"),
+    Mutant("a line may be overwritten", "shape.js", r"|\r(?!\n)", "", "definitions"),
+    Mutant("lines may not end", "shape.js", r"|\r(?!\n)", r"|\r", "definitions"),
     Mutant("names may repeat", "shape.js", "names.size === value.length", "true", "definitions"),
     Mutant("k may be anything", "choice.js", "=== choices.length", "> 0", "definitions"),
     # --- pick and the mechanisms ---

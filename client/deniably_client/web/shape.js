@@ -6,8 +6,15 @@ import { Refused, must } from "./errors.js";
 
 export const anything = () => {};
 
+/** What steers a screen, or the direction of a text, instead of being read. */
+const STEERING = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)/;
+
 /** @type {Check} */
-export const text = (value, path) => must(typeof value === "string", path, "is not a text");
+export const text = (value, path) => {
+  must(typeof value === "string", path, "is not a text");
+  const at = value.search(STEERING);
+  must(at < 0, path, `has U+${value.charCodeAt(at).toString(16)} at ${at + 1}`);
+};
 
 /** @type {Check} */
 export const integer = (value, path) =>

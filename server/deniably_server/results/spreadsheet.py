@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 from deniably_server.results.crafted import CraftedResult
@@ -63,7 +64,10 @@ _COLUMNS: tuple[str, ...] = (
     "response_rate",
 )
 _COUNT_OF = "reports that support the choice, not people"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = "=+\\-@＝＋－＠"
+"""What a formula may begin with, also in the wide forms that some spreadsheets read so."""
+_STARTS = re.compile(rf"(?:^(?=[\t\r])|(?:^|[;\t\r\n])[\s\"']*(?=[{_FORMULA}]))")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 _Row = dict[str, str | float | None]
 
@@ -192,5 +196,9 @@ def _ends(prefix: str, interval: list[float]) -> _Row:
 
 
 def _safe(cell: str | float | None) -> str | float | None:
-    """A text that a spreadsheet would take for a formula gets an apostrophe in front."""
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    """A text that a spreadsheet would take for a formula gets an apostrophe in front; so does each
+    part of it that stands in a cell of its own where cells end at a semicolon, a tab or a line
+    (in much of Europe, and quotation marks do not help there). A number stays one."""
+    if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
+        return cell
+    return _STARTS.sub(lambda start: f"{start[0]}'", cell)

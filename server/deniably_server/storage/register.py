@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from deniably.canonical import canonical, digest
+from deniably.canonical import canonical, digest, parse
 from deniably.register import Entry, Seen, closed_entry, published_entry
 from deniably.signing import Signature
-from deniably.survey import Survey, read_survey
+from deniably.survey import Survey, as_survey
 from deniably_server.errors import Conflict
 from deniably_server.storage.engine import Connection
 
@@ -111,7 +111,7 @@ def cards(database: Connection, start: int, count: int) -> list[Card]:
 def _card(name: str, state: str, definition: str, entry: str | None) -> Card:
     title = _titled(definition).title
     if entry is None:  # published before there was a register
-        survey = read_survey(definition)
+        survey = as_survey(parse(definition))
         return Card(name, state, title, len(survey.questions), survey.total.epsilon_text())
     found = _listed(entry)
     return Card(name, state, title, len(found.questions), found.epsilon)

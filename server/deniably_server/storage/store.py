@@ -14,11 +14,12 @@ from typing import Any, Literal, NamedTuple, cast
 import msgspec
 
 from deniably.blind_rsa import PrivateKey, PublicKey, new_key
+from deniably.canonical import parse
 from deniably.codes import new_code
 from deniably.parts import SURVEY_NAME
 from deniably.report import Report
 from deniably.signing import Signature, verify
-from deniably.survey import Survey, read_survey
+from deniably.survey import Survey, as_survey
 from deniably.tally import Tally, from_cells
 from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.storage.addresses import engine_at
@@ -134,7 +135,9 @@ class Store:
 
     def _survey(self, name: str) -> Survey:
         # A definition never changes, so what was read once stays right.
-        return read_survey(self._row("SELECT definition FROM surveys WHERE name = ?", name)[0])
+        (text,) = self._row("SELECT definition FROM surveys WHERE name = ?", name)
+        # As it was published, when texts may have held what devices refuse by now.
+        return as_survey(parse(text))
 
     def state(self, name: str) -> State:
         """Whether a survey is open or closed, as of now. Raises NotFound."""

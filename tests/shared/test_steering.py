@@ -1,0 +1,76 @@
+"""No text of a survey steers a screen, or shows anything otherwise than it is written."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniably.authoring import publish_text
+from deniably.errors import BadSurvey
+from deniably.steering import one_line, printable, steering_problems
+from deniably.survey import read_survey
+from server.material import survey_named
+
+TEXT = """
+name: s
+title: "{title}"
+intro: "{intro}"
+questions:
+  - {{name: a, type: select_one, label: "{label}", odds: 3, choices: [X, "{choice}"]}}
+"""
+
+
+def author(**texts: str) -> str:
+    return TEXT.format(**({"title": "T", "intro": "I", "label": "L", "choice": "C"} | texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "steers"),
+    [
+        ("Ever\x1b[8m", True), ("\x9b2J", True), ("\x7f", True), ("at work\rnever", True),
+        ("\b\b\b", True), ("\f", True), ("\\\x1b", True), ("\\\\\x00", True), ("end\r", True),
+        ("a\u202eb", True), ("a\u2066b\u2069", True), ("\u202a", True),
+        ("One.\n\tTwo.\r\nThree", False), (r"\u001b \\u001b \r \b", False),
+        ("\u2019\u00a0\u202f", False), ("שלום, \u200fabc 12", False), ("می\u200cخواهم", False),
+        ("👩\u200d💻", False), ("العربية \u061c12%", False),
+    ],
+)  # fmt: skip
+def test_what_steers_is_told_from_what_people_write(text: str, steers: bool) -> None:
+    assert bool(list(steering_problems(text))) is steers
+    assert (printable(text) != text) is steers
+
+
+@given(st.text())
+def test_what_is_printed_steers_nothing(text: str) -> None:
+    shown = printable(text)
+
+    assert not list(steering_problems(shown))
+    assert printable(shown) == shown
+    assert "\n" not in one_line(text)
+    controls = {char for char in shown if unicodedata.category(char) in ("Cc", "Cs")}
+    assert controls <= {"\n", "\r", "\t"}
+
+
+def test_an_author_is_told_every_such_character_and_where_it_is() -> None:
+    bad = author(title=r"T\e[2J", label=r"Ever\u202e?", choice=r"\u2067C", intro=r"ab\x9b")
+
+    with pytest.raises(BadSurvey) as refused:
+        publish_text(bad)
+
+    told = {problem.path: problem.why for problem in refused.value.problems}
+    assert told["$.title"].startswith("character 2 is U+001B (a control character)")
+    assert told["$.intro"].startswith("character 3 is U+009B (a control character)")
+    label = told["$.questions[0].label"]
+    assert label.startswith("character 5 is U+202E (right-to-left override)")
+    assert "U+2067 (right-to-left isolate)" in told["$.questions[0].choices[1]"]
+    publish_text(author(title=r"T\u200f", intro=r"a\r\n\tb"))
+
+
+def test_a_device_refuses_what_was_published_elsewhere() -> None:
+    survey = survey_named(title="T\u202eitle")
+
+    with pytest.raises(BadSurvey, match=r"\$\.title: character 2 is U\+202E"):
+        read_survey(survey.canonical)
