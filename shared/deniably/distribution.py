@@ -6,6 +6,7 @@ whole reports; every claim (F, quantiles) from unbiased estimates with intervals
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,16 +81,22 @@ def quantiles_from(
     """The same from a consistent distribution (shape (d,)) and the margins of F(0) .. F(d - 2)."""
     low = np.array([0.0, *(at.population.low for at in at_most)])
     high = np.array([*(at.population.high for at in at_most), 1.0])
+    wanted = np.ravel(np.asarray(shares, dtype=np.float64)).tolist()
+    if not all(0 < share < 1 for share in wanted):
+        raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")
+    kept = [np.flatnonzero((high >= share) & (low <= share)) for share in wanted]
+    return placed(fitted, wanted, [(int(some[0]), int(some[-1])) for some in kept])
+
+
+def placed(
+    fitted: npt.ArrayLike, shares: Sequence[float], intervals: Sequence[tuple[int, int]]
+) -> list[Quantile]:
+    """Quantiles where a consistent distribution (shape (d,)) has them, within their intervals."""
     reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
-    result: list[Quantile] = []
-    for share in np.ravel(shares).tolist():
-        if not 0 < share < 1:
-            raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")
-        kept = np.flatnonzero((high >= share) & (low <= share))
-        first, last = int(kept[0]), int(kept[-1])
-        bucket = min(max(int((reached < share).sum()), first), last)
-        result.append(Quantile(share, bucket, first, last))
-    return result
+    return [
+        Quantile(share, min(max(int((reached < share).sum()), first), last), first, last)
+        for share, (first, last) in zip(shares, intervals, strict=True)
+    ]
 
 
 def wasserstein(first: npt.ArrayLike, second: npt.ArrayLike, width: float = 1.0) -> float:

@@ -13,7 +13,7 @@ from math import ceil, inf, prod
 
 import numpy as np
 
-from deniably.analysis import noise_of_sum
+from deniably.analysis import noise_of_sum, roots
 from deniably.binomial import Floats
 from deniably.channels import matrix, noise_law, noise_variance
 from deniably.inversion import scores
@@ -97,10 +97,12 @@ def figures(question: Question, share: float | None = None) -> list[Figure]:
                 for index, part in enumerate(question.parts)
             ]
         case Number(aim="distribution"):
+            better = isinstance(question.once, Window) and roots(question.once) is not None
             up_to = shares(
                 "share up to a number",
                 _up_to,
-                f"at every end of the {question.once.k} buckets; quantiles follow from it",
+                f"at every end of the {question.once.k} buckets; quantiles"
+                + (" are known better than this" if better else " follow from it"),
             )
             mean = Figure("mean", 0.25, _mean)
             # Some mechanisms have fewer places than there are buckets.

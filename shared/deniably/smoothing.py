@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from deniably.analysis import QUANTILES, Distribution
+from deniably.analysis import Distribution
 from deniably.channels import matrix
-from deniably.distribution import SMALL, density, quantiles_from
+from deniably.distribution import SMALL, density, placed
 from deniably.mechanisms import Window
 from deniably.questions import Number
 from deniably.tally import Tally
@@ -32,5 +32,6 @@ def smoothed(question: Number, tally: Tally, found: Distribution) -> Distributio
     if not isinstance(mechanism, Window) or not helps(question, tally.n):
         return found
     shares = density(tally.counts, matrix(mechanism), smooth=True).shares
-    again = quantiles_from(shares, found.at_most, QUANTILES) if found.at_most else []
+    before = found.quantiles
+    again = placed(shares, [q.share for q in before], [(q.low, q.high) for q in before])
     return replace(found, shares=shares, quantiles=again)

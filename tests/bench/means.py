@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 from alternatives import Peers
 from sheet import Sheet
 
+from deniably.analysis import roots
+from deniably.authoring import compile_survey
 from deniably.bulk import randomise_many
 from deniably.channels import matrix, position_scores
 from deniably.choosing import for_distribution
@@ -20,6 +23,7 @@ from deniably.distribution import density, wasserstein
 from deniably.mean_design import best_for_mean, best_window
 from deniably.mechanisms.subset_selection import weights_for_epsilon
 from deniably.privacy import Privacy
+from deniably.profile import quantile_intervals
 
 POSSIBLE = {1.0: 3.991, 1.5: 1.692, 2.0: 0.866, 3.0: 0.304, 4.0: 0.127, 6.0: 0.027}
 BUCKETS = 32
@@ -56,6 +60,57 @@ def measure(sheet: Sheet, peers: Peers | None) -> None:
         met = found - 4 * error <= figure
         name = f"epsilon {epsilon:<3g} n = {n:<6,} square wave with EM {figure}"
         sheet.figure(name, f"{found:.1f}±{error:.1f}", "no worse", met)
+    quantiles(sheet)
+
+
+SHAPES = {
+    "hump": lambda x: np.exp(-0.5 * ((x - 9.6) / 3.2) ** 2),
+    "two humps": lambda x: np.exp(-((x - 8) ** 2) / 8) + 0.7 * np.exp(-((x - 24) ** 2) / 8),
+    "spike at 0": lambda x: np.where(x == 0, 3.0, 0.1),
+    "uniform": np.ones_like,
+    "point": lambda x: np.where(x == 12, 1.0, 0.0),
+}
+WIDEST = {(1.0, 200): 8, (1.0, 1000): 4, (1.0, 5000): 2}  # of the median of a hump
+
+
+def quantiles(sheet: Sheet) -> None:
+    """Of shapes as they are, and bent so that a bucket ends just at the quantile."""
+    sheet.section(f"Intervals of quantiles, {BUCKETS} buckets: coverage and width in buckets")
+    runs = 5 if sheet.quick else 150
+    place, rng = np.arange(BUCKETS, dtype=np.float64), np.random.default_rng(4)
+    for epsilon, n in (
+        ((1.0, 1000),) if sheet.quick else product((0.5, 1.0, 2.0), (200, 1000, 5000))
+    ):
+        question = compile_survey(asked(epsilon)).questions[0]
+        mechanism = question.once
+        times, channel = roots(mechanism), matrix(mechanism)
+        worst, widths = 1.0, []
+        for (name, shape), share, bent in product(SHAPES.items(), (0.1, 0.25, 0.5), (False, True)):
+            truth = shape(place) / shape(place).sum()
+            at = int((np.cumsum(truth) < share - 1e-12).sum())
+            low = place <= at
+            if bent and not 0 < truth[low].sum() < 1:
+                continue
+            if bent:
+                truth = truth * np.where(low, share / truth[low].sum(), 0)
+                truth += np.where(low, 0, shape(place)) * (1 - share) / shape(place)[~low].sum()
+            ends = [quantile_intervals(y, channel, share, 1.96 * times)[0]
+                    for y in rng.multinomial(n, truth @ channel, size=runs)]  # fmt: skip
+            worst = min(worst, np.mean([first <= at <= last for first, last in ends]))
+            if name == "hump" and share == 0.5 and not bent:
+                widths = [last - first for first, last in ends]
+        slack = 4 * (0.05 * 0.95 / runs) ** 0.5
+        name = f"epsilon {epsilon:<3g} n = {n:<5,} worst coverage of 28"
+        sheet.figure(name, f"{worst:.3f}", ">= 0.93", worst + slack >= 0.93)
+        widest, width = WIDEST.get((epsilon, n), BUCKETS), float(np.median(widths))
+        sheet.figure("            median of a hump, width", f"{width:.0f}", f"<= {widest}",
+                     width <= widest)  # fmt: skip
+
+
+def asked(epsilon: float) -> dict[str, object]:
+    question = {"name": "q", "label": "Q?", "type": "number", "aim": "distribution"}
+    question |= {"minimum": 0, "maximum": 99, "epsilon": epsilon}
+    return {"name": "s", "title": "T", "questions": [question]}
 
 
 def real(sheet: Sheet, epsilon: float, n: int) -> None:
