@@ -26,6 +26,14 @@ class _CutOff(Exception):
     """This branch is too improbable to follow."""
 
 
+IDS = (
+    *(digit * 32 for digit in "0123456789abcdef"),
+    "0123456789abcdef" * 2,
+    "fedcba9876543210" * 2,
+)
+"""Ids that stand for all 2**128 of them: each digit at each place, and some that have all."""
+
+
 class _Replay(Coins):
     """Coins that walk a tree: repeat a given path, then take the first branch of every draw."""
 
@@ -51,6 +59,10 @@ class _Replay(Coins):
         branch = self._branch(len(weights))
         self._go(Fraction(weights[branch], sum(weights)))
         return branch
+
+    def draw_id(self) -> str:
+        """Always the same."""
+        return IDS[-1]
 
     def _go(self, probability: Fraction) -> None:
         self.probability *= probability
@@ -81,13 +93,16 @@ class _Stem(Coins):
     """Coins that repeat the beginning of a path and then go the likeliest way.
 
     Every draw branches by its weights. ``turns`` holds for each draw the probability of all
-    before it and the branches that wait to be followed from there.
+    before it and the branches that wait to be followed from there. An id is one of ``ids``,
+    and ``drawn`` are those that were drawn.
     """
 
-    __slots__ = ("given", "path", "probability", "turns")
+    __slots__ = ("drawn", "given", "ids", "path", "probability", "turns")
 
-    def __init__(self, path: tuple[int, ...]) -> None:
+    def __init__(self, path: tuple[int, ...], ids: Sequence[str]) -> None:
         super().__init__(lambda _: b"")
+        self.ids = ids
+        self.drawn: list[str] = []
         self.given = len(path)
         self.path = list(path)
         self.probability = Fraction(1)
@@ -102,6 +117,11 @@ class _Stem(Coins):
     def choose(self, weights: Sequence[int]) -> int:
         total = sum(weights)
         return self._choose([(i, Fraction(w, total)) for i, w in enumerate(weights) if w])
+
+    def draw_id(self) -> str:
+        share = Fraction(1, len(self.ids))
+        self.drawn.append(self.ids[self._choose([(i, share) for i in range(len(self.ids))])])
+        return self.drawn[-1]
 
     def chance(self, n: int, d: int) -> bool:
         happens = _chance(n, d)
@@ -189,17 +209,24 @@ class Followed(Generic[R]):
         return 1 - sum(self.law.values(), Fraction(0))
 
 
-def follow(run: Callable[[Coins], R], most: int) -> Followed[R]:
+def drawn_ids(coins: Coins) -> tuple[str, ...]:
+    """The ids that a followed run has drawn so far."""
+    assert isinstance(coins, _Stem)
+    return tuple(coins.drawn)
+
+
+def follow(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) -> Followed[R]:
     """The ``most`` likeliest beginnings of ``run(coins)``, each followed to an end; or all paths.
 
     Every draw, also one of ``choose`` or ``chance``, is taken to have its stated weights. No
-    branch is left out that is likelier than one that was taken.
+    branch is left out that is likelier than one that was taken. An id that the run draws is each of
+    ``ids``, equally likely.
     """
     law: dict[R, Fraction] = {}
     waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]
     paths, draws = 0, _MOST_DRAWS
     while waiting and paths < most:
-        coins = _Stem(heappop(waiting)[1])
+        coins = _Stem(heappop(waiting)[1], ids)
         paths += 1
         try:
             result = run(coins)

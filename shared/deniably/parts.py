@@ -144,11 +144,14 @@ class Range(Value, frozen=True):
     def nearest(self, given: str) -> str | None:
         """The number that a given one counts as, as a decimal; None where it is that itself.
         Raises BadAnswer."""
-        value = self.value(self.position(given))
-        if value == _given(given):
-            return None
-        written = Decimal(value.numerator) / value.denominator  # ends: so do all of the grid's
-        return f"{written.normalize():f}"
+        position = self.position(given)
+        return None if self.value(position) == _given(given) else self.written(position)
+
+    def written(self, position: int) -> str:
+        """The number at a position, as a decimal."""
+        value = self.value(position)
+        decimal = Decimal(value.numerator) / value.denominator  # ends: so do all of the grid's
+        return f"{decimal.normalize():f}"
 
     def cell(self, given: object, cells: int) -> int:
         """Which of ``cells`` equal groups of positions a number falls into. Raises BadAnswer."""
