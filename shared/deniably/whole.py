@@ -205,7 +205,7 @@ def walk_whole(
     each, ids = _room(surveys, [ids] if ids else [IDS, IDS[-2:]])
     followed, walked, rest = 0, 0, Fraction(0)
     fault: str | None = None
-    for chosen in _combinations(survey, every=each == _EACH):
+    for chosen in combinations_of(survey, every=each == _EACH):
         if followed >= paths or fault:
             break
         said = {
@@ -257,7 +257,7 @@ def _room(surveys: Sequence[Survey], choice: Sequence[Sequence[str]]) -> tuple[i
     """How many paths of each answer are followed, and how many ids stand for all: all branches
     with as many ids as there is room for, or the likeliest branches where they are too many."""
     survey = surveys[0]
-    first = next(_combinations(survey, every=False))
+    first = next(combinations_of(survey, every=False))
     number = comb(len(survey.questions), survey.asked)
     for question, meant in zip(survey.questions, first, strict=True):
         alone = _paths(question.mechanism, meant, len(surveys))
@@ -276,7 +276,7 @@ def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Fo
     return follow(lambda coins: mechanism.randomise(given, coins), _EACH)
 
 
-def _combinations(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...]]:
+def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...]]:
     """What respondents mean: the most different, then ``every`` other where they are not many."""
     pairs = [islice(_meant(question), 2) for question in survey.questions]
     if len(survey.questions) <= _BOTH:

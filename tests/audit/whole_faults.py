@@ -236,7 +236,7 @@ PLANTED = [
         ("memory", ("        return memory\n    ticket", AGAIN_PY)),
         (
             "memory.js",
-            ("const { fresh, ledger } = await plan", "let { fresh, ledger } = await plan"),
+            ("const { fresh, ledger, waves } = await plan", "let { fresh, ledger, waves } = await plan"),
             (
                 "  const before = values(memory, version);\n  if (before &&",
                 "  let before = values(memory, version);\n"
@@ -248,7 +248,7 @@ PLANTED = [
         "the id of an invitation is not the one that was signed",
         "by invitation",
         ("memory", ("ticket.id if ticket else None)", "None)")),
-        ("memory.js", ("drawn, before, kept, id, coins", "drawn, before, kept, undefined, coins")),
+        ("memory.js", ("drawn, before, kept, id)", "drawn, before, kept)")),
     ),
     Planted(
         "a second wave keeps the values of the first",

@@ -23,14 +23,19 @@ class Replay extends Coins {
   numerator = 1n;
   denominator = 1n;
 
+  /** @type {string[]} the ids that were drawn */
+  drawn = [];
+
   /**
    * @param {number[]} path
    * @param {Fraction} cut
+   * @param {readonly string[]} [ids] what an id can be, equally likely; without any it branches not
    */
-  constructor(path, cut) {
+  constructor(path, cut, ids) {
     super(() => new Uint8Array(0));
     this.path = path;
     this.cut = cut;
+    this.ids = ids;
   }
 
   /**
@@ -51,10 +56,22 @@ class Replay extends Coins {
    */
   choose(weights) {
     const total = weights.reduce((sum, weight) => sum + BigInt(weight), 0n);
-    if (total <= ENUMERABLE && this.cut[0] === 0n) return super.choose(weights);
-    const branch = this.#branch(weights.length);
-    this.#go(BigInt(weights[branch] ?? 0), total);
-    return branch;
+    if (!this.ids && total <= ENUMERABLE && this.cut[0] === 0n) return super.choose(weights);
+    const possible = [...weights.keys()].filter((index) => weights[index] !== 0);
+    const index = possible[this.#branch(possible.length)] ?? 0;
+    this.#go(BigInt(weights[index] ?? 0), total);
+    return index;
+  }
+
+  /**
+   * An id has a door of its own: nobody walks 2^128 of them, so a few stand for all.
+   * @override
+   */
+  drawId() {
+    const { ids = ["0".repeat(32)] } = this;
+    const id = ids[this.below(ids.length)] ?? "";
+    this.drawn.push(id);
+    return id;
   }
 
   /**
@@ -107,6 +124,30 @@ export function distributionAbove(run, cut) {
     advance(path, coins.widths);
   } while (path.length > 0);
   return { law, rest };
+}
+
+/**
+ * The law of whole reports: of all that `send(coins)` sends together, with the `ids` that were
+ * drawn for it. What is sent is in the order of the keys; `choose` branches by its weights.
+ * @param {(coins: Coins) => Promise<readonly string[]>} send
+ * @param {readonly string[]} ids some that stand for all
+ * @returns {Promise<{sent: readonly string[], drawn: string[], share: string}[]>}
+ */
+export async function wholeReports(send, ids) {
+  /** @type {Map<string, {sent: readonly string[], drawn: string[], share: string}>} */
+  const law = new Map();
+  /** @type {number[]} */
+  const path = [];
+  do {
+    const coins = new Replay(path, [0n, 1n], ids);
+    const sent = await send(coins);
+    const { drawn, numerator, denominator } = coins;
+    const key = JSON.stringify([sent, drawn]);
+    const share = plus(law.get(key)?.share ?? "0", [numerator, denominator]);
+    law.set(key, { sent, drawn, share });
+    advance(path, coins.widths);
+  } while (path.length > 0);
+  return [...law.values()];
 }
 
 /**

@@ -149,7 +149,7 @@ export async function rounds({ waves: before }, definition, fresh, author) {
  * @type {(memory: Memory, answering: Answering) => Promise<Memory>}
  */
 export async function answer(memory, answering) {
-  const { definition, version, answers, author = "" } = answering;
+  const { definition, version, answers, author = "", coins } = answering;
   const { fresh, ledger, waves } = await plan(memory, answering);
   const before = values(memory, version);
   if (before && fresh.length === 0) return memory;
@@ -158,7 +158,7 @@ export async function answer(memory, answering) {
   const drawn = before || kept.size === 0 ? fresh : definition.questions;
   const id = memory.tickets?.[version]?.id;
   if (definition.invited && !id) throw new Refused("no invitation was traded");
-  const made = await makeReport(definition, version, answers, undefined, drawn, before, kept, id);
+  const made = await makeReport(definition, version, answers, coins, drawn, before, kept, id);
   const reports = { ...memory.reports, [version]: { text: made.text, sent: false } };
   const memos = { ...memory.memos };
   const keys = await memoKeys(definition, author);

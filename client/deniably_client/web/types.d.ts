@@ -300,6 +300,8 @@ export interface Answering {
   drawn?: readonly Question[] | undefined;
   changed?: readonly string[];
   limits?: Limits;
+  /** Only tests bring coins. */
+  coins?: Coins;
 }
 
 // --- the register -----------------------------------------------------------------------------

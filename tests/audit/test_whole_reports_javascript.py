@@ -1,0 +1,109 @@
+"""Whole reports of the JavaScript have the product law, too: its modules are walked in Node, and
+what comes out is held, as fractions, to the law that the Python has for it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from audit.whole_faults import PLANTED, Change, Planted
+from audit.whole_surveys import SURVEYS
+from conftest import WEB
+from deniably.audit import IDS
+from deniably.coins import Coins
+from deniably.errors import BadReport
+from deniably.sayings import saying
+from deniably.survey import as_survey
+from deniably.whole import combinations_of, inputs, law, waves_of
+
+HERE = Path(__file__).parent
+
+
+def fault_of(folder: Path, name: str, how: str, change: Change | None = None) -> str | None:
+    """What is wrong with the law of what the modules send, with a change planted in them."""
+    surveys = waves_of(as_survey(SURVEYS[name]))
+    meant = list(combinations_of(surveys[0], every=True))
+    ids = IDS[-1:] if len(surveys) > 1 else IDS[-3:] if how == "a device" else IDS
+    said = [
+        {
+            question.name: saying(question, one)
+            for question, one in zip(surveys[0].questions, chosen, strict=True)
+        }
+        for chosen in meant
+    ]
+    asked = [{"definition": json.loads(one.canonical), "digest": one.digest} for one in surveys]
+    laws = walked(folder, {"how": how, "surveys": asked, "said": said, "ids": ids}, change)
+    for chosen, found in zip(meant, laws, strict=True):
+        assert sum(Fraction(one["share"]) for one in found) == 1
+        for one in found:
+            sent = [text.encode() for text in one["sent"]]
+            try:
+                right = law(surveys, inputs(surveys[0], chosen), sent, one["drawn"], len(ids))
+            except BadReport as error:
+                return f"{chosen} sends {sent}: {error}"
+            if Fraction(one["share"]) != right:
+                return f"{chosen} sends {sent} with probability {one['share']}, not {right}"
+    return None
+
+
+def walked(folder: Path, given: dict[str, Any], change: Change | None) -> Any:
+    changed, *texts = change or ("",)
+    for module in WEB.glob("*.js"):
+        source = module.read_text(encoding="utf-8")
+        for text, other in texts if module.name == changed else ():
+            assert source.count(text) == 1, f"not exactly once in {module.name}: {text}"
+            source = source.replace(text, other)
+        (folder / module.name).write_text(source, encoding="utf-8")
+    (folder / "package.json").write_text('{"type": "module"}')
+    node = shutil.which("node")
+    assert node
+    done = subprocess.run(
+        [node, HERE / "whole.mjs", folder], input=json.dumps(given), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+WALKED = [(name, "make_report") for name in SURVEYS if name != "by invitation"]
+KEPT = ("two questions", "one of two", "a hidden question", "by invitation", "two waves")
+
+
+@pytest.mark.parametrize(("name", "how"), WALKED + [(name, "a device") for name in KEPT])
+def test_a_whole_report_has_the_product_of_the_laws_of_its_questions(
+    name: str, how: str, tmp_path: Path
+) -> None:
+    """Every answer, every branch; with both waves of a panel, and what a device sends again."""
+    assert fault_of(tmp_path, name, how) is None
+
+
+@pytest.mark.parametrize(
+    "planted", [one for one in PLANTED if one.javascript], ids=lambda one: one.name
+)
+def test_what_is_planted_between_the_questions_is_found(planted: Planted, tmp_path: Path) -> None:
+    assert planted.javascript
+    how = "a device" if planted.javascript[0] == "memory.js" else "make_report"
+
+    assert fault_of(tmp_path, planted.survey, how, planted.javascript)
+
+
+def test_an_id_is_made_of_the_same_bytes_in_both_languages(tmp_path: Path) -> None:
+    tape = bytes(range(1, 29))
+    script = tmp_path / "id.mjs"
+    script.write_text(
+        f"import {{ Coins }} from {json.dumps((WEB / 'coins.js').as_uri())};"
+        f"let at = 0; const tape = Uint8Array.from({list(tape)});"
+        "const coins = new Coins((count) => tape.slice(at, (at += count)));"
+        "process.stdout.write(coins.drawId() + at);"
+    )
+    stream = iter(tape)
+
+    drawn = Coins(lambda count: bytes(next(stream) for _ in range(count))).draw_id()
+
+    done = subprocess.run(["node", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{drawn}28"
