@@ -4,7 +4,8 @@ Each question is audited in two ways. Its code is walked branch by branch and he
 of its mechanism (``walking``); that proves everything where all branches can be walked. And it is
 run as a black box: many reports of two answers certify an epsilon (``blackbox``), while every one
 of them is checked (``witness``). In a survey with waves two of them are audited together
-(``histories``). A question fails where any of this is against its claim.
+(``histories``). A question fails where any of this is against its claim. That several questions
+together give away no more than each apart is another walk, of whole reports (``whole``).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations, islice, product
 from math import comb, prod
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -132,8 +132,7 @@ def _of_values(
 ) -> Fraction:
     if isinstance(mechanism, Memoised):
         return joint_probability(mechanism, given, values)
-    (value,) = values
-    return probability(mechanism, given, value)
+    return prod((probability(mechanism, given, value) for value in values), start=Fraction(1))
 
 
 def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
@@ -273,7 +272,9 @@ def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Fo
     given: Any = meant
     if isinstance(mechanism, Memoised):
         return follow(lambda coins: tuple(mechanism.in_waves(given, waves, coins)), _EACH)
-    return follow(lambda coins: mechanism.randomise(given, coins), _EACH)
+    return follow(
+        lambda coins: tuple(mechanism.randomise(given, coins) for _ in range(waves)), _EACH
+    )
 
 
 def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...]]:
@@ -324,6 +325,31 @@ def whole_reports(survey: Survey, send: Send | None = None, paths: int = PATHS) 
         found = walk_whole(waves_of(reduced(survey, pair)), send, min(left, _PAIR))
         left -= found.paths
         yield found
+
+
+@dataclass(frozen=True)
+class Wholes:
+    """What ``whole_reports`` found: of all questions ``together``, and of ``pairs``."""
+
+    together: Whole
+    pairs: tuple[Whole, ...]
+
+    @property
+    def fault(self) -> str | None:
+        """The first fault of all."""
+        return next((one.fault for one in (self.together, *self.pairs) if one.fault), None)
+
+    @property
+    def outcome(self) -> Literal["failed", "passed", "in part"]:
+        """``passed`` where every branch of all questions together was walked."""
+        if self.fault:
+            return "failed"
+        return "passed" if self.together.complete else "in part"
+
+    @property
+    def complete_pairs(self) -> int:
+        """How many pairs were walked to the end."""
+        return sum(pair.complete for pair in self.pairs)
 
 
 def waves_of(survey: Survey) -> list[Survey]:

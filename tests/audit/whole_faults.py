@@ -236,7 +236,10 @@ PLANTED = [
         ("memory", ("        return memory\n    ticket", AGAIN_PY)),
         (
             "memory.js",
-            ("const { fresh, ledger, waves } = await plan", "let { fresh, ledger, waves } = await plan"),
+            (
+                "const { fresh, ledger, waves } = await plan",
+                "let { fresh, ledger, waves } = await plan",
+            ),
             (
                 "  const before = values(memory, version);\n  if (before &&",
                 "  let before = values(memory, version);\n"

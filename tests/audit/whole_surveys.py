@@ -94,4 +94,7 @@ SURVEYS: dict[str, Definition] = {
         yes_no("second", kept(Channel(2, ((3, 1), (1, 3))))),
         **PANEL,
     ),
+    "two waves with fresh chance": survey(
+        yes_no("first"), yes_no("second"), waves={"panel": "people", "count": 2}
+    ),
 }  # fmt: skip

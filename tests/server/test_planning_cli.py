@@ -11,7 +11,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from deniably import auditing
+from audit.whole_faults import PLANTED, send_with
+from deniably import auditing, whole
 from deniably.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably_server.commands.audit import audit, tell
@@ -161,7 +162,7 @@ def test_an_audit_that_showed_nothing_does_not_say_passed(tmp_path: Path) -> Non
 
     done = run(audit, file, "--trials", 10)
     said = " ".join(done.output.split())
-    row = json.loads(run(audit, file, "--trials", 10, "--json").output)[0]
+    (row,) = json.loads(run(audit, file, "--trials", 10, "--json").output)["questions"]
 
     assert done.exit_code == 0, done.output
     assert "counted, nothing certified, likeliest branches" in done.output
@@ -222,10 +223,54 @@ def test_on_a_terminal_an_audit_says_what_it_is_doing() -> None:
     assert pipe.getvalue() == ""
 
 
-def test_an_audit_can_be_read_by_programs(file: Path) -> None:
-    rows = json.loads(run(audit, file, "--trials", 2000, "--json").output)
+def test_an_audit_walks_whole_reports_to_the_end_where_they_are_small(tmp_path: Path) -> None:
+    done = run(audit, noisy(tmp_path, "stolen", "caught"), "--trials", 500)
+    said = " ".join(done.output.split())
 
-    for row in rows:
+    assert done.exit_code == 0, done.output
+    assert "whole reports: passed, every branch of all 4 answers to the 2 questions" in said
+    assert "Whole reports: every byte that is sent has the product of the questions' laws" in said
+
+
+def test_an_audit_says_how_far_whole_reports_were_walked(tmp_path: Path) -> None:
+    done = run(audit, noisy(tmp_path, "stolen", "caught", "fines"), "--trials", 500)
+    said = " ".join(done.output.split())
+
+    assert done.exit_code == 0, done.output
+    assert "whole reports: in part, likeliest branches (" in said
+    assert "of 3 pairs of questions 1 to the end, 2 in part" in said
+    assert "Whole reports, as far as they were walked: every byte" in said
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "one question copies another's report where the answers agree",
+        "the last digit of the id carries an answer",
+    ],
+)
+def test_an_audit_fails_where_questions_tell_more_together_than_apart(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every question of them is right by itself."""
+    planted = next(one for one in PLANTED if one.name == name)
+    assert planted.python
+    send = send_with(planted.python)[0]
+    monkeypatch.setattr(whole, "reports", lambda: send)
+
+    done = run(audit, noisy(tmp_path, "stolen", "caught"), "--trials", 500)
+
+    assert done.exit_code == 1
+    assert done.output.count("passed, every branch walked") == 2
+    assert "whole reports: FAILED: for stolen: yes, caught: " in done.output
+
+
+def test_an_audit_can_be_read_by_programs(file: Path) -> None:
+    told = json.loads(run(audit, file, "--trials", 2000, "--json").output)
+
+    assert told["whole_reports"]["outcome"] == "in part"  # of 102 answers, each with many branches
+    assert told["whole_reports"]["fault"] is None
+    for row in told["questions"]:
         assert row["passed"]
         assert 0.5 < row["certified"] <= row["exact"] <= row["claimed"] + 1e-9
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from math import comb
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, TextIO, cast
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from deniably.auditing import Verdict
     from deniably.survey import Survey
     from deniably.walking import Walk
+    from deniably.whole import Whole, Wholes
 
 
 @click.command()
@@ -37,6 +39,10 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
     certify an epsilon. Fails (exit 1) where any of it is against the claim, or wrongly so with a
     chance of at most one in a million for each question. "Counted, nothing certified" is no pass:
     nothing is against the claim there, and nothing was shown for it.
+
+    Questions that are right one by one can tell more together. So whole reports are walked, too, as
+    they are sent, and held to the product of the questions' laws with an id that nothing else is
+    made of: of all questions together, or else of every two of them, as far as that goes.
     """  # fmt: skip
     survey = read_definition(file)
     done: list[Verdict] = []
@@ -45,9 +51,26 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
         done.append(one)
         if shown:
             shown.row(one)
-    click.echo(_as_json(done) if as_json else "\n" + _explained(done, trials))
-    if any(one.fault for one in done):
+    whole = _walked_together(survey)
+    if as_json:
+        click.echo(_as_json(done, whole))
+    else:
+        click.echo(f"\nwhole reports: {_together(whole)}\n\n{_explained(done, whole, trials)}")
+    if whole.fault or any(one.fault for one in done):
         raise SystemExit(1)
+
+
+def _walked_together(survey: Survey) -> Wholes:
+    from deniably.whole import Wholes, whole_reports
+
+    tell("walking whole reports")
+    found: list[Whole] = []
+    for one in whole_reports(survey):
+        found.append(one)
+        tell(f"walking whole reports, beyond {' and '.join(one.questions[:2])}, walk {len(found)}")
+    tell("")
+    together, *pairs = found
+    return Wholes(together, tuple(pairs))
 
 
 def _audited(survey: Survey, trials: int) -> Iterator[Verdict]:
@@ -88,39 +111,52 @@ class _Table:
         click.echo("  ".join([name.ljust(self.widths[0]), *cells, outcome]).rstrip())
 
 
-def _as_json(done: Sequence[Verdict]) -> str:
-    return json.dumps(
-        [
-            {
-                "question": one.question,
-                "claimed": one.claimed,
-                "exact": one.exact.epsilon,
-                "delta": float(one.exact.delta),
-                "certified": one.certified.epsilon,
-                "trials": one.certified.trials,
-                "walked": one.walk.complete,
-                "answers": [one.walk.answers, one.walk.of],
-                "paths": one.walk.paths,
-                "rest": one.walk.rest,
-                "history": one.history.epsilon if one.history else None,
-                "outcome": one.outcome,
-                "passed": one.outcome == "passed",
-                "fault": one.fault,
-            }
-            for one in done
-        ]
-    )
+def _as_json(done: Sequence[Verdict], whole: Wholes) -> str:
+    rows = [
+        {
+            "question": one.question,
+            "claimed": one.claimed,
+            "exact": one.exact.epsilon,
+            "delta": float(one.exact.delta),
+            "certified": one.certified.epsilon,
+            "trials": one.certified.trials,
+            "walked": one.walk.complete,
+            "answers": [one.walk.answers, one.walk.of],
+            "paths": one.walk.paths,
+            "rest": one.walk.rest,
+            "history": one.history.epsilon if one.history else None,
+            "outcome": one.outcome,
+            "passed": one.outcome == "passed",
+            "fault": one.fault,
+        }
+        for one in done
+    ]
+    together = whole.together
+    walked = {
+        "outcome": whole.outcome,
+        "questions": len(together.questions),
+        "answers": [together.answers, together.of],
+        "paths": together.paths,
+        "rest": together.rest,
+        "pairs": {
+            "of": comb(len(done), 2),
+            "walked": whole.complete_pairs,
+            "in_part": len(whole.pairs) - whole.complete_pairs,
+        },
+        "fault": whole.fault,
+    }
+    return json.dumps({"questions": rows, "whole_reports": walked})
 
 
-def _explained(done: Sequence[Verdict], trials: int) -> str:
+def _explained(done: Sequence[Verdict], whole: Wholes, trials: int) -> str:
     """What the words of the table mean, of those that stand in it."""
-    whole = [one for one in done if one.walk.complete and not one.fault]
+    walked = [one for one in done if one.walk.complete and not one.fault]
     parts = [one for one in done if not one.walk.complete and not one.fault]
     proved = [one for one in done if one.certified.epsilon]
     each = f"{trials:,} reports of each of two answers"
     said: list[str] = []
-    if whole:
-        where = "" if len(whole) == len(done) else ", where every branch was walked,"
+    if walked:
+        where = "" if len(walked) == len(done) else ", where every branch was walked,"
         said.append(
             f"Walked: every report of the code{where} has exactly the probability that the"
             " published integers say."
@@ -140,7 +176,34 @@ def _explained(done: Sequence[Verdict], trials: int) -> str:
         said.append(
             f"Nothing certified: {each} are too few to prove any epsilon; more --trials prove more."
         )
+    if not whole.fault:
+        far = "" if whole.outcome == "passed" else ", as far as they were walked"
+        said.append(
+            f"Whole reports{far}: every byte that is sent has the product of the questions' laws,"
+            " with an id that nothing else is made of. So all questions together give away what"
+            " they give away one by one, and no more."
+        )
     return "\n".join(fill(one, 92) for one in said)
+
+
+def _together(whole: Wholes) -> str:
+    together, pairs = whole.together, whole.pairs
+    if whole.fault:
+        return f"FAILED: {whole.fault}"
+    number = len(together.questions)
+    if whole.outcome == "passed":
+        asked = "question" if number == 1 else f"{number} questions together"
+        return f"passed, every branch of all {together.of:,} answers to the {asked} walked"
+    said = (
+        f"in part, likeliest branches ({_part(1 - together.rest)}) of {together.answers:,} of"
+        f" {together.of:,} answers to all {number} questions walked"
+    )
+    if not pairs:
+        return said
+    every, whole_pairs = comb(number, 2), whole.complete_pairs
+    some = f", {len(pairs) - whole_pairs:,} in part" if len(pairs) > whole_pairs else ""
+    none = f", {every - len(pairs):,} not at all" if every > len(pairs) else ""
+    return f"{said}; of {every:,} pairs of questions {whole_pairs:,} to the end{some}{none}"
 
 
 def _outcome(one: Verdict) -> str:
