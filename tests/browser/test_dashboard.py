@@ -9,6 +9,7 @@ from browser.conftest import SURVEY, Watched
 from deniably.authoring import publish_text
 from deniably_client import Device
 from deniably_client.device import session
+from deniably_server.results.finding import estimate_text, shown_text
 from server.material import Server
 
 pytestmark = pytest.mark.browser
@@ -30,6 +31,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}\u202f%"
 
 
+def narrow(text: str) -> str:
+    return text.replace(" %", "\u202f%")
+
+
 def test_the_page_and_the_interface_give_the_same_figures(phone: Watched) -> None:
     results = requests.get(f"{phone.url}/api/surveys/workplace/results", timeout=10).json()
     phone.open("/surveys/workplace")
@@ -46,11 +51,11 @@ def test_the_page_and_the_interface_give_the_same_figures(phone: Watched) -> Non
             near, far = choice["respondents_interval"]
             assert row.locator("th, td").all_inner_texts() == [
                 choice["label"],
-                percent(choice["consistent"]),
-                percent(choice["estimate"]),
+                narrow(estimate_text(choice["estimate"], choice["interval"])),
                 f"{percent(low)} to {percent(high)}",
                 percent(choice["standard_error"]),
                 f"{percent(near)} to {percent(far)}",
+                narrow(shown_text(choice["consistent"], choice["interval"])),
             ]
 
 

@@ -13,11 +13,11 @@ from deniably.survey import Survey, show_if
 from deniably.words import ENGLISH, LANGUAGES, Words
 from deniably_server.errors import Hidden
 from deniably_server.guard.current import current_store
-from deniably_server.results import charts
+from deniably_server.results import charts, finding
 from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.checks import checkable
 from deniably_server.results.costly import costly
-from deniably_server.results.finding import decimals, level_text
+from deniably_server.results.finding import level_text
 from deniably_server.results.grid import squares
 from deniably_server.results.publishing import (
     confidence,
@@ -123,7 +123,25 @@ def default_words() -> dict[str, Words]:
 @pages.app_template_filter("percent")
 def percent(share: float) -> str:
     """A share for people: 0.3217 becomes 32.2 %."""
-    return f"{100 * share:.1f}\u202f%"
+    return _narrow(finding.percent(share))
+
+
+@pages.app_template_filter("estimate")
+def estimate(share: float, interval: list[float]) -> str:
+    """An unbiased share for people, as ``finding.estimate_text`` has it."""
+    return _narrow(finding.estimate_text(share, interval))
+
+
+@pages.app_template_filter("shown")
+def shown(share: float, interval: list[float]) -> str:
+    """A share for display, as ``finding.shown_text`` has it."""
+    return _narrow(finding.shown_text(share, interval))
+
+
+@pages.app_template_filter("inside")
+def inside(estimate: float, interval: list[float]) -> float:
+    """An estimate that left its scale, moved to the nearer end of its interval."""
+    return finding.inside(estimate, interval)
 
 
 pages.add_app_template_filter(level_text, "level")
@@ -132,7 +150,12 @@ pages.add_app_template_filter(level_text, "level")
 @pages.app_template_filter("number")
 def number(value: float, error: float) -> str:
     """A number for people, with the decimals that its standard error leaves."""
-    return f"{value:.{decimals(error)}f}"
+    return finding.figure_text(value, error)
+
+
+def _narrow(text: str) -> str:
+    """With the narrow space that keeps a number and its sign on one line."""
+    return text.replace(" %", "\u202f%")
 
 
 def _data_block(text: str) -> Markup:

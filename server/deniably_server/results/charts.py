@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from deniably_server.results.finding import shown_text
 from deniably_server.results.result import AreaResult, BucketResult, ChoiceResult
 
 _WIDTH = 400
@@ -22,7 +23,8 @@ def chart(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
     scale = _scale(max(choice["interval"][1] for choice in choices))
     bottom = _TOP + _ROW * len(choices)
     shares = ", ".join(
-        f"{choice['label']} {100 * choice['consistent']:.1f} %" for choice in choices
+        f"{choice['label']} {shown_text(choice['consistent'], choice['interval'])}"
+        for choice in choices
     )
     parts = [*_start(name, f"Chart of {label} {shares}.", bottom + _AXIS), *_axis(scale, bottom)]
     for index, choice in enumerate(choices):

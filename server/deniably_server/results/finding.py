@@ -27,15 +27,20 @@ UNDETERMINED = (
     " a given one, so there are no quantiles, and the bars are no more than a guess."
 )
 
+DIGITS = 6
+"""Decimals of the figures in results: sentences and tables round the same numbers."""
+
 _MOST_NAMED = 3
+_LEAST = 0.001  # a share that is printed as 0.1 %
 
 
 def sentence(question: Asked, found: Estimate) -> str:
     """The estimate of one question as one plain sentence."""
     if isinstance(question, YesNo):
+        share = _estimated(found, 0)
         return (
-            f"An estimated {_percent(found.consistent[0])} answered"
-            f" “{question.choices[0].label}” ({_interval(found, 0)})."
+            f"{share[0].upper()}{share[1:]} answered “{question.choices[0].label}”"
+            f" ({_interval(found, 0)})."
         )
     return _leader([choice.label for choice in question.choices], found)
 
@@ -47,13 +52,57 @@ def leading_cell(names: Sequence[Sequence[str]], found: Estimate) -> str:
 
 def mean_sentence(subject: str, mean: Mean, unit: str) -> str:
     """A mean with its interval as one plain sentence."""
-    places = decimals(mean.population.standard_error)
-    low, high = (f"{end:.{places}f}" for end in (mean.population.low, mean.population.high))
-    shown = min(max(mean.estimate, mean.population.low), mean.population.high)
+    margin = mean.population
+    low, high = (figure_text(end, margin.standard_error) for end in (margin.low, margin.high))
+    shown = figure_text(inside(mean.estimate, (margin.low, margin.high)), margin.standard_error)
     return (
-        f"{subject} is an estimated {shown:.{places}f}{_with(unit)}"
+        f"{subject} is an estimated {shown}{_with(unit)}"
         f" ({level_text(mean.confidence)} interval {low} to {high})."
     )
+
+
+def inside(estimate: float, interval: Sequence[float]) -> float:
+    """An estimate that left its scale, moved to the nearer end of its interval."""
+    return min(max(estimate, interval[0]), interval[1])
+
+
+def figure_text(value: float, error: float) -> str:
+    """A number for people, with the decimals that its standard error leaves."""
+    return _unsigned(f"{round(value, DIGITS):.{decimals(round(error, DIGITS))}f}")
+
+
+def percent(share: float) -> str:
+    """A share for people: 0.3217 becomes 32.2 %."""
+    return f"{_unsigned(f'{100 * round(share, DIGITS):.1f}')} %"
+
+
+def estimate_text(estimate: float, interval: Sequence[float]) -> str:
+    """An unbiased estimate of a share. Where it is not above 0 or not below 1, which no share is
+    known to be, it reads as the end of its interval: "below 4.1 %" or "above 95.9 %"."""
+    if percent(max(estimate, 0.0)) == percent(0):
+        return _below(interval[1])
+    return _above(interval[0]) if percent(min(estimate, 1.0)) == percent(1) else percent(estimate)
+
+
+def shown_text(share: float, interval: Sequence[float]) -> str:
+    """A share for display. Where its interval reaches 0 or 1, it cannot be told from that, and
+    reads as the other end: "below 4.1 %" or "above 95.9 %"."""
+    if percent(interval[0]) == percent(0):
+        return _below(interval[1])
+    return _above(interval[0]) if percent(interval[1]) == percent(1) else percent(share)
+
+
+def _below(high: float) -> str:
+    return f"below {percent(max(high, _LEAST))}"
+
+
+def _above(low: float) -> str:
+    return f"above {percent(min(low, 1 - _LEAST))}"
+
+
+def _unsigned(number: str) -> str:
+    """Without the sign of a zero."""
+    return number.removeprefix("-") if not float(number) else number
 
 
 def decimals(error: float) -> int:
@@ -160,10 +209,10 @@ def _rounded_up(exact: float) -> int:
 def _leader(labels: Sequence[str], found: Estimate) -> str:
     """The choice in front, and whether it really is: by the joint intervals, because the
     leader was picked by looking at all of them."""
-    first, *others = map(int, np.argsort(-found.consistent, kind="stable"))
+    first, *others = map(int, np.argsort(-found.raw, kind="stable"))
     start = (
-        f"The most frequent answer is “{labels[first]}”, an estimated"
-        f" {_percent(found.consistent[first])} ({_interval(found, first)})"
+        f"The most frequent answer is “{labels[first]}”, {_estimated(found, first)}"
+        f" ({_interval(found, first)})"
     )
     rivals = [
         labels[other] for other in others if found.joint_high[other] >= found.joint_low[first]
@@ -171,11 +220,22 @@ def _leader(labels: Sequence[str], found: Estimate) -> str:
     if rivals:
         return f"{start}, but the lead over {_some(rivals)} is within the margin of error."
     second = others[0]
-    return f"{start}, ahead of “{labels[second]}” with {_percent(found.consistent[second])}."
+    return f"{start}, ahead of “{labels[second]}” with {_estimate(found, second)}."
+
+
+def _estimate(found: Estimate, choice: int) -> str:
+    interval = float(found.low[choice]), float(found.high[choice])
+    return estimate_text(float(found.raw[choice]), interval)
+
+
+def _estimated(found: Estimate, choice: int) -> str:
+    """The same after "is"."""
+    share = _estimate(found, choice)
+    return f"an estimated {share}" if share[0].isdigit() else share
 
 
 def _interval(found: Estimate, choice: int) -> str:
-    low, high = _percent(found.low[choice]), _percent(found.high[choice])
+    low, high = percent(found.low[choice]), percent(found.high[choice])
     return f"{level_text(found.confidence)} interval {low} to {high}"
 
 
@@ -187,10 +247,6 @@ def quoted(labels: list[str]) -> str:
     """“A”, “B” and “C”."""
     *most, last = [f"“{label}”" for label in labels]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
 
 
 def _points(share: float) -> str:

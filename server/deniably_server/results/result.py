@@ -32,7 +32,6 @@ from deniably_server.results.crafted import CraftedResult
 from deniably_server.results.odds import odds_text
 
 CONFIDENCE = 0.95
-_DIGITS = 6
 
 Fit = Literal["em", "ems", "projection"]
 """How shares for display were made: EM on whole reports, EM with smoothing, or the nearest
@@ -564,4 +563,4 @@ def _pair(low: Floats, high: Floats, v: int) -> list[float]:
 
 
 def _round(value: float) -> float:
-    return round(float(value), _DIGITS) + 0.0  # never -0.0
+    return round(float(value), finding.DIGITS) + 0.0  # never -0.0
