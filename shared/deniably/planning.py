@@ -19,10 +19,11 @@ from statistics import NormalDist
 from deniably.choosing import for_choice, for_mean, for_ticks
 from deniably.estimate import Pure
 from deniably.figures import Figure, figures
+from deniably.gridding import grid_note
 from deniably.mechanisms import Channel
 from deniably.privacy import Privacy
 from deniably.publishing import mechanism_at
-from deniably.questions import Question
+from deniably.questions import Point, Question
 from deniably.survey import Survey
 from deniably.variances import population_variance, share_variance
 
@@ -216,11 +217,17 @@ def plan_survey(
         except ValueError as error:
             raise ValueError(f"{question.name}: {error}") from None
 
+    def note(question: Question, figure: Figure, plan: Plan) -> str:
+        if isinstance(question, Point) and (n is None or margin is None):
+            return "; ".join(filter(None, [figure.note, grid_note(question, [plan.n], reports)]))
+        return figure.note
+
     return [
-        Row(question.name, figure.name, solve(question, figure), figure.note, loss.delta)
+        Row(question.name, figure.name, plan, note(question, figure, plan), loss.delta)
         for question in survey.questions
         for loss in [question.once.loss]
         for figure in figures(question, share)
+        for plan in [solve(question, figure)]
     ]
 
 

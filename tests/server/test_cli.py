@@ -191,6 +191,24 @@ def test_check_shows_the_words_of_the_forms_first_page(
             assert {who.removesuffix("\u202f").strip(), what.strip()} <= page, line
 
 
+def test_check_and_plan_suggest_how_fine_a_map_may_be(file: Path) -> None:
+    file.write_text(
+        "name: places\ntitle: Places\nquestions:\n  - {name: home, type: point, label: Home,"
+        " epsilon: 1, grid: 12, parts: [{name: x, label: X, minimum: 0, maximum: 99},"
+        " {name: y, label: Y, minimum: 0, maximum: 99}]}"
+    )
+    sentence = r"with 2,000 respondents grid: (\d+) errs least, and grid: 12 ([\d.]+) times as much"
+
+    checked = re.search(sentence, run(authoring.check, file).output)
+    planned = re.search(sentence, run(plan, file, "--n", 2000).output)
+
+    assert checked
+    assert planned
+    assert checked.groups() == planned.groups()
+    file.write_text(file.read_text().replace("grid: 12", f"grid: {checked[1]}"))
+    assert "with 2,000 respondents" not in run(authoring.check, file).output
+
+
 @pytest.mark.parametrize("command", [authoring.check, authoring.publish, plan])
 def test_no_escape_sequence_of_a_file_reaches_the_terminal(
     file: Path, command: click.Command

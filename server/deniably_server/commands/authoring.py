@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniably.survey import Survey
 
 _MARGIN_AT = 1000  # respondents
+_CROWDS = (500, 2_000, 10_000)  # respondents, for whom the grid of a map is looked at
 _WIDTH = 100  # characters
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -92,11 +93,22 @@ def check(file: Path) -> None:
         f"\nmargin: of {_MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"
         " in percent of the range for a mean; the widest where a question has several"
     )
-    for note in [*notes, *_refusals(survey)]:
+    for note in [*notes, *_grid_notes(survey), *_refusals(survey)]:
         click.echo(f"\n{printable(note)}")
     click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")
     for paragraph in first_page(survey):
         click.echo(fill(printable(paragraph), _WIDTH, subsequent_indent="  "))
+
+
+def _grid_notes(survey: Survey) -> list[str]:
+    """A sentence for each map whose grid suits another number of people."""
+    from deniably.gridding import grid_note
+    from deniably.questions import Point
+
+    answered = survey.asked / len(survey.questions)
+    maps = [question for question in survey.questions if isinstance(question, Point)]
+    found = [(one.name, grid_note(one, _CROWDS, answered)) for one in maps]
+    return [f"{name}: how fine the map may be depends on n: {note}" for name, note in found if note]
 
 
 def _margin_text(margin: float) -> str:

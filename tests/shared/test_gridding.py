@@ -1,0 +1,134 @@
+"""How fine a map may be: suggested by how many people report, and checked on simulated maps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniably.authoring import publish_text
+from deniably.binomial import Floats
+from deniably.display import shrunken
+from deniably.gridding import best_grid, grid_note, map_error, suggested
+from deniably.mechanisms.subset_selection import subset_selection
+from deniably.planning import plan_survey
+from deniably.questions import Point
+
+E = 2.718281828459045
+FINE = 240
+"""Cells of a side of the true maps; a multiple of every grid that is tried."""
+
+
+def town(east: float, north: float, spread: float) -> Floats:
+    """The density of people around a place, over the unit square."""
+    at = (np.arange(FINE) + 0.5) / FINE
+    away = (at[:, None] - east) ** 2 + (at[None, :] - north) ** 2
+    density: Floats = np.exp(-away / (2 * spread**2))
+    return density / density.mean()
+
+
+TOWNS = {
+    "one": town(0.4, 0.55, 0.1),
+    "two": (town(0.3, 0.3, 0.08) + town(0.7, 0.6, 0.08)) / 2,
+    "a region": town(0.5, 0.45, 0.2),
+    "a town and its land": 0.4 + 0.6 * town(0.35, 0.6, 0.08),
+}
+
+
+def error(density: Floats, grid: int, epsilon: float, n: int) -> float:
+    """The integrated squared error of the map that is shown, the mean of six."""
+    cells = density.reshape(grid, FINE // grid, grid, FINE // grid).mean((1, 3)).ravel()
+    shares = cells / grid**2
+    mechanism = subset_selection(grid**2, round(E**epsilon * 1000), 1000)
+    p, q = float(mechanism.p), float(mechanism.q)
+    random, found = np.random.default_rng(5), 0.0
+    for _ in range(6):
+        own = random.multinomial(n, shares)
+        counts = random.binomial(own, p) + random.binomial(n - own, q)
+        found += float(((shrunken(counts, n, p, q) - shares) ** 2).sum())
+    return float((density**2).mean() - (cells**2).mean()) + grid**2 * found / 6
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(1, 500), (1, 2000), (1, 10_000), (2, 2000)])
+def test_the_suggested_grid_is_near_the_best_and_far_better_than_a_fine_one(
+    epsilon: float, n: int
+) -> None:
+    """Over four maps; each alone has a best grid of its own."""
+    own = round(E**epsilon * 1000)
+    pick = best_grid(own, 1000, n)
+    grids = (3, 4, 5, 6, 8, 10, 12)
+    tried = min(grids, key=lambda grid: (abs(grid - pick), grid))
+    found = {
+        grid: np.array([error(density, grid, epsilon, n) for density in TOWNS.values()])
+        for grid in grids
+    }
+
+    def times(grid: int, other: int) -> float:
+        """The geometric mean over the maps."""
+        return float(np.exp(np.log(found[grid] / found[other]).mean()))
+
+    assert min(times(grid, tried) for grid in grids) > 0.75
+    assert times(12, tried) > (1.2 if n > 5000 else 1.5)
+
+
+@given(
+    epsilon=st.sampled_from([0.25, 0.5, 1, 2, 4, 6]),
+    n=st.sampled_from([10, 100, 1000, 10_000]),
+)
+def test_more_people_and_weaker_protection_never_make_a_map_coarser(epsilon: float, n: int) -> None:
+    own = round(E**epsilon * 1000)
+
+    assert best_grid(own, 1000, 10 * n) >= best_grid(own, 1000, n) >= 2
+    assert best_grid(2 * own, 1000, n) >= best_grid(own, 1000, n)
+    assert map_error(own, 1000, 12, 10 * n) < map_error(own, 1000, 12, n)
+
+
+def map_of(more: str = "", reach: int = 100) -> Point:
+    survey = publish_text(
+        "name: s\ntitle: S\nquestions:\n"
+        f"  - {{name: home, type: point, label: Home, epsilon: 1{more}, parts: ["
+        f" {{name: x, label: X, minimum: 0, maximum: {reach}}},"
+        f" {{name: y, label: Y, minimum: 0, maximum: 100}}]}}"
+    )
+    (question,) = survey.questions
+    assert isinstance(question, Point)
+    return question
+
+
+def test_a_note_says_which_grid_errs_less_and_how_much() -> None:
+    question = map_of(", grid: 12")
+    best = suggested(question.once, 12, 2000, 32)
+
+    note = grid_note(question, [2000])
+
+    assert 3 <= best.grid <= 6
+    assert best.times > 2
+    assert note == (
+        f"with 2,000 respondents grid: {best.grid} errs least, and grid: 12 {best.times:.1f}"
+        " times as much"
+    )
+    assert grid_note(map_of(f", grid: {best.grid}"), [2000]) == ""
+    assert grid_note(question, [8000], 0.25) == note.replace("2,000", "8,000")
+
+
+def test_no_grid_is_suggested_that_a_part_cannot_have() -> None:
+    question = map_of(", grid: 2", reach=3)
+
+    assert suggested(question.once, 2, 10**6, 4).grid <= 4
+    assert "grid: 4 errs least" in grid_note(question, [10**6])
+
+
+def test_the_plan_of_a_map_tells_which_grid_suits_its_respondents() -> None:
+    text = (
+        "name: s\ntitle: S\nquestions:\n  - {name: home, type: point, label: Home, epsilon: 1,"
+        " grid: 12, parts: [{name: x, label: X, minimum: 0, maximum: 99},"
+        " {name: y, label: Y, minimum: 0, maximum: 99}]}"
+    )
+    survey = publish_text(text)
+
+    (by_n,) = plan_survey(survey, n=2000)
+    (by_margin,) = plan_survey(survey, margin=0.04)
+
+    assert "with 2,000 respondents grid: " in by_n.note
+    assert f"with {by_margin.plan.n:,} respondents grid: " in by_margin.note
