@@ -34,6 +34,7 @@ from deniably.parts import FIELD_NAME, odds_allowed
 from deniably.privacy import Privacy
 from deniably.publishing import (
     choices_of,
+    cost_of_waves,
     measure,
     mechanism_of,
     published,
@@ -164,7 +165,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
     )
     if waves:
         survey, note = _wave(definition, waves)
-        notes.append(note)
+        notes += [*_costs(written["questions"], survey, privacies), note]
     else:
         survey = as_survey(definition)
     if survey.asked == 1 < len(survey.questions):
@@ -201,6 +202,29 @@ def _wave(definition: dict[str, Any], waves: Mapping[str, Any]) -> tuple[Survey,
     if people >= TOLD:
         survey = as_survey(definition | {"waves": stated | {"recognised": people}})
     return survey, recognition_note(people)
+
+
+def _costs(
+    questions: Sequence[_Question], survey: Survey, privacies: Sequence[Privacy | None]
+) -> list[str]:
+    """A note on the questions that waves make less accurate."""
+    dear: list[str] = []
+    for written, question, privacy in zip(questions, survey.questions, privacies, strict=True):
+        assert privacy is not None
+        times = 1.0 if survey.count else cost_of_waves(written, question, privacy)
+        if times >= _DEAR:
+            dear.append(f"{question.name} {times:.2f} times")
+    if not dear:
+        return []
+    return [
+        "For the same accuracy one wave takes more people than a survey without waves:"
+        f" {', '.join(dear)}. A kept answer stands only before windows, reports of fewer choices or"
+        " neighbours, and one number of several ticks. A longer history may give some of that"
+        " back, a count of waves all of it."
+    ]
+
+
+_DEAR = 1.05
 
 
 def _history(

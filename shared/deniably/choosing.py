@@ -350,10 +350,10 @@ def _best_square_wave(k: int, privacy: Privacy) -> Window:
         reach = k // _EVERY_WIDTH + 1
         widths = range(max(near - reach, 1), min(near + reach, k) + 1, max(reach // 4, 1))
     windows = [Window(k, k + w - 1, w, *privacy.weights()) for w in widths]
-    return min(windows, key=lambda window: _cdf_variance(matrix(window)))
+    return min(windows, key=lambda window: cdf_variance(matrix(window)))
 
 
-def _cdf_variance(channel: Floats) -> float:
+def cdf_variance(channel: Floats) -> float:
     """The sum over all t of n Var F(t), answers evenly spread over the inputs.
 
     With D the probabilities of the outputs, the least n Var of t'f is t' (Q D^-1 Q')^-1 t less the

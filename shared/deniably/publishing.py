@@ -15,7 +15,9 @@ from typing import Any, cast
 import msgspec
 
 from deniably.budgeting import SHARE
+from deniably.channels import matrix
 from deniably.choosing import (
+    cdf_variance,
     for_choice,
     for_distribution,
     for_mean,
@@ -189,6 +191,21 @@ def accuracy(mechanism: Mechanism, kind: str) -> float:
             return support * (1 - support) / ((s - t) / total) ** 2
         case Window() | Channel() | BoundedLaplace() | Laplace() | Gaussian():
             return mean_variance(mechanism) / 4
+
+
+def cost_of_waves(written: _Question, question: Question, privacy: Privacy) -> float:
+    """How many times the people one wave takes for the accuracy that the question would have
+    without waves."""
+    alone, kept = mechanism_of(written, privacy), question.once
+    if (
+        isinstance(alone, Window)
+        and isinstance(kept, Window)
+        and alone.m - alone.w == kept.m - kept.w
+    ):
+        shared = isinstance(question, Number) and question.aim == "distribution"
+        if shared:
+            return cdf_variance(matrix(kept)) / cdf_variance(matrix(alone))
+    return accuracy(kept, question.type) / accuracy(alone, question.type)
 
 
 def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:

@@ -173,6 +173,57 @@ def test_check_shows_the_epsilon_of_one_report_and_of_all_waves(file: Path) -> N
     assert "all waves 27.30. Devices refuse this" in text
 
 
+def recognisable(choices: int, **waves: object) -> str:
+    names = [f"c{i}" for i in range(choices)]
+    asked = [
+        {"name": f"q{i}", "type": "select_one", "label": f"{i}?", "choices": names, "epsilon": 1}
+        for i in range(10)
+    ]
+    head = {"name": "panel-1", "title": "T", "waves": {"panel": "p", "history": 2} | waves}
+    return json.dumps(head | {"questions": asked})
+
+
+def test_check_says_how_many_could_be_recognised_and_refuses_many(tmp_path: Path) -> None:
+    path = tmp_path / "panel.json"
+    path.write_text(recognisable(10), encoding="utf-8")
+    text = run(check, path).output
+    assert "Of 1,000 people who answer two waves, about 77 could be recognised" in text
+    assert "Separate invitations for each wave do not keep such reports apart." in text
+
+    path.write_text(recognisable(20), encoding="utf-8")
+    refused = CliRunner().invoke(check, [str(path)])
+    assert refused.exit_code == 1
+    assert "of 1,000 people about 345 could be recognised" in refused.output
+    assert "recognisable: true" in refused.output
+
+    path.write_text(recognisable(20, recognisable=True), encoding="utf-8")
+    assert "about 345 could be recognised" in run(check, path).output
+
+
+def test_a_server_publishes_recognisable_waves_only_if_the_file_says_so(
+    app: Flask, author: dict[str, str]
+) -> None:
+    client = app.test_client()
+    refused = client.post(
+        "/api/surveys",
+        data=recognisable(20),
+        headers=author,
+        content_type="application/json",
+    )
+    assert refused.status_code == 422
+    assert refused.get_json()["type"] == "/problems/bad-survey"
+    assert "recognisable: true" in refused.get_data(as_text=True)
+
+
+def test_the_form_and_its_receipt_say_how_many_are_recognised(app: Flask) -> None:
+    survey = compile_survey(json.loads(recognisable(20, recognisable=True)))
+    app.extensions["deniably"].publish(survey, signed(survey))
+    form = app.test_client().get("/s/panel-1").text
+
+    assert "of 1,000 people about 345 could be recognised" in form
+    assert "<dt>From wave to wave</dt><dd>about 345 of 1,000 people can be recognised</dd>" in form
+
+
 def test_plan_and_audit_take_a_survey_with_waves(file: Path, tmp_path: Path) -> None:
     """A share of yes at odds 3 needs what it needs without waves."""
     found = json.loads(run(plan, file, "--margin", "0.05", "--json").output)
@@ -185,7 +236,7 @@ def test_plan_and_audit_take_a_survey_with_waves(file: Path, tmp_path: Path) -> 
     both = [
         json.loads(run(plan, one, "--margin", "0.05", "--json").output) for one in (small, alone)
     ]
-    verdicts = json.loads(run(audit, small, "--trials", "500", "--json").output)
+    verdicts = json.loads(run(audit, small, "--trials", "500", "--json").output)["questions"]
 
     assert found
     assert both[0] == both[1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from deniably.budgeting import best, sample, split, together
 from deniably.channels import matrix
 from deniably.choosing import (
-    _cdf_variance,  # pyright: ignore[reportPrivateUsage]
+    cdf_variance,
     for_choice,
     for_distribution,
     for_mean,
@@ -188,10 +188,10 @@ def test_many_buckets_get_a_width_that_is_as_good_as_the_best(epsilon: str) -> N
     found = for_distribution(k, eps(epsilon))
     assert isinstance(found, Window)
     every = [
-        _cdf_variance(matrix(Window(k, k + w - 1, w, found.own, found.other)))
+        cdf_variance(matrix(Window(k, k + w - 1, w, found.own, found.other)))
         for w in range(1, k + 1)
     ]
-    assert _cdf_variance(matrix(found)) <= min(every) * 1.002
+    assert cdf_variance(matrix(found)) <= min(every) * 1.002
 
 
 def test_fine_grids_share_one_design() -> None:

@@ -111,6 +111,25 @@ def test_the_history_is_twice_the_epsilon_or_three_times_where_reports_name_seve
     assert compile_survey(panel(loud)).history.epsilon == pytest.approx(7, rel=1e-3)
 
 
+def test_the_author_reads_what_waves_cost_in_accuracy() -> None:
+    """Nothing for most questions; a sixth for a mean whose best channel cannot be kept, half for
+    two of twenty ticks, and what narrower windows and fewer choices take."""
+    many = EVERY[2] | {"choices": [f"c{i}" for i in range(20)]}
+    small = EVERY[4] | {"epsilon": 0.5}
+
+    def cost(*asked: dict[str, Any], **waves: object) -> str:
+        _, notes = compile_with_notes(panel(*asked, waves={"panel": "p"} | waves))
+        return " ".join(note for note in notes if note.startswith("For the same accuracy"))
+
+    assert not cost(*EVERY[:3], *EVERY[4:6])
+    assert "income 1.17 times" in cost(EVERY[3])
+    assert "took 1.5" in cost(many)
+    assert "hours 1.30 times" in cost(small)
+    assert "hours 2.3" in cost(small, history=2)
+    assert "home 1.17 times" in cost(EVERY[7])
+    assert not cost(many, small, EVERY[7], count=3)
+
+
 def test_a_report_names_as_many_choices_as_the_history_allows() -> None:
     """omega < (H - 1) / (F - 1): what a short history costs in accuracy, a longer one returns."""
     home = EVERY[7]  # 64 areas, of which the best report at epsilon 1 names 17
@@ -213,6 +232,95 @@ def test_what_is_published_without_waves_stays_as_it_was() -> None:
     assert b"waves" not in survey.canonical
     assert b"history" not in survey.canonical
     assert survey.history == survey.total
+
+
+# --- being recognised, and few waves --------------------------------------------------------------
+
+
+def questions(count: int, choices: int) -> list[dict[str, Any]]:
+    names = [f"c{i}" for i in range(choices)]
+    return [
+        {"name": f"q{i}", "type": "select_one", "label": f"{i}?", "choices": names, "epsilon": 1}
+        for i in range(count)
+    ]
+
+
+def test_a_definition_says_how_many_people_can_be_recognised_from_ten_on() -> None:
+    quiet, notes = compile_with_notes(panel(*questions(2, 10), history=2))
+    assert isinstance(quiet.waves, Waves)
+    assert quiet.recognised is None
+    assert b"recognised" not in quiet.canonical
+    assert any("Of 1,000 people who answer two waves, about 5 could" in note for note in notes)
+
+    told, notes = compile_with_notes(panel(*questions(10, 10), history=2))
+    assert told.recognised == 77
+    assert b'"recognised":77' in told.canonical
+    assert any("form and receipt say so. Separate invitations" in note for note in notes)
+    assert read_survey(told.canonical) == told
+    assert "of 1,000 people about 77 could be recognised" in total(told)
+    assert "recognised" not in total(quiet)
+
+
+def test_from_a_hundred_on_the_author_has_to_ask_for_it() -> None:
+    document = panel(*questions(10, 20), history=2)
+
+    (found,) = problems(document)
+    assert found[0] == "$.waves"
+    assert "of 1,000 people about 345 could be recognised" in found[1]
+    assert "write recognisable: true" in found[1]
+
+    document["waves"]["recognisable"] = True
+    assert compile_survey(document).recognised == 345
+    document["waves"]["recognisable"] = False
+    assert problems(document) == [found]
+    assert compile_survey(panel(*questions(10, 20))).recognised == 10, "three times the epsilon"
+
+
+def test_few_waves_are_drawn_afresh_and_nothing_is_kept() -> None:
+    survey = compile_survey(panel(*questions(10, 20), waves={"panel": "p", "count": 3}))
+    alone = compile_survey({"name": "s", "title": "T", "questions": questions(10, 20)})
+
+    assert survey.count == 3
+    assert survey.questions == alone.questions, "and each wave is as accurate as a survey"
+    assert survey.history.odds == survey.total.odds**3
+    assert survey.recognised is None, "2 of 1,000"
+    assert read_survey(survey.canonical) == survey
+    assert "You may be asked the same again, 3 times at most" in total(survey)
+    assert "over all times together" in total(survey)
+
+
+@pytest.mark.parametrize(
+    ("waves", "count", "keeps"),
+    [
+        ({"count": 3}, 3, False), ({"count": 3, "history": 3}, 3, False),
+        ({"count": 3, "history": 4}, 3, False), ({"count": 3, "history": 2}, None, True),
+        ({"history": 2}, None, True), ({}, None, True),
+    ],
+)  # fmt: skip
+def test_a_memo_is_kept_where_there_are_more_waves_than_the_history_allows(
+    waves: dict[str, Any], count: int | None, *, keeps: bool
+) -> None:
+    survey = compile_survey(panel(STOLEN, waves={"panel": "p"} | waves))
+
+    assert survey.count == count
+    assert isinstance(survey.questions[0].mechanism, Memoised) == keeps
+
+
+@pytest.mark.parametrize("count", [1, 101, 2.5, "2", True])
+def test_a_count_of_waves_is_a_whole_number(count: object) -> None:
+    ((path, why),) = problems(panel(STOLEN, waves={"panel": "p", "count": count}))
+
+    assert path == "$.waves.count"
+    assert "how many waves there are at most, from 2 to 100" in why
+
+
+def test_every_type_but_a_vector_is_asked_afresh_too() -> None:
+    survey = compile_survey(panel(*EVERY, waves={"panel": "p", "count": 2}))
+
+    assert not any(isinstance(one.mechanism, Memoised) for one in survey.questions)
+    assert survey.history.epsilon == pytest.approx(2 * survey.total.epsilon)
+    forgetful = panel(EVERY[3] | {"mechanism": "laplace"}, waves={"panel": "p", "count": 2})
+    assert problems(forgetful)[0][0] == "$.questions[0].mechanism"
 
 
 # --- what is sent ---------------------------------------------------------------------------------
