@@ -53,7 +53,8 @@ PATHS = 1 << 16
 """Paths of the questions of one walk, over all answers."""
 _EACH = 1 << 12  # of one combination of answers
 _FEW = 1 << 8  # the same where there is no hope of walking all
-_PAIR = 1 << 12  # of two questions
+_PAIR = 1 << 12  # of two questions, at most
+_LEAST = 1 << 4  # below which the walk of two questions would show nothing
 _ANSWERS = 1 << 8  # combinations that are all walked; of more, the extremes
 _BOTH = 3  # questions of which every combination of extremes comes first
 
@@ -201,10 +202,10 @@ def walk_whole(
     exactly the probability that it must have: nothing is missing, so nothing is less likely.
     """
     survey = surveys[0]
-    each, ids = _room(surveys, [ids] if ids else [IDS, IDS[-2:]])
+    each, ids = _room(surveys, [ids] if ids else [IDS, IDS[-2:]], min(_EACH, paths))
     followed, walked, rest = 0, 0, Fraction(0)
     fault: str | None = None
-    for chosen in combinations_of(survey, every=each == _EACH):
+    for chosen in combinations_of(survey, every=each > _FEW):
         if followed >= paths or fault:
             break
         said = {
@@ -252,9 +253,11 @@ def _shown(said: Answers) -> str:
     return ", ".join(f"{name}: {text}" for name, text in said.items())
 
 
-def _room(surveys: Sequence[Survey], choice: Sequence[Sequence[str]]) -> tuple[int, Sequence[str]]:
-    """How many paths of each answer are followed, and how many ids stand for all: all branches
-    with as many ids as there is room for, or the likeliest branches where they are too many."""
+def _room(
+    surveys: Sequence[Survey], choice: Sequence[Sequence[str]], most: int
+) -> tuple[int, Sequence[str]]:
+    """How many paths of each answer are followed, and which ids stand for all: all branches, with
+    as many ids as there is room for, or the likeliest where there are more than ``most``."""
     survey = surveys[0]
     first = next(combinations_of(survey, every=False))
     number = comb(len(survey.questions), survey.asked)
@@ -262,9 +265,9 @@ def _room(surveys: Sequence[Survey], choice: Sequence[Sequence[str]]) -> tuple[i
         alone = _paths(question.mechanism, meant, len(surveys))
         number *= alone.paths if not alone.rest else _EACH + 1
     for ids in choice:
-        if number * len(ids) ** len(surveys) <= _EACH:
-            return _EACH, ids
-    return _FEW, choice[-1]
+        if number * len(ids) ** len(surveys) <= most:
+            return most, ids
+    return min(_FEW, most), choice[-1]
 
 
 @lru_cache(maxsize=1 << 10)
@@ -310,19 +313,22 @@ def _alone(question: Question) -> bool:
 
 def whole_reports(survey: Survey, send: Send | None = None, paths: int = PATHS) -> Iterator[Whole]:
     """The walk of all questions together; where their branches are too many, after it that of every
-    two questions (with those that decide whether they are shown), neighbours first, until ``paths``
-    are used up. ``send`` is by default the shipped ``make_report``."""
+    two questions (with those that decide whether they are shown), neighbours first, which share out
+    ``paths``. ``send`` is by default the shipped ``make_report``."""
     send = send or reports()
     together = walk_whole(waves_of(survey), send, paths)
     yield together
     if together.complete or together.fault or len(survey.questions) < 3:
         return
     left = paths
-    order = combinations(range(len(survey.questions)), 2)
-    for pair in sorted(order, key=lambda pair: pair[1] - pair[0]):
-        if left <= 0:
+    places = combinations(range(len(survey.questions)), 2)
+    pairs = sorted(places, key=lambda pair: pair[1] - pair[0])
+    for behind, pair in zip(range(len(pairs), 0, -1), pairs, strict=True):
+        # What a small pair leaves over is shared out to those behind it.
+        share = min(left // behind, _PAIR)
+        if share < _LEAST:
             return
-        found = walk_whole(waves_of(reduced(survey, pair)), send, min(left, _PAIR))
+        found = walk_whole(waves_of(reduced(survey, pair)), send, share)
         left -= found.paths
         yield found
 

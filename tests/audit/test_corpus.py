@@ -1,6 +1,7 @@
 """The shipped audit has to catch every planted fault, and to accuse nothing that is right.
 
-The faults are in ``planted``; the score is printed by
+The faults of single questions are in ``planted``, those between the questions of a report in
+``whole_faults`` (``test_whole_reports``, in both languages); the score is printed by
 ``PYTHONPATH=tests python tests/audit/test_corpus.py``.
 """
 
@@ -29,12 +30,17 @@ from audit.planted import (
     kept,
     number,
 )
+from audit.whole_faults import PLANTED as BETWEEN
+from audit.whole_faults import send_with
+from audit.whole_surveys import SURVEYS
 from deniably.audit import distribution, follow, worst_odds
 from deniably.auditing import Verdict, audit, audit_question
 from deniably.blackbox import certify, lower_bound
 from deniably.coins import Coins
 from deniably.mechanisms import SubsetSelection, Unary
+from deniably.survey import as_survey
 from deniably.walking import fault_of
+from deniably.whole import walk_whole, waves_of
 from deniably_server.commands.audit import audit as command
 from every_type import survey_of_everything
 
@@ -240,6 +246,11 @@ if __name__ == "__main__":
     with TemporaryDirectory() as folder:
         missed = [fault.name for fault in FAULTS if not verdict_on(fault).fault]
         missed += [name for name in DEFINITIONS if not refused(name, Path(folder))]
-    planted = len(FAULTS) + len(DEFINITIONS)
+    between = [one for one in BETWEEN if one.python]
+    for one in between:
+        surveys = waves_of(as_survey(SURVEYS[one.survey]))
+        sends = send_with(one.python or ("nowhere",))
+        missed += [one.name for send in sends if not walk_whole(surveys, send).fault][:1]
+    planted = len(FAULTS) + len(DEFINITIONS) + len(between)
     print(f"{planted - len(missed)} of {planted} planted faults caught by the shipped audit")
     print("missed:", ", ".join(missed) or "none")

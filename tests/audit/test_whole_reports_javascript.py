@@ -29,7 +29,8 @@ def fault_of(folder: Path, name: str, how: str, change: Change | None = None) ->
     """What is wrong with the law of what the modules send, with a change planted in them."""
     surveys = waves_of(as_survey(SURVEYS[name]))
     meant = list(combinations_of(surveys[0], every=True))
-    ids = IDS[-1:] if len(surveys) > 1 else IDS[-3:] if how == "a device" else IDS
+    waves, several = len(surveys) > 1, len(surveys[0].questions) > 2
+    ids = IDS[-1:] if waves or several else IDS[-3:] if how == "a device" else IDS
     said = [
         {
             question.name: saying(question, one)

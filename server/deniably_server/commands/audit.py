@@ -67,7 +67,7 @@ def _walked_together(survey: Survey) -> Wholes:
     found: list[Whole] = []
     for one in whole_reports(survey):
         found.append(one)
-        tell(f"walking whole reports, beyond {' and '.join(one.questions[:2])}, walk {len(found)}")
+        tell(f"walking whole reports, pair {len(found)} of {comb(len(survey.questions), 2)}")
     tell("")
     together, *pairs = found
     return Wholes(together, tuple(pairs))
