@@ -43,7 +43,11 @@ _LARGEST_WEIGHT = 9
 @click.command()
 @click.argument("url")
 @click.option(
-    "--people", type=click.IntRange(1, MOST), default=300, show_default=True, help="So many answer."
+    "--people",
+    type=click.IntRange(1, MOST),
+    default=1000,
+    show_default=True,
+    help="So many answer.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask, also where the server is elsewhere.")
 def rehearse(url: str, people: int, yes: bool) -> None:

@@ -107,19 +107,19 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
         (tmp_path / "answer.py").write_text(script.replace(":8000", f":{port}"), encoding="utf-8")
         assert "sent" in run("python answer.py")
         rehearsed = run(rehearse)
-        assert "300 made-up people have answered workplace so" in rehearsed
+        assert "1,000 made-up people have answered workplace so" in rehearsed
         assert "author's token for spring-7" in run(new_token)
         assert "A. Researcher" in run(tokens)
         assert "stolen" in run(ledger)
         assert "Forgotten" in run(forget)
-        assert "workplace is closed, with 301 reports" in run(close)
+        assert "workplace is closed, with 1,001 reports" in run(close)
         assert '"design_effect"' in run(results)
         picture = f"http://127.0.0.1:{port}/surveys/workplace"
         assert picture in rehearsed
         with urllib.request.urlopen(picture, timeout=30) as page:
             assert page.read().count(b"<svg") >= 2, "a picture for each question"
-        assert "whole: 1 survey, 301 reports" in run(doctor)
-        assert "301 reports copied into" in run(backup)
+        assert "whole: 1 survey, 1,001 reports" in run(doctor)
+        assert "1,001 reports copied into" in run(backup)
     finally:
         process.terminate()
         process.communicate(timeout=20)

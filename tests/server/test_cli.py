@@ -35,7 +35,7 @@ from deniably_server.commands import token as token_cli
 from deniably_server.commands.author_key import author_key
 from deniably_server.commands.plan import plan
 from deniably_server.settings import SETTINGS
-from server.material import Server, signed
+from server.material import Server, signed, survey_named
 
 ROOT = Path(__file__).parents[2]
 SURVEY = """
@@ -221,6 +221,16 @@ def test_no_escape_sequence_of_a_file_reaches_the_terminal(
     assert told.exit_code == 1
     assert "[2J" in told.output  # which is harmless without what stood before it
     assert not set("\x1b\a\u202e") & set(told.output)
+
+
+def test_a_published_definition_that_steers_is_no_more_planned_than_answered(file: Path) -> None:
+    file.write_bytes(survey_named(title="T\x1b[2J").canonical)
+
+    told = run(plan, file, "--n", 100)
+
+    assert told.exit_code == 1
+    assert "$.title: character 2 is U+001B (a control character)" in told.output
+    assert "\x1b" not in told.output
 
 
 def test_no_escape_sequence_of_a_server_reaches_the_terminal(file: Path) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from deniably.authoring import publish_text
 from deniably.binomial import Floats
@@ -37,27 +35,27 @@ TOWNS = {
 
 
 def error(density: Floats, grid: int, epsilon: float, n: int) -> float:
-    """The integrated squared error of the map that is shown, the mean of six."""
+    """The integrated squared error of the map that is shown, the mean of three."""
     cells = density.reshape(grid, FINE // grid, grid, FINE // grid).mean((1, 3)).ravel()
     shares = cells / grid**2
     mechanism = subset_selection(grid**2, round(E**epsilon * 1000), 1000)
     p, q = float(mechanism.p), float(mechanism.q)
     random, found = np.random.default_rng(5), 0.0
-    for _ in range(6):
+    for _ in range(3):
         own = random.multinomial(n, shares)
         counts = random.binomial(own, p) + random.binomial(n - own, q)
         found += float(((shrunken(counts, n, p, q) - shares) ** 2).sum())
-    return float((density**2).mean() - (cells**2).mean()) + grid**2 * found / 6
+    return float((density**2).mean() - (cells**2).mean()) + grid**2 * found / 3
 
 
-@pytest.mark.parametrize(("epsilon", "n"), [(1, 500), (1, 2000), (1, 10_000), (2, 2000)])
+@pytest.mark.parametrize(("epsilon", "n"), [(1, 500), (1, 2000), (2, 2000)])
 def test_the_suggested_grid_is_near_the_best_and_far_better_than_a_fine_one(
     epsilon: float, n: int
 ) -> None:
     """Over four maps; each alone has a best grid of its own."""
     own = round(E**epsilon * 1000)
     pick = best_grid(own, 1000, n)
-    grids = (3, 4, 5, 6, 8, 10, 12)
+    grids = (3, 4, 6, 8, 12)
     tried = min(grids, key=lambda grid: (abs(grid - pick), grid))
     found = {
         grid: np.array([error(density, grid, epsilon, n) for density in TOWNS.values()])
@@ -69,18 +67,16 @@ def test_the_suggested_grid_is_near_the_best_and_far_better_than_a_fine_one(
         return float(np.exp(np.log(found[grid] / found[other]).mean()))
 
     assert min(times(grid, tried) for grid in grids) > 0.75
-    assert times(12, tried) > (1.2 if n > 5000 else 1.5)
+    assert times(12, tried) > 1.5
 
 
-@given(
-    epsilon=st.sampled_from([0.25, 0.5, 1, 2, 4, 6]),
-    n=st.sampled_from([10, 100, 1000, 10_000]),
-)
+@pytest.mark.parametrize("epsilon", [0.5, 2, 6])
+@pytest.mark.parametrize("n", [30, 3000])
 def test_more_people_and_weaker_protection_never_make_a_map_coarser(epsilon: float, n: int) -> None:
     own = round(E**epsilon * 1000)
 
-    assert best_grid(own, 1000, 10 * n) >= best_grid(own, 1000, n) >= 2
-    assert best_grid(2 * own, 1000, n) >= best_grid(own, 1000, n)
+    assert best_grid(own, 1000, 10 * n, 16) >= best_grid(own, 1000, n, 16) >= 2
+    assert best_grid(2 * own, 1000, n, 16) >= best_grid(own, 1000, n, 16)
     assert map_error(own, 1000, 12, 10 * n) < map_error(own, 1000, 12, n)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from deniably.steering import one_line
 from deniably_server.commands.database import open_store, settings_options, store_of
 
 if TYPE_CHECKING:
@@ -43,10 +44,10 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
             return
         found = doctors.examine(store)
         for finding in found:
-            click.echo(finding.what)
+            click.echo(one_line(finding.what))
         if repair:
             for done in doctors.repair(store, found):
-                click.echo(done)
+                click.echo(one_line(done))
             found = doctors.examine(store)
         if found:
             raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
@@ -61,7 +62,7 @@ def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
 
     found = traces(store, list(files))
     for trace in found:
-        click.echo(f"{trace.where}: {trace.what}")
+        click.echo(one_line(f"{trace.where}: {trace.what}"))
     if found:
         raise click.ClickException(f"{len(found)} found; see above")
     click.echo("no traces of people")

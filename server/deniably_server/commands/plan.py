@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deniably.privacy import plain
-from deniably.steering import one_line
+from deniably.steering import one_line, steering_problems
 
 if TYPE_CHECKING:
     from deniably.planning import Goal, Plan, Row
@@ -123,7 +123,11 @@ def read_definition(file: Path) -> Survey:
 
     try:
         document: Any = load(file.read_bytes())
-        return as_survey(document) if _is_published(document) else compile_survey(document)
+        if not _is_published(document):
+            return compile_survey(document)
+        if problems := list(steering_problems(document)):
+            raise BadSurvey(problems)
+        return as_survey(document)
     except BadSurvey as error:
         found = "\n".join(one_line(str(problem)) for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{found}") from None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from deniably.steering import one_line
 from deniably_server.commands.database import open_store, settings_options, store_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def show(database: str) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
+        click.echo(one_line("  ".join(cells)).rstrip())
 
 
 @token.command()
