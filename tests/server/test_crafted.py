@@ -12,6 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring import publish_text
+from deniably.plausibility import deviation, pair_score
 from deniably.report import Report, randomise_answers
 from deniably.survey import Survey
 from deniably_server.storage.commit import Bulk, Outcome
@@ -173,7 +174,12 @@ def test_whole_reports_are_checked(client: FlaskClient, answered: Store, survey:
     ]
     first = odd["questions"][0]["odd"][0]
     assert first["names"] == ["pink", "brown"]
-    assert first["together"] > first["expected"] + 200
+    # 214 more than by chance on average, and fewer than 145 with a chance below 1e-7 (Bernstein's
+    # inequality, of the 3,000 honest reports alone: the crafted ones are what they are).
+    each, offset, spread = pair_score(survey.questions[0].mechanism)
+    mean = PEOPLE // 10 * (1 - 2 * each - offset)
+    assert mean - PEOPLE * deviation(PEOPLE, spread, 1e-7) > 145
+    assert first["together"] > first["expected"] + 145
     page = client.get("/surveys/work/checks").text
     assert "pink with brown" in page
     assert "at most 1 of 100,000,000 surveys" in page

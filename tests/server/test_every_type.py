@@ -199,7 +199,7 @@ def test_two_answers_are_crossed_without_anybody_having_seen_them(
     for row in found["cells"]:
         for cell in row:
             assert 0 <= cell["interval"][0] <= cell["interval"][1] <= 1
-    # True cells .3 and .7, each with a standard error of about .02: seven of them.
+    # The true cells are .27 and .73, with standard errors of .014 and .022: more than 5.6 of them.
     assert sum(shares[0][:3]) == pytest.approx(0.3, abs=0.16)
     assert shares[1][3] == pytest.approx(0.7, abs=0.16)
     assert found["independence"] == 0.001  # the least that 999 shuffles can show

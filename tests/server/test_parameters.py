@@ -17,6 +17,7 @@ import pytest
 from flask import Flask, request
 from flask.testing import FlaskClient
 
+from deniably.coins import Coins
 from deniably.report import randomise_answers
 from deniably.survey import Survey
 from deniably.tally import Tally
@@ -145,7 +146,7 @@ def test_every_interval_follows_the_confidence_that_is_asked_for(app: Flask) -> 
     store.publish(survey, signed(survey))
     bulk, chance = Bulk(survey), Random(1)
     for _ in range(200):
-        bulk.add(randomise_answers(survey, somebody(chance)))
+        bulk.add(randomise_answers(survey, somebody(chance), Coins(chance.randbytes)))
     store.begin(bulk)
     bulk.wait()
     store.close_survey(survey.name)

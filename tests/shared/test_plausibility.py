@@ -220,13 +220,18 @@ def test_honest_reports_raise_no_alarm(mechanism: SubsetSelection | Unary) -> No
 def test_reports_that_push_some_choices_give_themselves_away(
     mechanism: SubsetSelection | Unary,
 ) -> None:
-    """5 % of crafted reports for three choices: these are together too often."""
-    everybody = [*drawn(mechanism, 20_000), *[[3, 4, 5]] * 1050]
+    """5 % of crafted reports for three choices: these are together too often. That one of the three
+    pairs is not found, or another one is, has a chance below 1e-6 (Bernstein's inequality)."""
+    honest, crafted = 60_000, 3150
+    everybody = [*drawn(mechanism, honest), *[[3, 4, 5]] * crafted]
     n, both = pair_counts(everybody, mechanism.k)
 
-    found = odd_pairs(mechanism, n, both, 1e-4)
+    found = odd_pairs(mechanism, n, both, 1e-7)
 
-    assert n == 21_050
+    each, offset, spread = pair_score(mechanism)
+    sure = crafted * (1 - 2 * each - offset) - honest * deviation(honest, spread, 1e-7)
+    assert sure > n * deviation(n, spread, 1e-7 / (mechanism.k * (mechanism.k - 1)))
+    assert n == honest + crafted
     pushed = [pair for pair in found if pair.first >= 3]
     assert {(pair.first, pair.second) for pair in pushed} == {(3, 4), (3, 5), (4, 5)}
     assert all(pair.together > pair.expected for pair in pushed)
