@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -423,8 +424,9 @@ def _cost(client: FlaskClient, store: Store, survey: Survey, reports: int) -> in
         steps += 1
         return 0
 
-    assert store._reader is not None
-    store._reader.set_progress_handler(step, 1)
+    (reader,) = store._readers._free  # the one that reads for one request after the other
+    assert isinstance(reader, sqlite3.Connection)
+    reader.set_progress_handler(step, 1)
     assert client.get("/api/surveys/workplace/results").status_code == 200
-    store._reader.set_progress_handler(None, 1)
+    reader.set_progress_handler(None, 1)
     return steps
