@@ -29,7 +29,6 @@ from deniably_server.watching.watch import Watch
 from deniably_server.web import files
 from deniably_server.web.body import READ_AT_MOST
 from deniably_server.web.compression import compress
-from deniably_server.web.heard import HeardOut
 from deniably_server.web.problems import handle_problems
 
 if TYPE_CHECKING:
@@ -71,14 +70,14 @@ def create_app(
     app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)
     handle_problems(app, openapi.is_page)
-    parameters.refuse_unknown(app)
     told.tell_routes(app)
+    parameters.refuse_unknown(app)
     app.after_request(compress)
     inner: WSGIApplication = Intake(app.wsgi_app, store, limits)
     inner = Door(inner, most=max(1, cast(int, settings["THREADS"]) // 2))
     if names := names_in(str(settings["HOSTS"])):
         inner = Hosts(inner, names)
-    inner = HeardOut(Headers(inner))
+    inner = Headers(inner)
     tell = (metrics.add, journal.add) if journal else (metrics.add,)
     app.wsgi_app = Watch(inner, *tell)  # type: ignore[method-assign]
     return app

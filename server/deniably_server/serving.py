@@ -1,24 +1,30 @@
-"""Running the server: granian around the application, without a word about who asks."""
+"""Running the server: its processes, each of them uvicorn around the application, without a word
+about who asks."""
 
 from __future__ import annotations
 
 import logging
+import multiprocessing
+import os
+import resource
 import signal
 import socket
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
+from multiprocessing.context import ForkProcess
 from pathlib import Path
+from time import monotonic
+from types import FrameType
 from typing import cast
 
 import click
 from flask import Flask
-from granian import Granian
-from granian.constants import HTTPModes, Interfaces
-from granian.http import HTTP1Settings
+from uvicorn import Config, Server
 
+from deniably_server.api.batches import is_batch
 from deniably_server.app import create_app
-from deniably_server.guard.slow import SlowBodies
 from deniably_server.results.costly import answerer, take_turns
 from deniably_server.results.turns import Turns
 from deniably_server.storage.addresses import await_database, engine_at
@@ -29,22 +35,25 @@ from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.minute import every_minute
 from deniably_server.web.apart import Answerer, Apart
+from deniably_server.wire.bridge import Bridge
+from deniably_server.wire.patience import protocol
 
 _PATIENCE = 8
-"""Seconds that a process gets to finish what it accepted. Requests take milliseconds, but a
-process that is told to stop just when it starts may not hear of it."""
-
-
-# Limits of granian, with their reasons; those of bodies are in ``slow`` and ``body``. The setting
-# ``patience`` is the time for a head, and for the next one of a connection that is kept: a slow
-# phone needs two or three seconds. Who trickles a head holds no thread, only a connection.
-_BUFFER = 1 << 16
-"""Bytes of a connection that wait to be read. A head that is longer is answered 431; ours have less
-than 2 KB. Of a body the rest waits with its sender."""
+"""Seconds that a process gets to finish what it accepted."""
+_LEAVE = 2
+"""Seconds more to leave, before it is killed."""
+_SOON = 5
+"""Seconds: a process that takes the place of another and ends so soon has a fault that repeats."""
 _BACKLOG = 1024
 """Connections that the kernel holds until they are accepted."""
-_CONNECTIONS = 1024
-"""Connections that a process has at once; more wait in the backlog."""
+_AHEAD = 1 << 16
+"""Bytes that the kernel takes of an answer, for a connection, while nobody reads them."""
+_CONNECTIONS = 4096
+"""Connections that a process has at once, each of which has a file."""
+_FILES = 256
+"""Files that a process has besides."""
+_NOTHING = logging.CRITICAL + 1
+"""The level of uvicorn's and asyncio's logs, which have room for addresses; ours has not."""
 
 
 class AddressTaken(Exception):
@@ -52,56 +61,34 @@ class AddressTaken(Exception):
 
 
 def claim(host: str, port: int) -> socket.socket:
-    """A socket that holds the address until granian listens there, and tells the real port.
+    """A socket that listens on the address, and knows the real port; all processes share it.
 
-    granian shares its port between its own processes, and so would a second server with another
-    file: half of the reports would go to each. Binding first, unshared, finds that out.
+    Raises AddressTaken.
     """
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
+        family, kind, number, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(address)
-            free = probe.getsockname()
-        held = socket.socket(family, kind, protocol)
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        held.bind(free)
+        with ExitStack() as stack:
+            held = stack.enter_context(socket.socket(family, kind, number))
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
+            held.bind(address)
+            held.listen(_BACKLOG)
+            stack.pop_all()
     except OSError as error:
         raise AddressTaken(f"cannot listen on {host}, port {port}: {error.strerror}") from None
     return held
 
 
-def serve(config: Mapping[str, object], address: tuple[str, int]) -> None:
-    """Serve until a signal says stop; what was accepted is finished and stored."""
-    host, port = address
-    patience = cast(int, config["PATIENCE"])
-    server = Granian(
-        target="deniably_server",
-        address=host,
-        port=port,
-        interface=Interfaces.WSGI,
-        http=HTTPModes.http1,
-        websockets=False,
-        backlog=_BACKLOG,
-        backpressure=_CONNECTIONS,
-        http1_settings=HTTP1Settings(
-            header_read_timeout=patience * 1000, keep_alive=True, max_buffer_size=_BUFFER
-        ),
-        workers=cast(int, config["WORKERS"]),
-        blocking_threads=cast(int, config["THREADS"]),
-        respawn_failed_workers=True,
-        workers_kill_timeout=_PATIENCE,
-        log_enabled=False,  # its log has room for addresses; ours has not
-        log_access=False,
-    )
+def serve(config: Mapping[str, object], held: socket.socket) -> None:
+    """Serve until a signal says stop; what was accepted is finished and stored. Raises SystemExit
+    where the processes end again and again."""
+    workers = cast(int, config["WORKERS"])
     with ExitStack() as stack:
-        shared = _shared(stack) if cast(int, config["WORKERS"]) > 1 else None
+        shared = _shared(stack) if workers > 1 else None
         try:
-            load = partial(_application, dict(config), port, shared)
-            server.serve(target_loader=load, wrap_loader=False)
+            _Processes(lambda: _work(config, held, shared)).keep(workers)
         finally:
             # The last connection to leave folds SQLite's log into the file.
             database = str(config["DATABASE"])
@@ -119,13 +106,121 @@ def _shared(stack: ExitStack) -> Path | None:
         return None
 
 
-def _application(config: Mapping[str, object], port: int, shared: Path | None) -> Flask:
+# --- processes ----------------------------------------------------------------------------------
+
+
+class _Processes:
+    """Forks of this one that do the same ``work``. One that dies is replaced."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._begun: dict[ForkProcess, float] = {}
+        wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        self._stops = {each for each in wanted if signal.getsignal(each) is not signal.SIG_IGN}
+
+    def keep(self, count: int) -> None:
+        """Keep so many until a signal says stop. Raises SystemExit where one that took the place of
+        another dies soon."""
+        # Waited for instead of handled, no signal comes at the wrong time.
+        awaited = {*self._stops, signal.SIGCHLD}
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+        try:
+            for _ in range(count):
+                self._begin(first=True)
+            while signal.sigwait(awaited) is signal.SIGCHLD:
+                for each in [each for each in self._begun if not each.is_alive()]:
+                    if monotonic() - self._begun.pop(each) < _SOON:
+                        raise SystemExit(1)
+                    self._begin()
+        finally:
+            self._end()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def _begin(self, *, first: bool = False) -> None:
+        process = multiprocessing.get_context("fork").Process(target=self._be)
+        process.start()
+        self._begun[process] = float("-inf") if first else monotonic()
+
+    def _be(self) -> None:
+        """The work, in a process of its own."""
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # its parent has it, too
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {*self._stops, signal.SIGCHLD})
+        self._work()
+
+    def _end(self) -> None:
+        until = monotonic() + _PATIENCE + _LEAVE
+        for each in self._begun:
+            each.terminate()
+        for each in self._begun:
+            each.join(max(0, until - monotonic()))
+            each.kill()
+            each.join()
+
+
+def _follow_parent() -> None:
+    """Stop where the parent was killed, so that nobody serves whom nobody looks after."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def run() -> None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=run, name="deniably-parent", daemon=True).start()
+
+
+# --- one process --------------------------------------------------------------------------------
+
+
+def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None) -> None:
+    """Serve the application in this process, until it is told to stop."""
+    patience = cast(int, config["PATIENCE"])
+    app = _application(config, shared)
+    _follow_parent()
+    settings = Config(
+        Bridge(app, cast(int, config["THREADS"]), is_batch),
+        http=protocol(patience, _most_connections()),
+        loop="asyncio",
+        ws="none",
+        interface="asgi3",
+        lifespan="off",
+        log_config=None,
+        log_level=_NOTHING,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # our limits know better whom to believe
+        backlog=_BACKLOG,
+        timeout_keep_alive=patience,
+        timeout_graceful_shutdown=_PATIENCE,
+    )
+    logging.getLogger("asyncio").setLevel(_NOTHING)
+    server = Server(settings)
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        """Before uvicorn listens for signals and after: it raises anew those that it had."""
+        if not server.started:
+            raise SystemExit(0)
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, stop)
+    server.run([held])
+
+
+def _most_connections() -> int:
+    """As many as there can be, up to those that we want."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS + _FILES
+    files = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    return min(_CONNECTIONS, max(files - _FILES, files // 2))
+
+
+def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
     """The application of one server process, made in that process."""
     longest = cast(int, config["LONGEST"])
     apart = Apart(partial(_answers, config), longest)  # before there are threads
-    # Until granian listens for them here, the parent's handlers would swallow these.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_DFL)
     form = cast(Form, config["LOG"])
     _log_faults(form)
     journal, metrics = Journal(form), Metrics(shared)
@@ -134,9 +229,6 @@ def _application(config: Mapping[str, object], port: int, shared: Path | None) -
     app = create_app(config, journal, metrics)
     take_turns(app, Turns(apart.ask, longest, most=max(1, cast(int, config["THREADS"]) // 4)))
     keep_tidy(app.extensions["deniably"])
-    slow = SlowBodies(app.wsgi_app, port, cast(int, config["PATIENCE"]))
-    slow.watch()
-    app.wsgi_app = slow  # type: ignore[method-assign]
     return app
 
 

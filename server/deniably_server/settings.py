@@ -53,7 +53,8 @@ SETTINGS = (
     Setting(
         "patience",
         15,
-        "Seconds for the head of a request, and for each 10 KB of its body; then it is ended.",
+        "Seconds for the head of a request, and for each 10 KB of its body and of the answer that"
+        " is read; then the connection is ended.",
         most=60,
     ),
     Setting(

@@ -115,7 +115,7 @@ def test_the_problems_that_operators_are_told_of_are_answered() -> None:
     known = {kind.status for kind in KINDS.values()}
     told = {int(status) for status in re.findall(r"\b([45]\d\d)\b", OPERATING)}
 
-    assert told - {431} <= known, "this one is granian's"
+    assert told - {431} <= known, "this one is said before there is a request"
 
 
 # --- containers ---------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def _run(arguments: list[str], out: str) -> NoReturn:
 
 
 if __name__ == "__main__":
-    import granian  # noqa: F401
+    import uvicorn.protocols.http.httptools_impl  # noqa: F401
     from jumping import jump
 
     import deniably_server

@@ -53,8 +53,8 @@ def test_a_server_that_is_killed_again_and_again_loses_nothing(
             time.sleep(chance.uniform(0, 0.05))
             match chance.choice(("server", "server", "process", "process", "start")):
                 case "process" if len(server.workers) == 2:
-                    # The older one: granian takes two deaths of one within five seconds for a fault
-                    # that repeats, and gives up.
+                    # The older one: where the one that took another's place dies within five
+                    # seconds, that is a fault that repeats, and the server gives up.
                     os.kill(server.workers[0], signal.SIGKILL)
                 case "start":
                     server.kill()

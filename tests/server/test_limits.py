@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import secrets
 import sys
@@ -408,3 +409,29 @@ def test_a_real_server_believes_its_proxy_and_writes_no_address(
     assert statuses == [201, 201, 429]
     assert HOME not in server.log
     assert all(HOME.encode() not in file.read_bytes() for file in database.parent.iterdir())
+
+
+def test_a_header_with_an_underscore_is_none(serve: Callable[..., Server]) -> None:
+    """WSGI would take it for the one with a dash, which the proxy in front answers for."""
+    server = serve("--rate", "2", "--proxies", "1")
+    server.publish(SURVEY)
+
+    def from_(*headers: tuple[str, str]) -> int:
+        body = a_report(SURVEY).canonical
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection.putrequest("POST", f"/api/surveys/{SURVEY.name}/reports")
+        kind, length = ("Content-Type", "application/json"), ("Content-Length", str(len(body)))
+        for header in (kind, length, *headers):
+            connection.putheader(*header)
+        connection.endheaders(body)
+        try:
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    others = [("X-Forwarded_For", AWAY), ("x_forwarded_for", AWAY), ("X_Forwarded-For", AWAY)]
+    own = ("X-Forwarded-For", HOME)
+    assert [from_(other) for other in others] == [201] * 3, "comes from this machine"
+    assert [from_(other, own) for other in others] == [201, 201, 429]
+    assert [from_(own, other) for other in others] == [429] * 3
+    assert from_(("X-Forwarded-For", AWAY)) == 201, "and nobody else is named"

@@ -161,7 +161,7 @@ def test_reports_are_taken_where_nothing_can_be_logged(database: Path, where: st
 
 
 def test_two_servers_do_not_share_a_port(server: Server, tmp_path: Path) -> None:
-    """granian would let them, and half of the reports would go to each."""
+    """Half of the reports would go to each."""
     done = subprocess.run(
         [*DENIABLY, "serve", "--port", str(server.port), "--database", tmp_path / "other.db"],
         capture_output=True,

@@ -1,40 +1,43 @@
-"""Who sends slowly, or nothing any more, keeps nobody else waiting: real sockets."""
+"""Who sends or reads slowly, or nothing any more, keeps nobody else waiting: real sockets."""
 
 from __future__ import annotations
 
-import fcntl
-import os
+import resource
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
 
-from deniably_server.guard import slow
-from deniably_server.guard.slow import BYTES, SlowBodies
 from server.material import Server, a_report, survey_named
+from server.nursery import Nursery
 
 SURVEY = survey_named()
-PATH = b"POST /api/surveys/workplace/reports HTTP/1.1\r\nHost: x\r\n"
+HOST = b" HTTP/1.1\r\nHost: x\r\n"
+REPORT = b"POST /api/surveys/workplace/reports" + HOST
+BATCH = b"POST /api/surveys/workplace/batches" + HOST
 JSON, LINES = (b"Content-Type: application/%s\r\n" % kind for kind in (b"json", b"x-ndjson"))
-SLOW = {
-    "nothing": b"",
-    "half a head": PATH + JSON,
-    "no body": PATH + JSON + b"Content-Length: 300\r\n\r\n",
-    "half a body": PATH + JSON + b"Content-Length: 300\r\n\r\n{",
-    "half a chunk": PATH + JSON + b"Transfer-Encoding: chunked\r\n\r\n100\r\n{",
-    "half a batch": PATH + LINES + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n",
-    "a definition": b"POST /api/surveys HTTP/1.1\r\nHost: x\r\n"
-    + JSON
-    + b"Content-Length: 9\r\n\r\n",
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+HEADS = {"nothing": b"", "half a head": REPORT + JSON}
+BODIES = {
+    "no body": REPORT + JSON + b"Content-Length: 300\r\n\r\n",
+    "half a body": REPORT + JSON + b"Content-Length: 300\r\n\r\n{",
+    "half a chunk": REPORT + JSON + CHUNKED + b"100\r\n{",
+    "half a batch": BATCH + LINES + CHUNKED + b"2\r\n{}\r\n",
+    "half a definition": b"POST /api/surveys" + HOST + JSON + b"Content-Length: 9\r\n\r\n{",
 }
+LONGEST = "/web/page.js"
+ASK = b"GET " + LONGEST.encode() + HOST
+READS = {"answers that are not read": (ASK + b"\r\n") * 4}
+SLOW = HEADS | BODIES | READS
+MANY = 1100
+LONG = "60"
+"""Seconds of patience with which nobody is ended while a test goes on."""
 
 
 @pytest.fixture
@@ -46,8 +49,20 @@ def patient(serve: Callable[..., Server]) -> Iterator[Server]:
     assert "Traceback" not in server.log
 
 
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 def connected(server: Server, start: bytes) -> socket.socket:
-    line = socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    """A connection on which this was sent; it takes in next to nothing."""
+    line = socket.socket()
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    line.settimeout(60)
+    line.connect(("127.0.0.1", server.port))
     line.sendall(start)
     return line
 
@@ -60,22 +75,35 @@ def ended(line: socket.socket) -> bool:
     return True
 
 
-def trickle(line: socket.socket, stop: threading.Event) -> None:
-    """A byte at a time, for as long as it is taken."""
-    with suppress(OSError):
-        while not stop.wait(0.05):
-            line.send(b"0")
+def test_a_server_has_more_connections_than_a_test_opens() -> None:
+    from deniably_server import serving
+
+    assert serving._CONNECTIONS > MANY
 
 
-def test_200_slow_connections_keep_nobody_waiting_and_are_ended(patient: Server) -> None:
+@pytest.mark.slow
+@pytest.mark.usefixtures("many_files")
+@pytest.mark.parametrize("slow", [HEADS, BODIES, READS], ids=["heads", "bodies", "reads"])
+def test_1100_slow_connections_keep_nobody_waiting(
+    serve: Callable[..., Server], slow: dict[str, bytes]
+) -> None:
+    """While they are there: nobody is ended so soon."""
+    server = serve("--patience", LONG)
+    server.publish(SURVEY)
+    starts = list(slow.values()) * MANY
+    with ExitStack() as opened:
+        for start in starts[:MANY]:
+            opened.enter_context(connected(server, start))
+        for _ in range(3):
+            assert requests.get(f"{server.url}/healthz", timeout=20).status_code == 200
+            assert server.post(SURVEY, a_report(SURVEY)).status_code == 201
+
+
+def test_slow_connections_of_every_kind_are_ended(patient: Server) -> None:
     with ExitStack() as opened:
         lines = [
-            opened.enter_context(connected(patient, start)) for start in list(SLOW.values()) * 29
+            opened.enter_context(connected(patient, start)) for start in list(SLOW.values()) * 9
         ]
-        assert len(lines) > 200
-        answers = [patient.post(SURVEY, a_report(SURVEY)).status_code for _ in range(10)]
-
-        assert answers == [201] * 10
         assert all(map(ended, lines))
     assert patient.post(SURVEY, a_report(SURVEY)).status_code == 201
 
@@ -83,14 +111,39 @@ def test_200_slow_connections_keep_nobody_waiting_and_are_ended(patient: Server)
 @pytest.mark.parametrize("start", ["half a head", "half a body", "half a chunk"])
 def test_a_byte_now_and_then_does_not_help(patient: Server, start: str) -> None:
     stop = threading.Event()
+
+    def trickle() -> None:
+        with suppress(OSError):
+            while not stop.wait(0.05):
+                line.send(b"0")
+
     with connected(patient, SLOW[start].replace(b"300", b"300000")) as line:
-        thread = threading.Thread(target=trickle, args=(line, stop))
+        thread = threading.Thread(target=trickle)
         thread.start()
         try:
             assert ended(line)
         finally:
             stop.set()
             thread.join()
+
+
+def test_to_read_a_byte_now_and_then_does_not_help(patient: Server) -> None:
+    size = len(identity(patient).content)
+    with connected(patient, (ASK + b"\r\n") * 8) as line:
+        received, until = 0, time.monotonic() + 3
+        with suppress(ConnectionError):
+            while time.monotonic() < until:
+                received += len(line.recv(64))
+                time.sleep(0.02)
+            while part := line.recv(65536):  # what the kernel has
+                received += len(part)
+    assert received < 4 * size
+
+
+def identity(server: Server) -> requests.Response:
+    """A long answer, as it is without compression."""
+    headers = {"Accept-Encoding": "identity"}
+    return requests.get(server.url + LONGEST, headers=headers, timeout=30)
 
 
 def test_who_sends_steadily_is_waited_for(patient: Server) -> None:
@@ -103,64 +156,109 @@ def test_who_sends_steadily_is_waited_for(patient: Server) -> None:
                 yield b"".join(a_report(SURVEY).canonical + b"\n" for _ in range(50))
             time.sleep(0.1)
 
-    with connected(patient, SLOW["half a body"]) as line:  # so that somebody is looked for
-        answer = requests.post(
-            f"{patient.url}/api/surveys/workplace/reports",
-            body(),
-            headers={"Content-Type": "application/x-ndjson"},
-            timeout=60,
-        )
-        assert ended(line)
+    answer = patient.send_lines(SURVEY, body())
 
     assert answer.status_code == 200, patient.log
     assert answer.json()["stored"] == answer.json()["read"] >= 500
 
 
-def test_looking_drops_no_lock_of_a_database(tmp_path: Path) -> None:
-    """Closing any descriptor of a file, also a copy, drops every lock on it of the process."""
-    path = tmp_path / "deniably.db"
-    before = len(os.listdir("/proc/self/fd"))
-    with path.open("wb") as file:
-        fcntl.lockf(file, fcntl.LOCK_EX)
+def test_who_reads_steadily_is_waited_for(patient: Server) -> None:
+    """For three times our patience."""
+    whole = identity(patient).content
+    last = ASK + b"Connection: close\r\n\r\n"
+    with connected(patient, (ASK + b"\r\n") * 2 + last) as line:
+        received = b""
+        while part := line.recv(30_000):
+            received += part
+            if len(received) < 2 * len(whole):
+                time.sleep(len(part) * 3 / (2 * len(whole)))
 
-        assert list(slow._connections(1)) == []
-
-        other = (
-            f"import fcntl; fcntl.lockf(open({str(path)!r}, 'wb'), fcntl.LOCK_EX | fcntl.LOCK_NB)"
-        )
-        taken = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True)
-    assert "BlockingIOError" in taken.stderr
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert received.count(whole) == 3
 
 
-def after(first: tuple[int, int], then: tuple[int, int], seconds: float) -> str:
-    """What becomes of a connection: of which so many bytes were (acked, received)."""
-    one, two = (slow._Connection(None, 0, *counts) for counts in (first, then))  # type: ignore[arg-type]
-    begun = slow._continued(None, one, 0, 15)
-    assert begun is not None
-    found = slow._continued(begun, two, seconds, 15)
-    return "ended" if found is None else "waited for" if found == begun else "anew"
-
-
-@pytest.mark.parametrize(
-    ("then", "seconds", "becomes"),
-    [
-        ((0, 200), 14, "waited for"),
-        ((0, 200), 16, "ended"),
-        ((0, 100 + BYTES), 16, "anew"),
-        ((1, 100), 16, "anew"),
-    ],
-)
-def test_a_connection_is_ended_that_neither_sends_nor_is_answered(
-    then: tuple[int, int], seconds: float, becomes: str
+def test_a_new_connection_takes_the_place_of_one_that_is_slow(
+    nursery: Nursery, database: Path
 ) -> None:
-    assert after((0, 100), then, seconds) == becomes
+    few = partial(nursery.begin, serving__CONNECTIONS=20)
+    server = Server(database, "--patience", LONG, begin=few)
+    server.publish(SURVEY)
+    with ExitStack() as opened:
+        lines = [
+            opened.enter_context(connected(server, start)) for start in list(SLOW.values()) * 5
+        ]
+        assert server.post(SURVEY, a_report(SURVEY)).status_code == 201
+        until = time.monotonic() + 20
+        while (left := sum(map(is_open, lines))) > 20:
+            assert time.monotonic() < until, left
+            time.sleep(0.05)
 
 
-def test_nothing_is_looked_at_while_nobody_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(_: int) -> Any:
-        raise AssertionError
+def is_open(line: socket.socket) -> bool:
+    line.setblocking(False)
+    try:
+        while line.recv(65536):
+            pass
+        return False
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
 
-    monkeypatch.setattr(slow, "_connections", never)
 
-    SlowBodies(lambda environ, start: [], 8000, 15).look(time.monotonic())
+@pytest.mark.usefixtures("many_files")
+def test_bodies_that_wait_take_little_memory(serve: Callable[..., Server]) -> None:
+    server = serve("--patience", LONG)
+    (worker,) = server.workers
+    before = memory_of(worker)
+    start = REPORT + JSON + b"Content-Length: 1000000\r\n\r\n"
+    with ExitStack() as opened:
+        lines = [opened.enter_context(connected(server, start)) for _ in range(200)]
+        for _ in range(20):
+            for line in lines:
+                line.setblocking(False)
+                with suppress(BlockingIOError):
+                    line.send(b"x" * 45_000)
+        assert requests.get(f"{server.url}/healthz", timeout=30).status_code == 200
+        assert memory_of(worker) - before < 100 << 20
+
+
+def memory_of(process: int) -> int:
+    """Bytes that a process has now."""
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def test_nobody_asks_a_thousand_things_before_the_first_is_answered(patient: Server) -> None:
+    ahead = (b"GET /healthz" + HOST + b"\r\n") * 1000
+    with socket.create_connection(("127.0.0.1", patient.port), timeout=30) as line:
+        line.sendall(ahead)
+        received = b""
+        with suppress(ConnectionError):
+            while part := line.recv(65536):
+                received += part
+
+    assert received.count(b"HTTP/1.1 200") < 20
+    assert requests.get(f"{patient.url}/healthz", timeout=30).status_code == 200
+
+
+def test_a_head_that_does_not_end_is_refused(patient: Server) -> None:
+    with socket.create_connection(("127.0.0.1", patient.port), timeout=30) as line:
+        received = b""
+        with suppress(ConnectionError):
+            line.sendall(REPORT)
+            for number in range(10_000):
+                line.sendall(b"X-%d: %s\r\n" % (number, b"x" * 900))
+        with suppress(ConnectionError):
+            received = line.recv(65536)
+
+    assert received == b"" or received.startswith(b"HTTP/1.1 431"), received
+
+
+def test_what_follows_a_body_is_no_header(patient: Server) -> None:
+    """Trailers are read and dropped."""
+    body = a_report(SURVEY).canonical
+    with socket.create_connection(("127.0.0.1", patient.port), timeout=30) as line:
+        line.sendall(REPORT + JSON + CHUNKED + b"%x\r\n%s\r\n0\r\n" % (len(body), body))
+        line.sendall(b"".join(b"X-%d: %s\r\n" % (each, b"x" * 900) for each in range(100)))
+        line.sendall(b"Connection: close\r\n\r\n")
+
+        assert line.recv(65536).startswith(b"HTTP/1.1 201")

@@ -216,10 +216,10 @@ def apart() -> Iterator[Make]:
 
 def gone(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return True
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    return status.rpartition(")")[2].split()[0] == "Z"
 
 
 def pid_then_sleep(file: bytes) -> bytes:

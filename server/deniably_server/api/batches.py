@@ -19,6 +19,14 @@ from deniably_server.web.answer import json_answer
 batches = Blueprint("batches", __name__)
 
 
+_START, _END = "/api/surveys/", "/batches"
+
+
+def is_batch(method: str, path: str) -> bool:
+    """Whether the body of such a request is read as it comes."""
+    return method == "POST" and path.startswith(_START) and path.endswith(_END)
+
+
 @batches.post("/api/surveys/<name>/batches")
 def add(name: str) -> Response:
     """Store many reports, which are sent as lines. With an author's token.

@@ -1,6 +1,6 @@
 """The commands of whoever writes surveys: check, publish, status, close.
 
-Flask, granian and numpy are imported inside the commands, so that ``deniably --help`` is quick.
+Flask, uvicorn and numpy are imported inside the commands, so that ``deniably --help`` is quick.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def serve(**options: str | int) -> None:
         if secret:
             link = f"http://{shown}:{port}/admin#{secret}"
             click.echo(f"For the first tokens open this once, today or tomorrow: {link}")
-        run({name.upper(): value for name, value in options.items()}, (host, port))
+        run({name.upper(): value for name, value in options.items()}, held)
 
 
 def _hold_standard_streams() -> None:

@@ -1,0 +1,183 @@
+"""The application, which is WSGI and has a thread for each request, behind uvicorn, which has none.
+
+A body is read before a thread is taken, and an answer is sent after the thread was given back: who
+sends or reads slowly holds a connection, and nothing else. Bodies of many reports may be of any
+length, and are read by the thread as they come; there are few such threads, and they are theirs
+alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from io import BytesIO
+from typing import TYPE_CHECKING
+from urllib.parse import unquote_to_bytes
+
+from deniably_server.web.body import READ_AT_MOST
+from deniably_server.web.problems import where
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
+    from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
+
+_SMALL = 1 << 16
+"""Bytes of a body that anybody may have in memory while the rest comes, which is also what uvicorn
+reads ahead. Reports have some hundred."""
+_LARGE = 32
+"""Bodies above that which are read at the same time; others wait."""
+_STREAMS = 8
+"""Threads for bodies that are read as they come."""
+_PIECE = 1 << 14
+"""Bytes of an answer that are handed over at once."""
+
+_Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
+
+log = logging.getLogger("deniably")
+
+
+class Bridge:
+    """The ASGI application around ``app``. ``streamed`` tells by method and path whether a body is
+    read as it comes."""
+
+    def __init__(
+        self, app: WSGIApplication, threads: int, streamed: Callable[[str, str], bool]
+    ) -> None:
+        self._app, self._streamed = app, streamed
+        self._threads = ThreadPoolExecutor(threads, "deniably-request")
+        self._streams = ThreadPoolExecutor(_STREAMS, "deniably-stream")
+        self._large = asyncio.Semaphore(_LARGE)
+
+    async def __call__(
+        self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            await self._serve(scope, receive, send)
+        except BrokenOff:
+            pass
+        except Exception as error:  # the application answers its own faults itself
+            log.error("around the application: %s", where(error))
+            raise
+
+    async def _serve(
+        self, scope: HTTPScope, receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        environ, threads = _environ(scope), self._threads
+        if self._streamed(scope["method"], environ["PATH_INFO"]):
+            environ["wsgi.input"], threads = _Stream(receive, loop), self._streams
+        else:
+            environ["wsgi.input"] = BytesIO(await self._read(receive))
+        status, headers, body = await loop.run_in_executor(threads, self._run, environ)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        for at in range(0, len(body) or 1, _PIECE):
+            piece, more = body[at : at + _PIECE], at + _PIECE < len(body)
+            await send({"type": "http.response.body", "body": piece, "more_body": more})
+
+    async def _read(self, receive: ASGIReceiveCallable) -> bytearray:
+        """The body, up to what tells that it is too long. Raises BrokenOff."""
+        found, more = bytearray(), True
+        while more and len(found) <= _SMALL:
+            more = await _read_on(receive, found)
+        if more:
+            async with self._large:
+                while more and len(found) < READ_AT_MOST:
+                    more = await _read_on(receive, found)
+        return found
+
+    def _run(self, environ: WSGIEnvironment) -> _Answer:
+        """What the application answers; in a thread."""
+        told: list[tuple[int, list[tuple[bytes, bytes]]]] = []
+
+        def start(
+            status: str, headers: list[tuple[str, str]], *exc_info: object
+        ) -> Callable[[bytes], object]:
+            sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
+            told.append((int(status[:3]), sent))
+            return found.append
+
+        found: list[bytes] = []
+        body = self._app(environ, start)
+        try:
+            found += body
+        finally:
+            if close := getattr(body, "close", None):
+                close()
+        return *told[-1], b"".join(found)
+
+
+class BrokenOff(Exception):
+    """The other side is gone before it had sent all."""
+
+
+async def _read_on(receive: ASGIReceiveCallable, found: bytearray) -> bool:
+    """Append what came to ``found``; whether there is more. Raises BrokenOff."""
+    message = await receive()
+    if message["type"] != "http.request":
+        raise BrokenOff
+    found += message["body"]
+    return message["more_body"]
+
+
+class _Stream:
+    """A body that is read as it comes, in a thread. Where it breaks off it ends."""
+
+    def __init__(self, receive: ASGIReceiveCallable, loop: asyncio.AbstractEventLoop) -> None:
+        self._receive, self._loop = receive, loop
+        self._found, self._more = bytearray(), True
+
+    def read(self, size: int, /) -> bytes:
+        """``size`` bytes, or all that are left."""
+        while self._more and len(self._found) < size:
+            coming = _read_on(self._receive, self._found)
+            try:
+                self._more = asyncio.run_coroutine_threadsafe(coming, self._loop).result()
+            except BrokenOff:
+                self._more = False
+        taken = bytes(self._found[:size])
+        del self._found[:size]
+        return taken
+
+
+def _environ(scope: HTTPScope) -> WSGIEnvironment:
+    """What WSGI (PEP 3333) knows of a request, but for its body."""
+    server, client = scope["server"] or ("", None), scope["client"] or ("", 0)
+    environ: WSGIEnvironment = {
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(scope["raw_path"]).decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1] or ""),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "REMOTE_ADDR": client[0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.errors": sys.stderr,
+        "wsgi.input_terminated": True,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
+    for name, value in scope["headers"]:
+        if key := _key(name):
+            text = value.decode("latin-1")
+            environ[key] = f"{environ[key]},{text}" if key in environ else text
+    return environ
+
+
+@lru_cache(256)
+def _key(name: bytes) -> str:
+    """How WSGI calls a header; empty for one with an underscore, which would pass for the one with
+    a dash: X-Forwarded_For for X-Forwarded-For, which a proxy answers for."""
+    if b"_" in name:
+        return ""
+    key = name.decode("latin-1").upper().replace("-", "_")
+    return key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"
