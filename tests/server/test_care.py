@@ -59,9 +59,10 @@ def damage(address: str, guard: str, table: str, change_to: str) -> None:
 
 
 def of_surveys(address: str | Path) -> Contents:
-    """Every row, but of no table that only says how the tables came to be."""
+    """Every row, but of no table that only says how the tables came to be; and not how often
+    tallies were repaired, by which results that were kept are known to be of old ones."""
     return {
-        name: rows
+        name: [row for row in rows if row[0] != "repairs"]
         for name, rows in contents(address).items()
         if name != "steps" and not name.startswith(("_sqlite", "sqlite_"))
     }

@@ -220,6 +220,9 @@ def close(name: str, server: str, token: str, yes: bool) -> None:
         if refused.kind != "/problems/too-few":
             raise
         click.echo(refused.message, err=True)
+        counted = _call("GET", f"{address}/status", headers, b"")
+        for sentence in counted.get("sentences", ())[:2]:  # how many, in whole tens
+            click.echo(one_line(str(sentence)), err=True)
         if not yes:
             click.confirm("Close it now, for good?", abort=True, err=True)
         closed = _call("PATCH", address, headers, b'{"state":"closed"}')
