@@ -178,10 +178,10 @@ def total(survey: Survey, words: Words = ENGLISH) -> str:
     if isinstance(survey.waves, Waves):
         key = "explain.count" if survey.count else "explain.waves"
         sentences.append(words(key, count=survey.count, **_odds(survey.history, words)))
-    if survey.recognised:
-        sentences.append(words("explain.recognised", count=survey.recognised))
     if weak(survey.history):
         sentences.append(words("explain.much"))
+    if survey.recognised:
+        sentences.append(words("explain.recognised", count=survey.recognised))
     return " ".join(sentences)
 
 

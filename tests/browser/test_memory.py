@@ -27,16 +27,18 @@ questions:
   - {name: what, type: select_one, label: What was it, epsilon: 1, choices: [Money, Time],
      show_if: {question: stolen, is: "yes"}}
 """)
-WAVES = [
-    publish_text(f"""
+WAVE = """
 name: wave-{number}
 title: Waves
-waves: {{panel: work}}
+waves: {panel: work}
 questions:
-  - {{name: stolen, type: yes_no, label: Have you ever stolen, epsilon: 0.5}}
-  - {{name: late, type: yes_no, label: Have you ever been late, epsilon: 0.5}}
-""")
-    for number in range(1, 5)
+  - {name: stolen, type: yes_no, label: Have you ever stolen, epsilon: 0.5}
+  - {name: late, type: yes_no, label: Have you ever been late, epsilon: 0.5}
+"""
+WAVES = [publish_text(WAVE.replace("{number}", str(number))) for number in range(1, 5)]
+COUNTED = [
+    publish_text(WAVE.replace("work}", "few, count: 2}").replace("{number}", f"few-{n}"))
+    for n in range(1, 4)
 ]
 RARE = publish_text(
     "name: rare\ntitle: Rarely\nquestions:\n"
@@ -67,7 +69,7 @@ SPOIL = """async (how) => {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
-    for survey in (DEFINITION, HIDING, RARE, *OTHERS, *WAVES):
+    for survey in (DEFINITION, HIDING, RARE, *OTHERS, *WAVES, *COUNTED):
         server.publish(survey)
     yield server
     server.kill()
@@ -349,6 +351,25 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(phone: Watched) 
     for post, definition in zip(phone.posts(), WAVES, strict=False):
         read_report(post.post_data_buffer or b"").check(definition)
     assert len(phone.posts()) == 3
+
+
+def test_no_more_waves_are_answered_than_were_stated(phone: Watched) -> None:
+    for number in (1, 2):
+        phone.open(f"/s/wave-few-{number}")
+        phone.click("Start")
+        phone.choose("Yes")
+        phone.choose("No")
+        phone.send()
+        phone.wait("receipt")
+    assert memory(phone)["memos"] == {}
+    assert [one["sent"] for one in memory(phone)["waves"].values()] == [2, 2]
+
+    phone.page.goto(f"{phone.url}/s/wave-few-3")
+    phone.wait("refused")
+
+    assert "all the answers to these questions that were announced" in phone.page.inner_text("#why")
+    assert phone.page.locator("input:visible").count() == 0
+    assert len(phone.posts()) == 2
 
 
 @pytest.mark.parametrize("how", ["flipped", "shorter", "no document", "no key"])

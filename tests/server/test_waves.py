@@ -145,6 +145,24 @@ def test_reports_of_the_same_people_go_together_as_their_memos_do() -> None:
     assert abs(found - expected) < 6 * (expected * (1 - expected) / n) ** 0.5
 
 
+def test_of_waves_that_are_drawn_afresh_no_page_speaks_of_old_answers(
+    app: Flask, client: FlaskClient
+) -> None:
+    store: Store = app.extensions["deniably"]
+    for number in (1, 2):
+        head = {"name": f"few-{number}", "title": "T", "questions": QUESTIONS}
+        head |= {"results": {"minimum": 10, "while_open": True}}
+        survey = compile_survey(head | {"waves": {"panel": "few", "count": 3}})
+        answered(store, survey, [{"stolen": "no", "happy": "c"}] * 20, {})
+
+    found = shown(client, "few-1/difference?question=stolen&choice=yes&survey=few-2")
+    dashboard = client.get("/surveys/few-1").text
+
+    assert "Both are waves of the panel few." in found["note"]
+    assert "old one" not in found["note"] + dashboard
+    assert "Devices draw each afresh, and answer no more than 3." in dashboard
+
+
 # --- on the command line --------------------------------------------------------------------------
 
 
@@ -198,6 +216,20 @@ def test_check_says_how_many_could_be_recognised_and_refuses_many(tmp_path: Path
 
     path.write_text(recognisable(20, recognisable=True), encoding="utf-8")
     assert "about 345 could be recognised" in run(check, path).output
+
+
+def test_check_says_which_waves_devices_will_refuse(tmp_path: Path) -> None:
+    """A memo is paid for at once, waves that are drawn afresh one by one."""
+    path = tmp_path / "panel.json"
+    document = {"name": "p-1", "title": "T", "questions": EVERY[:4]}  # epsilon 4.10 together
+
+    def said(**waves: object) -> str:
+        path.write_text(json.dumps(document | {"waves": {"panel": "p"} | waves}), encoding="utf-8")
+        return run(check, path).output
+
+    assert "all waves 8.20. Devices refuse this" in said(history=2)
+    assert "refuse" not in said(count=2)
+    assert "epsilon 12.30 over all 3 waves is above the 10" in said(count=3)
 
 
 def test_a_server_publishes_recognisable_waves_only_if_the_file_says_so(

@@ -129,12 +129,13 @@ def _refusals(survey: Survey) -> list[str]:
     """A sentence where devices refuse the survey, for its epsilon, and one for its delta."""
     from fractions import Fraction
 
-    from deniably.ledger import DELTA_LIMIT
+    from deniably.ledger import DELTA_LIMIT, Limits
     from deniably.survey import EPSILON_LIMIT
 
     refused: list[str] = []
     limit = Fraction(EPSILON_LIMIT)
-    if not survey.history.within(limit):
+    at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
+    if not at_once.within(limit):
         above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
         found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
         found.append(f"{_together(survey)} {survey.total.epsilon_text()}")
@@ -144,6 +145,12 @@ def _refusals(survey: Survey) -> list[str]:
             f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices refuse this"
             " survey; in a terminal and in Python a respondent can set a higher limit, in a"
             " browser nobody can."
+        )
+    of_author = Limits().author
+    if survey.count and at_once.within(limit) and not survey.history.within(of_author):
+        refused.append(
+            f"epsilon {survey.history.epsilon_text()} over all {survey.count} waves is above the"
+            f" {of_author} that a device gives away to one author: it refuses the later ones."
         )
     if survey.total.delta > DELTA_LIMIT:
         refused.append(

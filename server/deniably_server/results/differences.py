@@ -310,17 +310,20 @@ def _note(name: str, other: str | None) -> str | None:
     difference then varies less than between other people, and the test has fewer false alarms than
     it says. Only where people swap their answers does it have more.
     """
-    panels = [
-        survey.waves.panel if isinstance(survey.waves, Waves) else None
-        for survey in map(current_store().survey, {name, other or name})
-    ]
+    surveys = [current_store().survey(one) for one in {name, other or name}]
+    panels = [survey.waves.panel if isinstance(survey.waves, Waves) else None for survey in surveys]
     if len(panels) < 2 or panels[0] is None or panels[0] != panels[1]:
         return None
-    return (
+    said = (
         f"Both are waves of the panel {panels[0]}. The test takes them as samples of different"
         " people; where the same people answer both and rather keep their answers than swap them,"
-        " it is cautious and misses some differences. Who does not say that an answer has changed"
-        " is counted with the old one, so a change in the panel looks smaller than it is."
+        " it is cautious and misses some differences."
+    )
+    if all(survey.count for survey in surveys):  # nothing is kept of an answer
+        return said
+    return (
+        f"{said} Who does not say that an answer has changed is counted with the old one, so a"
+        " change in the panel looks smaller than it is."
     )
 
 

@@ -211,7 +211,8 @@ def result(
         "confidence": confidence,
         "total": {"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
         | ({"delta": finding.delta_text(total.delta)} if total.delta else {})
-        | ({"history": survey.history.epsilon_text()} if survey.waves else {}),
+        | ({"history": survey.history.epsilon_text()} if survey.waves else {})
+        | ({"waves": str(survey.count)} if survey.count else {}),
         "questions": questions,
     }
 
