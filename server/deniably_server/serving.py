@@ -210,10 +210,13 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
 
 def _most_connections() -> int:
     """As many as there can be, up to those that we want."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _CONNECTIONS + _FILES
-    files = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
+    if files < wanted:
+        more = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(OSError):  # a sandbox may forbid it
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+            files = more
     return min(_CONNECTIONS, max(files - _FILES, files // 2))
 
 

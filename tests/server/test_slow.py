@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from deniably_server import serving
 from server.material import Server, a_report, survey_named
 from server.nursery import Nursery
 
@@ -75,10 +76,22 @@ def ended(line: socket.socket) -> bool:
     return True
 
 
-def test_a_server_has_more_connections_than_a_test_opens() -> None:
-    from deniably_server import serving
+@pytest.mark.parametrize(
+    ("limits", "allowed", "most"),
+    [((1024, 8192), True, 4096), ((1024, 8192), False, 768), ((256, 256), True, 128)],
+)
+def test_a_server_has_as_many_connections_as_it_may(
+    monkeypatch: pytest.MonkeyPatch, limits: tuple[int, int], allowed: bool, most: int
+) -> None:
+    def raised(_: int, new: tuple[int, int]) -> None:
+        if not allowed:
+            raise PermissionError
+        assert limits[0] <= new[0] <= new[1] == limits[1]
 
-    assert serving._CONNECTIONS > MANY
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
+    monkeypatch.setattr(resource, "setrlimit", raised)
+
+    assert serving._most_connections() == most
 
 
 @pytest.mark.slow

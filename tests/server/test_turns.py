@@ -243,6 +243,19 @@ def test_a_question_is_answered_by_a_process_of_its_own(apart: Make) -> None:
     assert len({one[1:], two[3_000_000:], str(os.getpid()).encode()}) == 3
 
 
+def test_it_answers_where_it_may_not_step_back(
+    apart: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in the sandbox of the unit for systemd."""
+
+    def refused(_: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "nice", refused)
+
+    assert apart(bytes.upper).ask(b"yes") == b"YES"
+
+
 def test_what_takes_too_long_is_ended(apart: Make, tmp_path: Path) -> None:
     worker = apart(pid_then_sleep, 0.3)
 

@@ -92,7 +92,8 @@ def _be_forker(line: socket.socket, prepare: Callable[[], Answerer], seconds: fl
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)  # it ends with who asks
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.nice(_NICENESS)
+        with suppress(OSError):  # a sandbox may forbid it
+            os.nice(_NICENESS)
         _let_go_of_all_but(line.fileno())
         answer: Answerer | None = None
         while (question := _receive(line)) is not None:
