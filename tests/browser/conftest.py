@@ -41,7 +41,7 @@ questions:
     odds: 3
     choices:
       - {name: __proto__, label: "<b>bold</b>"}
-      - {name: toString, label: "\\u202eright to left"}
+      - {name: toString, label: "\\u200fright to left"}
       - {name: long, label: "%s"}
 """ % ("Donaudampfschifffahrtsgesellschaft" * 8)
 HIDDEN = SURVEY.replace("workplace", "hidden").replace("while_open: true", "while_open: false")
