@@ -6,11 +6,13 @@ random sample of it, those for these respondents if they are all that is meant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import ceil, comb
 from statistics import NormalDist
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +39,17 @@ from deniably.estimate import (
     supports,
 )
 from deniably.intervals import group_interval
-from deniably.inversion import Margin, Mean, least_step, linear, margin, scores, tilted
+from deniably.inversion import (
+    Margin,
+    Mean,
+    Uncertain,
+    as_mean,
+    least_step,
+    linear,
+    scores,
+    tilted,
+    uncertain,
+)
 from deniably.likelihood import Fit, distinct, maximum_likelihood
 from deniably.mechanisms import (
     BoundedLaplace,
@@ -57,6 +69,7 @@ from deniably.questions import (
     Number,
     Point,
     Product,
+    Question,
     Scale,
     SelectMultiple,
     SelectOne,
@@ -71,6 +84,8 @@ UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
+_UNTOLD = 0.9  # of the range: an interval as wide as this says nothing
+_MEANS_TRIED, _HALVINGS = 17, 11
 _MOST_PROFILED = 1 << 17  # buckets times places; a second or two
 _MOST_TILTED = 1000  # different numbers, of noise without an end
 _Single = Window | Channel | BoundedLaplace | Laplace | Gaussian
@@ -180,8 +195,9 @@ def likeliest(mechanism: SubsetSelection, reports: Iterable[Sequence[int]]) -> F
 def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE) -> Mean | None:
     """The mean in the unit of the question; of a scale the mean score of those who have one.
 
-    Numbers that are reported by buckets count as the middle of theirs. None where nobody seems
-    to have a score. Raises ValueError as ``inversion.linear`` does.
+    Numbers that are reported by buckets count as the middle of theirs. Where some choices have no
+    score, None says that the mean of the others cannot be told: nobody seems to have a score, or
+    the interval covers nearly all of the scale. Raises ValueError as ``inversion.linear`` does.
     """
     mechanism = question.once
     if isinstance(mechanism, Unary):
@@ -189,8 +205,7 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     if isinstance(question, Scale):
         values = np.array(question.values, dtype=np.float64)
         if isinstance(mechanism, SubsetSelection) or question.aim == "distribution":
-            scored = np.array(_scored(question))
-            return _mean_score(question, tally, values, scored, confidence)
+            return _mean_score(question, tally, confidence)
         found = _mean_position(mechanism, tally, confidence)
         return _scaled(found, float(values[1] - values[0]), float(values[0]))
     if isinstance(mechanism, SubsetSelection):
@@ -245,6 +260,13 @@ def weighted(
     about 0.93 or more for shares, 0.92 for means (five points, 2 % at the far end).
     Raises ValueError where there is no report.
     """
+    return as_mean(tally.n, _sums(tally, mechanism, values), confidence)
+
+
+def _sums(
+    tally: Tally, mechanism: SubsetSelection, values: npt.ArrayLike
+) -> tuple[Uncertain, Uncertain]:
+    """What ``weighted`` makes its margins of."""
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
     value = np.asarray(values, dtype=np.float64)
@@ -263,24 +285,14 @@ def weighted(
         found: Floats = (likeliest(mu)[0] - (np.asarray(mu) - estimate) ** 2) / tally.n
         return found
 
-    population = margin(estimate, (within + spread) / tally.n, variance_at, step, ends, confidence)
+    seems, error = (within + spread) / tally.n, ((within + spread) / tally.n) ** 0.5
     if np.allclose(value * (1 - value), 0):  # a share: half a report, see standard_error
         half = (tally.n * estimate + (0.5 - q) / (p - q)) / (tally.n + 1)
         error = float(np.sqrt(variance_at(np.clip(half, *ends))))
-        population = replace(population, standard_error=error)
-    return Mean(
-        n=tally.n,
-        confidence=confidence,
-        estimate=estimate,
-        population=population,
-        respondents=margin(
-            estimate,
-            within / tally.n,
-            lambda mu: likeliest(mu)[1] / tally.n,
-            step,
-            ends,
-            confidence,
-        ),
+    within /= tally.n
+    return (
+        Uncertain(estimate, seems, variance_at, step, ends, error),
+        Uncertain(estimate, within, lambda mu: likeliest(mu)[1] / tally.n, step, ends, within**0.5),
     )
 
 
@@ -467,38 +479,132 @@ def bucket_middles(question: Number) -> list[Fraction]:
 # --- below ------------------------------------------------------------------------------------
 
 
-def _mean_score(
-    question: Scale,
-    tally: Tally,
-    values: Floats,
-    scored: npt.NDArray[np.bool_],
-    confidence: float,
-) -> Mean | None:
-    """The mean score of those who have one: a ratio, its variance by linearisation."""
-    mechanism = question.once
-
-    def total(weights: Floats) -> Mean:
-        if isinstance(mechanism, SubsetSelection):
-            return weighted(tally, mechanism, weights, confidence)
-        assert not isinstance(mechanism, Unary)
-        channel = matrix(mechanism)
-        return linear(tally.counts, scores(channel, weights), channel, confidence)
-
-    if scored.all():
-        return total(values)
-    having = total(scored.astype(np.float64)).estimate
-    if having <= 0:
+def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None:
+    """The mean score of those who have one; None where it cannot be told."""
+    if all(_scored(question)):
+        values = np.array(question.values, dtype=np.float64)
+        return as_mean(tally.n, _total(question, tally, values), confidence)
+    ratio = mean_of_scored(question, tally)
+    wanted = NormalDist().inv_cdf((1 + confidence) / 2)
+    margins = [ratio.interval(whose, wanted) for whose in (0, 1)]
+    population, respondents = margins
+    if ratio.estimate is None or population is None or respondents is None:
         return None
-    ratio = total(np.where(scored, values, 0.0)).estimate / having
-    error = total(np.where(scored, (values - ratio) / having, 0.0))
-    ends = float(values[scored].min()), float(values[scored].max())
+    low, high, missed = population
+    if high - low >= _UNTOLD * (ratio.ends[1] - ratio.ends[0]):
+        return None
+    shown = min(max(ratio.estimate, low), high)
+    among = min(respondents[0], shown), max(respondents[1], shown)
+    errors = [one.error / ratio.having for one in ratio.about(shown)]
     return Mean(
-        n=tally.n,
-        confidence=confidence,
-        estimate=ratio,
-        population=_around(ratio, error.population, ends),
-        respondents=_around(ratio, error.respondents, ends),
+        tally.n,
+        confidence,
+        shown,
+        Margin(errors[0], low, high, missed),
+        Margin(errors[1], *among, respondents[2]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """The mean score of those who have one, as a question of which means the reports allow.
+
+    If mu is the mean, then that of having a score times (score - mu) is 0: ``about(mu)`` are the
+    estimates of it. The set of all mu that no test refuses holds the true one as often as the
+    margins hold a mean (Fieller 1954, J. R. Stat. Soc. B 16:175). ``estimate`` is that of the
+    projected shares, which is nearer to the truth than that of the unbiased ones, None where they
+    say that nobody has a score; ``having`` is the share of those who do.
+    """
+
+    estimate: float | None
+    having: float
+    ends: tuple[float, float]
+    about: Callable[[float], tuple[Uncertain, Uncertain]]
+
+    def deviate(self, mu: float, whose: int = 0) -> float:
+        """How far the mean lies above ``mu``, in standard deviations."""
+        return self.about(mu)[whose].deviate(0.0)
+
+    def interval(self, whose: int, wanted: float) -> tuple[float, float, bool] | None:
+        """The means whose deviate is at most ``wanted``, from and to; None where they are no
+        interval. If all are refused (True) the nearest counts as the estimate."""
+        start, end = self.ends
+        grid = np.linspace(start, end, _MEANS_TRIED)
+        if self.estimate is not None:
+            grid = np.sort(np.append(grid, min(max(self.estimate, start), end)))
+        away = np.array([abs(self.deviate(mu, whose)) for mu in grid.tolist()])
+        missed = bool(away.min() > wanted)
+        wanted += float(away.min()) if missed else 0.0
+        kept = np.flatnonzero(away <= wanted)
+        if len(kept) < kept[-1] - kept[0] + 1:
+            return None
+
+        def last(inner: float, outer: float) -> float:
+            for _ in range(_HALVINGS):
+                middle = (inner + outer) / 2
+                inside = abs(self.deviate(middle, whose)) <= wanted
+                inner, outer = (middle, outer) if inside else (inner, middle)
+            return inner
+
+        below, above = max(kept[0] - 1, 0), min(kept[-1] + 1, len(grid) - 1)
+        return (
+            last(float(grid[kept[0]]), float(grid[below])),
+            last(float(grid[kept[-1]]), float(grid[above])),
+            missed,
+        )
+
+
+def is_ratio(question: Question) -> TypeGuard[Scale]:
+    """Whether its mean is among those who have a score, as not every choice is on the scale."""
+    return (
+        isinstance(question, Scale)
+        and not isinstance(question.once, Unary)
+        and not all(_scored(question))
+    )
+
+
+def scored_range(question: Scale) -> tuple[float, float]:
+    """Between what a mean score lies."""
+    on_scale = [value for value, one in zip(question.values, _scored(question), strict=True) if one]
+    return float(min(on_scale)), float(max(on_scale))
+
+
+def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
+    """The mean score among those who are on the scale. Raises ValueError without a report."""
+    values = np.array(question.values, dtype=np.float64)
+    scored = np.array(_scored(question), dtype=np.float64)
+    shares = project([one.estimate for one in _each_share(question, tally)])
+    having = float(shares @ scored)
+    mechanism = question.once
+    step = 0.0
+    if isinstance(mechanism, SubsetSelection):
+        step = least_step(values[scored > 0]) / float(mechanism.p - mechanism.q) / tally.n
+
+    def about(mu: float) -> tuple[Uncertain, Uncertain]:
+        population, respondents = _total(question, tally, scored * (values - mu))
+        # One step for all mu: between a score and having none it would jump at every score.
+        return replace(population, step=step), replace(respondents, step=step)
+
+    return Ratio(
+        float(shares @ (scored * values)) / having if having > 1e-9 else None,
+        having,
+        scored_range(question),
+        cache(about),
+    )
+
+
+def _each_share(question: Scale, tally: Tally) -> list[Uncertain]:
+    return [_total(question, tally, row)[0] for row in np.eye(len(question.names))]
+
+
+def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, Uncertain]:
+    """The mean of ``weights``, one for each choice."""
+    mechanism = question.once
+    if isinstance(mechanism, SubsetSelection):
+        return _sums(tally, mechanism, weights)
+    assert not isinstance(mechanism, Unary)
+    channel = matrix(mechanism)
+    return uncertain(tally.counts, scores(channel, weights), channel)
 
 
 def _mean_position(mechanism: _Single, tally: Tally, confidence: float) -> Mean:
@@ -520,17 +626,6 @@ def _mean_position(mechanism: _Single, tally: Tally, confidence: float) -> Mean:
         )
     _, channel = some_positions(mechanism)
     return linear(tally.counts, position_scores(mechanism), channel, confidence)
-
-
-def _around(ratio: float, error: Margin, ends: tuple[float, float]) -> Margin:
-    """The margin of a ratio from that of its linearised error, whose estimate is 0."""
-    low, high = ratio + error.low, ratio + error.high
-    missed = error.missed or high < ends[0] or low > ends[1]
-    if missed:
-        nearest = min(max(ratio, ends[0]), ends[1])
-        low, high = nearest + error.low, nearest + error.high
-    low, high = (min(max(end, ends[0]), ends[1]) for end in (low, high))
-    return Margin(error.standard_error, low, high, missed)
 
 
 def _normal(

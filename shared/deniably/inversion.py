@@ -49,6 +49,39 @@ class Mean:
     respondents: Margin
 
 
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """An ``estimate`` that moves by no less than ``step``, of a mean between ``ends``.
+
+    ``variance`` is what it seems to be, ``variance_at`` what it is at any true mean, ``error`` the
+    standard error to show.
+    """
+
+    estimate: float
+    variance: float
+    variance_at: Callable[[Floats], Floats]
+    step: float
+    ends: tuple[float, float]
+    error: float
+
+    def margin(self, confidence: float) -> Margin:
+        """The score interval (see ``margin``)."""
+        found = margin(
+            self.estimate, self.variance, self.variance_at, self.step, self.ends, confidence
+        )
+        return replace(found, standard_error=self.error)
+
+    def deviate(self, value: float) -> float:
+        """How many standard deviations the estimate lies above ``value`` if that is the mean, less
+        the half step; the margin holds a value where that is at most the normal quantile."""
+        apart = self.estimate - value
+        beyond = max(abs(apart) - half_step(self.step, self.variance), 0.0)
+        variance = float(self.variance_at(np.array(value)))
+        if beyond == 0:
+            return 0.0
+        return float(np.copysign(beyond / variance**0.5 if variance > 0 else np.inf, apart))
+
+
 def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLike = 1) -> Floats:
     """The scores v, shape (outputs,), with channel @ v = target and the smallest variance.
 
@@ -68,9 +101,11 @@ def linear(
 ) -> Mean:
     """The mean of channel @ v over the answers, from the number ``counts`` of reports of each kind.
 
-    ``counts`` and ``v`` have shape (outputs,). Standard errors are plug-in (over n, not n - 1); for
-    these respondents the variance among answers is taken off, estimated through the same channel,
-    or where the channel hides it, not at all. The intervals are score intervals (``margin``): the
+    ``counts`` and ``v`` have shape (outputs,). Standard errors are over n, not n - 1,
+    and no smaller than the channel allows at the nearest possible mean; of a share half a report is
+    added to either side, as in ``estimate.standard_error``. For these respondents the variance
+    among answers is taken off, estimated through the same channel, or where the channel hides it,
+    not at all. The intervals are score intervals (``margin``): the
     variance at mean mu is that of the likeliest law of reports with this mean (``tilted``), drawn
     into the range that the channel allows there. They move with the scale and stretch with it,
     wherever it starts. For two answers they are those of ``intervals``.
@@ -81,6 +116,21 @@ def linear(
     k-ary response (n = 200), 0.88 for windows and 0.85 for square waves (n = 50).
     Raises ValueError where there is no report, shapes differ or confidence is not in (0, 1).
     """
+    if not 0 < confidence < 1:
+        raise ValueError("confidence is between 0 and 1, such as 0.95")
+    return as_mean(int(np.sum(counts)), uncertain(counts, v, channel), confidence)
+
+
+def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
+    """The mean of n reports with its margins, for a population and for these respondents."""
+    population, respondents = (one.margin(confidence) for one in found)
+    return Mean(n, confidence, found[0].estimate, population, respondents)
+
+
+def uncertain(
+    counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike
+) -> tuple[Uncertain, Uncertain]:
+    """What ``linear`` makes its margins of, for a population and for these respondents."""
     q = np.asarray(channel, dtype=np.float64)
     tallied, score = np.asarray(counts, dtype=np.float64), np.asarray(v, dtype=np.float64)
     if not tallied.shape == score.shape == q.shape[1:]:
@@ -88,8 +138,6 @@ def linear(
     n = int(tallied.sum())
     if n < 1:
         raise ValueError("an estimate needs at least one report")
-    if not 0 < confidence < 1:
-        raise ValueError("confidence is between 0 and 1, such as 0.95")
     seen = (tallied > 0) | (q > 0).any(axis=0)
     tallied, score, q = tallied[seen], score[seen], q[:, seen]
     mean, target = float(tallied @ score / n), q @ score
@@ -112,27 +160,10 @@ def linear(
     if np.allclose(target * (1 - target), 0):  # a share
         shown = (n * mean + (score.min() + score.max()) / 2) / (n + 1)
     error = float(np.sqrt(variance_at(np.clip(shown, *ends))))
-    population = margin(
-        mean,
-        float(tallied @ apart**2) / n**2,
-        variance_at,
-        step,
-        ends,
-        confidence,
-    )
-    return Mean(
-        n=n,
-        confidence=confidence,
-        estimate=mean,
-        population=replace(population, standard_error=error),
-        respondents=margin(
-            mean,
-            float(here(np.clip(mean, *ends))) / n,
-            lambda mu: here(mu) / n,
-            step,
-            ends,
-            confidence,
-        ),
+    within = float(here(np.clip(mean, *ends))) / n
+    return (
+        Uncertain(mean, float(tallied @ apart**2) / n**2, variance_at, step, ends, error),
+        Uncertain(mean, within, lambda mu: here(mu) / n, step, ends, within**0.5),
     )
 
 
@@ -151,7 +182,7 @@ def margin(
     where one report more or less decides, and hardly widens any other interval.
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    half = step / 2 * min(1.0, step**2 / variance) if variance > 0 else step / 2
+    half = half_step(step, variance)
     nearest = float(np.clip(mean, *ends))
     grid = np.sort(np.append(np.linspace(*ends, 257), nearest))
 
@@ -174,6 +205,11 @@ def margin(
 _PLACES = np.arange(17)[:, None]
 _SIXTEENTHS = _PLACES / 16
 _ENDS = np.arange(2)
+
+
+def half_step(step: float, variance: float) -> float:
+    """Half a step where the standard deviation is below one, beyond that it falls."""
+    return step / 2 * min(1.0, step**2 / variance) if variance > 0 else step / 2
 
 
 def least_step(values: Floats) -> float:
@@ -227,8 +263,8 @@ def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.Arra
     the lower and the upper hull of the points there.
     """
     # Equal but for rounding is equal: at an end of the range several answers may have one target.
-    start, span = target.min(), np.ptp(target) or 1.0
-    place = start + span * np.round((target - start) / span, 12)
+    start, span = float(target.min()), float(np.ptp(target)) or 1.0
+    place: Floats = start + span * np.round((target - start) / span, 12)
     lower, upper = _hull(place, values, 1), _hull(place, values, -1)
 
     def at(mu: npt.ArrayLike, estimate: npt.ArrayLike) -> Floats:

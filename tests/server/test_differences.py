@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import secrets
 from itertools import combinations
 from typing import Any
 
@@ -13,6 +16,7 @@ from flask.testing import FlaskClient
 from deniably.analysis import compared
 from deniably.authoring import compile_survey
 from deniably.difference import between_means, holm
+from deniably.report import Report
 from deniably.survey import Survey
 from deniably_server.storage.store import Store
 from server.material import assert_problem, signed, survey_named
@@ -126,6 +130,37 @@ def test_ranges_that_differ_are_compared_where_they_meet(app: Flask, client: Fla
 
     assert found["p_value"] > 1e-4  # both are 3
     assert "do not meet" in assert_problem(apart, 400, "bad-parameter")["detail"]
+
+
+def test_a_mean_score_of_hardly_anybody_is_said_to_be_unknown_everywhere(
+    app: Flask, client: FlaskClient
+) -> None:
+    """All reports say “I do not know”; no figure is made of that, and nothing is compared."""
+    store: Store = app.extensions["deniably"]
+    for name in ("here", "there"):
+        survey = survey_of(name, SCALE | {"also": ["dont_know"]})
+        store.publish(survey, signed(survey))
+        for _ in range(40):
+            store.add(survey, Report(secrets.token_hex(16), survey.digest, {"q": [5]}))
+
+    shown = client.get("/api/surveys/here/results").get_json()["questions"][0]
+    page = client.get("/surveys/here").text
+    rows = list(csv.DictReader(io.StringIO(client.get("/api/surveys/here/results.csv").text)))
+    refused = client.get("/api/surveys/here/difference?question=q&survey=there")
+
+    assert shown["mean"]["estimate"] is None
+    assert shown["mean"]["interval"] == [1, 5]
+    assert "cannot be told" in shown["sentence"]
+    assert "from 1 to 5" in shown["sentence"]
+    assert "<td>cannot be told</td>" in page
+    (mean,) = [row for row in rows if row["figure"] == "mean"]
+    assert (mean["estimate"], mean["standard_error"], mean["low"], mean["high"]) == (
+        "",
+        "",
+        "1.0",
+        "5.0",
+    )
+    assert "no mean" in assert_problem(refused, 400, "bad-parameter")["detail"]
 
 
 # --- many at once -------------------------------------------------------------------------------

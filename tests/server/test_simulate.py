@@ -624,6 +624,32 @@ def test_a_figure_that_a_run_cannot_tell_is_left_out_of_it() -> None:
     assert 0 < told["work mean"] < 40
 
 
+def test_a_mean_score_that_cannot_be_told_leaves_all_open_and_so_holds_the_truth(
+    tmp_path: Path,
+) -> None:
+    """Nine of ten of 200 do not know. Runs that do not tell the mean count as holding it, or those
+    that do, which are the odd ones, would be all."""
+    text = """
+name: s
+title: Likert
+questions:
+  - {name: q, type: scale, label: Q, choices: [a, b, c, d, e], also: [dont_know], epsilon: 1}
+"""
+    file, runs = tmp_path / "survey.yaml", 20
+    file.write_text(text)
+    truth = write(tmp_path / "truth.csv", [("q",), *[("b",)] * 20, *[("dont_know",)] * 180])
+
+    done = run(file, "--truth", truth, "--runs", runs, "--json")
+    shown = run(file, "--truth", truth, "--runs", runs).stdout
+
+    row = next(row for row in json.loads(done.stdout) if row["figure"] == "mean score")
+    assert row["runs"] == runs
+    assert 0 < row["untold"] <= runs
+    assert row["coverage"] * runs >= stats.binom.ppf(SURE, runs, 0.93)
+    assert row["estimate"] is None or 1 <= row["estimate"] <= 5
+    assert "(told in" in shown or "cannot be told" in shown
+
+
 @pytest.mark.parametrize("runs", [0, 1, -5, 10_001, "many"])
 def test_a_wrong_number_of_runs_is_refused(file: Path, tmp_path: Path, runs: object) -> None:
     truth = write(tmp_path / "truth.csv", [("stolen", "drinks"), ("yes", "3")])

@@ -94,13 +94,13 @@ def _one_run(figure: Figure) -> dict[str, Any]:
         "question": figure.question,
         "figure": figure.truth.name,
         "truth": figure.truth.value,
-        "estimate": figure.mean,
+        "estimate": _known(figure.mean),
         "low": float(figure.low[0]),
         "high": float(figure.high[0]),
         "interval": figure.meant,
         "covered": figure.coverage == 1,
         **_clipped(figure),
-        "noise": figure.mean - figure.truth.asked,
+        "noise": _known(figure.mean - figure.truth.asked),
     }
 
 
@@ -110,14 +110,20 @@ def _many_runs(figure: Figure) -> dict[str, Any]:
         "figure": figure.truth.name,
         "runs": len(figure.estimates),
         "truth": figure.truth.value,
-        "estimate": figure.mean,
-        "rmse": figure.rmse,
+        "estimate": _known(figure.mean),
+        "untold": figure.untold,
+        "rmse": _known(figure.rmse),
         "predicted": figure.predicted,
         "interval": figure.meant,
         "coverage": figure.coverage,
         **_clipped(figure),
-        "noise": figure.noise,
+        "noise": _known(figure.noise),
     }
+
+
+def _known(value: float) -> float | None:
+    """None where no run could tell it."""
+    return None if value != value else value
 
 
 def _clipped(figure: Figure) -> dict[str, Any]:
@@ -148,10 +154,10 @@ def _show_one_run(figures: Sequence[Figure]) -> None:
 
 def _show_many_runs(figures: Sequence[Figure], runs: int) -> None:
     def line(figure: Figure) -> tuple[str, ...]:
-        told = len(figure.estimates)
+        told = len(figure.estimates) - figure.untold
         return (
             figure.question,
-            figure.truth.name + (f" ({told:,} runs)" if told < runs else ""),
+            figure.truth.name + (f" (told in {told:,} runs)" if told < runs else ""),
             _text(figure, figure.truth.value),
             _text(figure, figure.mean),
             _text(figure, figure.rmse),
@@ -226,6 +232,8 @@ def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
 
 def _text(figure: Figure, value: float, sign: Literal["+", "-"] = "-") -> str:
     """A figure to be read; with ``+`` as the sign also above 0."""
+    if _known(value) is None:
+        return "cannot be told"
     if figure.truth.share:
         return f"{round(100 * value, 1) or 0.0:{sign}.1f} %"  # never -0.0
     return f"{value:{sign},.0f}" if abs(value) >= _WHOLE else f"{value:{sign}.4g}"

@@ -22,7 +22,7 @@ from deniably.difference import (
 )
 from deniably.estimate import supports
 from deniably.inversion import Mean
-from deniably.means import against_value, between_estimates
+from deniably.means import against_value, between_ratios, two_sided
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.questions import (
     Number,
@@ -182,21 +182,37 @@ def _share(text: str) -> float:
 
 def _of_means(name: str, question: Question, kind: str, value: str) -> tuple[str, Difference]:
     """The same of means."""
-    mean = _mean(name, question)
     if kind == "value":
-        return f"the mean and {value}", against_value(mean, _value(question, value))
+        wanted = _value(question, value)
+        return f"the mean and {value}", _against(name, question, wanted)
     second = _there(name, value)
     compared = f"the mean here and in {value}"
     if _unit(question) != _unit(second):
         raise BadParameter("means can be compared where both questions have one type and one unit")
+    if analysis.is_ratio(question) and analysis.is_ratio(second):
+        one, other = _ratio(name, question), _ratio(value, second)
+        apart = (one.estimate or 0.0) - (other.estimate or 0.0)
+        return compared, between_ratios(one.deviate, other.deviate, one.ends, apart)
     here, there = _moments(name, question), _moments(value, second)
-    if here and there:
-        try:
-            return compared, between_means(here, there)
-        except ValueError as error:
-            raise BadParameter(f"{error}: they differ for certain") from None
-    other = _mean(value, second)
-    return compared, between_estimates(mean(analysis.CONFIDENCE), other(analysis.CONFIDENCE))
+    try:
+        return compared, between_means(here, there)
+    except ValueError as error:
+        raise BadParameter(f"{error}: they differ for certain") from None
+
+
+def _against(name: str, question: Question, value: float) -> Difference:
+    if not analysis.is_ratio(question):
+        return against_value(_mean(name, question), value)
+    ratio = _ratio(name, question)
+    return Difference((ratio.estimate or 0.0) - value, two_sided(ratio.deviate(value)))
+
+
+def _ratio(name: str, question: Scale) -> analysis.Ratio:
+    """The mean of those who have a score, if anybody seems to."""
+    found = analysis.mean_of_scored(question, current_store().shown_tally(name)[question.name])
+    if found.estimate is None:
+        raise BadParameter(_NO_MEAN)
+    return found
 
 
 def _mean(name: str, question: Question) -> Callable[[float], Mean]:
@@ -217,16 +233,19 @@ def _mean(name: str, question: Question) -> Callable[[float], Mean]:
     return found
 
 
-def _moments(name: str, question: Question) -> Moments | None:
-    """What the score test needs; None of a mean among those who are on the scale."""
+def _moments(name: str, question: Question) -> Moments:
+    """What the score test needs."""
     if not isinstance(question, Number | Scale | VectorOfNumbers):
         raise BadParameter(f"the question has no mean; {_HOW}")
     tally = current_store().shown_tally(name)[question.name]
     part = _part(question) if isinstance(question, VectorOfNumbers) else 0
     try:
-        return analysis.compared(question, tally, part)
+        found = analysis.compared(question, tally, part)
     except ValueError:
-        raise BadParameter(_NO_MEAN) from None
+        found = None
+    if found is None:
+        raise BadParameter(_NO_MEAN)
+    return found
 
 
 def _part(question: VectorOfNumbers) -> int:

@@ -105,6 +105,14 @@ def _unsigned(number: str) -> str:
     return number.removeprefix("-") if not float(number) else number
 
 
+def untold_sentence(low: float, high: float) -> str:
+    """In place of the mean score, where the reports leave nearly the whole scale open."""
+    return (
+        "The mean score cannot be told from these reports: too few have a score, or too few"
+        f" answered. It may be anything from {number_text(low)} to {number_text(high)}."
+    )
+
+
 def decimals(error: float) -> int:
     """How many decimals to print: as many as give the standard error two digits."""
     return max(0, 1 - math.floor(math.log10(error))) if error > 0 else 0

@@ -61,14 +61,18 @@ class ChoiceResult(TypedDict):
 
 
 class MeanResult(TypedDict):
-    """A mean in the question's unit, with its margins for the population and for these people."""
+    """A mean in the question's unit, with its margins for the population and for these people.
+
+    A mean score that cannot be told has no estimate and no standard error, and its interval is
+    the whole scale.
+    """
 
     n: int
     unit: str
-    estimate: float
-    standard_error: float
+    estimate: float | None
+    standard_error: float | None
     interval: list[float]
-    respondents_standard_error: float
+    respondents_standard_error: float | None
     respondents_interval: list[float]
 
 
@@ -324,6 +328,10 @@ def _fill_scale(
         _fill_choices(shown, question, tally, risk, confidence)
     mean = analysis.mean(question, tally, confidence)
     if mean is None:
+        if analysis.is_ratio(question):
+            low, high = analysis.scored_range(question)
+            shown["mean"] = _untold(tally.n, low, high)
+            shown["sentence"] += " " + finding.untold_sentence(low, high)
         return
     shown["mean"] = _mean(mean, "")
     if question.aim == "mean":
@@ -548,6 +556,19 @@ def _mean(mean: Mean, unit: str) -> MeanResult:
         "interval": _ends(mean.population),
         "respondents_standard_error": _round(mean.respondents.standard_error),
         "respondents_interval": _ends(mean.respondents),
+    }
+
+
+def _untold(n: int, low: float, high: float) -> MeanResult:
+    """A mean that cannot be told."""
+    return {
+        "n": n,
+        "unit": "",
+        "estimate": None,
+        "standard_error": None,
+        "interval": [low, high],
+        "respondents_standard_error": None,
+        "respondents_interval": [low, high],
     }
 
 

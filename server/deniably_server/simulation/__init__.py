@@ -37,7 +37,8 @@ class Figure:
     """One figure of the results beside its truth in the file, in each of some runs.
 
     ``predicted`` is the standard error that the design gives for just these people, None where
-    the figure is no mean. ``low .. high`` are 95 % intervals for ``meant``.
+    the figure is no mean. ``low .. high`` are 95 % intervals for ``meant``. An estimate is nan in
+    a run whose reports cannot tell it; its interval then leaves all open, and holds the truth.
     """
 
     question: str
@@ -50,13 +51,22 @@ class Figure:
 
     @property
     def mean(self) -> float:
-        """The mean estimate."""
-        return float(self.estimates.mean())
+        """The mean estimate of the runs that told one, nan if none did."""
+        return _mean(self._told)
+
+    @property
+    def untold(self) -> int:
+        """In how many runs the figure could not be told."""
+        return len(self.estimates) - len(self._told)
+
+    @property
+    def _told(self) -> Floats:
+        return self.estimates[~np.isnan(self.estimates)]
 
     @property
     def rmse(self) -> float:
         """The root of the mean squared error about the truth."""
-        return float(((self.estimates - self.truth.value) ** 2).mean() ** 0.5)
+        return sqrt(_mean((self._told - self.truth.value) ** 2))
 
     @property
     def clipping(self) -> float:
@@ -67,7 +77,7 @@ class Figure:
     @property
     def noise(self) -> float:
         """The root of the mean squared error about what is left of the truth by the bounds."""
-        return float(((self.estimates - self.truth.asked) ** 2).mean() ** 0.5)
+        return sqrt(_mean((self._told - self.truth.asked) ** 2))
 
     @property
     def coverage(self) -> float:
@@ -83,6 +93,10 @@ class Figure:
         slack = 1e-9 * max(1.0, abs(value))  # a truth of 0 or 1 is an end itself
         held = (self.low - slack <= value) & (value <= self.high + slack)
         return float(held.mean())
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else float("nan")
 
 
 def simulate(people: People) -> dict[str, Tally]:
@@ -138,7 +152,7 @@ def _figures(survey: Survey, answers: Answers, runs: list[Sequence[Found | None]
                 truth,
                 _predicted(survey, answers, truth, expected),
                 "the population" if part or not told[0].respondents else "these respondents",
-                np.array([one.estimate for one in told]),
+                np.array([np.nan if one.estimate is None else one.estimate for one in told]),
                 np.array([low for low, _ in ends]),
                 np.array([high for _, high in ends]),
             )

@@ -58,9 +58,10 @@ class Truth:
 
 @dataclass(frozen=True)
 class Found:
-    """A figure from reports, with the ends of its 95 % intervals."""
+    """A figure from reports, with the ends of its 95 % intervals; ``estimate`` is None where it
+    cannot be told, and the intervals leave all open."""
 
-    estimate: float
+    estimate: float | None
     standard_error: float | None
     population: Ends
     respondents: Ends | None
@@ -226,12 +227,15 @@ def estimates(question: Question, tally: Tally) -> Sequence[Found | None]:
     match question:
         case Scale():
             shown = _estimated(analysis.shares(question, tally)) if _is_spread(question) else []
-            return [*shown, _estimated_mean(analysis.mean(question, tally))]
+            mean = _estimated_mean(analysis.mean(question, tally)) or _untold(question)
+            return [*shown, mean]
         case YesNo() | SelectOne() | SelectMultiple():
             return _estimated(analysis.shares(question, tally))
         case Number():
-            mean = [_estimated_mean(analysis.mean(question, tally))]
-            return mean + (_estimated_distribution(question, tally) if _is_spread(question) else [])
+            first = [_estimated_mean(analysis.mean(question, tally))]
+            return first + (
+                _estimated_distribution(question, tally) if _is_spread(question) else []
+            )
         case VectorOfNumbers():
             return [_estimated_mean(mean) for mean in analysis.means(question, tally)]
         case Product():
@@ -266,6 +270,14 @@ def _estimated_mean(mean: Mean | None) -> Found | None:
         (population.low, population.high),
         (respondents.low, respondents.high),
     )
+
+
+def _untold(question: Scale) -> Found | None:
+    """A mean score that cannot be told: it may be anywhere on the scale, which holds any truth."""
+    if not analysis.is_ratio(question):
+        return None
+    ends = analysis.scored_range(question)
+    return Found(None, None, ends, ends)
 
 
 def _estimated_distribution(question: Number, tally: Tally) -> list[Found | None]:
