@@ -12,11 +12,11 @@ from urllib3.exceptions import InvalidHeader
 from urllib3.util.retry import Retry
 
 from deniably.errors import Refused
+from deniably.register import LARGEST_REGISTER
 
 DEFINITION = 16 << 20
 """Bytes, once decompressed. Authors write at most 1 MiB; the mechanisms come to it."""
-REGISTER = 64 << 20
-"""Of some hundred thousand surveys."""
+REGISTER = LARGEST_REGISTER
 PROBLEM = 64 << 10
 """A sentence or two."""
 

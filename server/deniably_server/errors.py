@@ -8,6 +8,7 @@ DeniablyError
     Forbidden             the token does not allow this
     TooMany               too much comes from one network address; later it may again
     Busy                  more results are asked for than can be computed; later they may be again
+    Quota                 the token has published as much as it may, or the register is full
     TooMuch               what is asked for is more than the server computes
     Hidden                the results are not shown yet
     Misdirected           the request is for a name that this server does not answer to
@@ -74,6 +75,10 @@ class Busy(Refusal):
 
 class TooMuch(Refusal):
     """What is asked for is more than the server computes; ``why`` says what to ask instead."""
+
+
+class Quota(Refusal):
+    """The token has published as much as it may, or the register is full."""
 
 
 class Hidden(Refusal):

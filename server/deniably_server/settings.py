@@ -76,6 +76,19 @@ SETTINGS = (
         least=0,
     ),
     Setting(
+        "surveys",
+        50,
+        "Surveys that one author's token may publish in a day (UTC); 0 for any number.",
+        least=0,
+    ),
+    Setting(
+        "room",
+        8,
+        "MB of the register, which every device reads and which has room for 64 MiB, that the"
+        " surveys of one author's token may take; 0 for any.",
+        least=0,
+    ),
+    Setting(
         "failures",
         60,
         "Wrong tokens and invitation codes a minute from one network address, before even right"

@@ -24,6 +24,10 @@ Entry = dict[str, Any]
 NOTHING = "0" * 64
 """What comes before the first entry."""
 
+LARGEST_REGISTER = 64 << 20
+"""Bytes that devices read of a register: that of some thousands of large surveys, or a hundred
+thousand small ones."""
+
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -101,6 +105,11 @@ def published_entry(
         **history,
         **key,
     }
+
+
+def closing_digest(version: str) -> str:
+    """What an author signs to close a survey of this digest (SPEC section 10)."""
+    return digest({"close": version})
 
 
 def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> Entry:

@@ -246,7 +246,7 @@ OPERATIONS: Mapping[str, Operation] = {
     ),
     "surveys.publish": Operation(
         {201: {JSON: SurveyAnswer}, 200: {JSON: SurveyAnswer}},
-        (*_BODY, *_TOKEN, "conflict", "bad-survey", "unsigned"),
+        (*_BODY, *_TOKEN, "conflict", "bad-survey", "unsigned", "quota", "too-much", "busy"),
         "author",
         body=dict.fromkeys((JSON, *YAML), dict[str, Any]),
         headers=("Location",),

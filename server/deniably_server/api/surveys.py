@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from contextlib import suppress
+from typing import Literal, cast
 
 import msgspec
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, current_app, request
 
 from deniably import authoring
-from deniably.errors import BadSignature, BadSurvey
-from deniably.signing import Signature
+from deniably.errors import BadSignature
+from deniably.register import closing_digest
+from deniably.signing import Signature, verify
 from deniably.survey import Survey
-from deniably_server.errors import Closed, Malformed, TooFew, Unsigned
+from deniably_server.errors import Closed, Forbidden, Malformed, TooFew, Unsigned
 from deniably_server.guard.auth import require, require_scope
 from deniably_server.guard.current import current_store
+from deniably_server.results.costly import compiled
+from deniably_server.storage.owners import Quotas
+from deniably_server.storage.tokens import Token
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, YAML, read_body
 
@@ -45,10 +50,10 @@ def definition(name: str) -> Response:
 def publish() -> Response:
     """Publish an author's signed definition, for good."""
     token = require("author")
-    survey = _compiled(read_body(JSON, *YAML))
+    survey = compiled(read_body(JSON, *YAML))
     require_scope(token, survey.name)
     try:
-        new = current_store().publish(survey, _signature())
+        new = current_store().publish(survey, _signature(), token.id, _quotas())
     except BadSignature as error:
         raise Unsigned(f"{error}; the digest to be signed is {survey.digest}") from None
     card = _card(survey) | {"state": current_store().state(survey.name)}
@@ -60,9 +65,10 @@ def publish() -> Response:
 @surveys.patch("/api/surveys/<name>")
 def change(name: str) -> Response:
     """Close a survey. There is no way back: once results were seen, more reports would mislead."""
-    require("author", name)
+    token = require("author", name, too="operator")
     store = current_store()
     survey = store.survey(name)
+    _require_owner(survey, token)
     try:
         wanted = _CHANGE.decode(read_body(JSON))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -86,6 +92,30 @@ def change(name: str) -> Response:
 def schema() -> Response:
     """The JSON Schema of what an author writes."""
     return json_answer(authoring.schema(), mimetype="application/schema+json")
+
+
+def _require_owner(survey: Survey, token: Token) -> None:
+    """Raise Forbidden unless the survey is the token's, or the author's who signs, or the token is
+    an operator's. Of a survey from before that was noted, any author's token will do."""
+    if token.role == "operator":
+        return
+    store = current_store()
+    if store.owner(survey.name) in (None, token.id):
+        return
+    with suppress(BadSignature):
+        signature = _signature()
+        verify(closing_digest(survey.digest), signature)
+        if signature.author == store.author(survey.name):
+            return
+    raise Forbidden(
+        f"{survey.name} was published with another token, and is closed with that one, with the"
+        " author's key (deniably close --key FILE), or by an operator"
+    )
+
+
+def _quotas() -> Quotas:
+    surveys, room = (cast(int, current_app.config[key]) for key in ("SURVEYS", "ROOM"))
+    return Quotas(surveys, room * 1_000_000)
 
 
 def _require_results(survey: Survey) -> None:
@@ -113,14 +143,6 @@ def _signature() -> Signature:
     if None in found:
         raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")
     return Signature(*map(str, found))
-
-
-def _compiled(text: bytes) -> Survey:
-    try:
-        document = authoring.load(text)
-    except BadSurvey as error:  # no YAML and no JSON: a definition was not even found
-        raise Malformed("; ".join(each.why for each in error.problems)) from None
-    return authoring.compile_survey(document)
 
 
 def _card(survey: Survey) -> dict[str, object]:

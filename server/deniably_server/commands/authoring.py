@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import fill
+from time import process_time
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _MARGIN_AT = 1000  # respondents
 _CROWDS = (500, 2_000, 10_000)  # respondents, for whom the grid of a map is looked at
+_PATIENCE = 120  # seconds: a server may compile a definition for some
+_LONG = 10  # seconds
 _WIDTH = 100  # characters
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -39,6 +42,15 @@ _token = click.option(
     help="The author's token; better given as DENIABLY_TOKEN, which other users cannot see.",
 )
 
+_key = click.option(
+    "--key",
+    "path",
+    envvar="DENIABLY_KEY",
+    type=click.Path(path_type=Path),
+    help="File of the author's key; without it author.key in DENIABLY_HOME or your configuration"
+    " folder, made if need be. [DENIABLY_KEY]",
+)
+
 
 @click.command()
 @_file
@@ -51,7 +63,14 @@ def check(file: Path) -> None:
     from deniably.survey import Waves
     from deniably_server.results.odds import odds_text
 
+    began = process_time()
     survey, notes = _compile_with_notes(file)
+    if (took := process_time() - began) > _LONG:
+        notes.append(
+            f"compiling this took {took:.0f} seconds, and a server gives it 30 unless its operator"
+            " sets more (--longest); most of it goes into the designs of means (number, scale,"
+            " vector): ask for fewer of different ranges and epsilons, or publish two surveys"
+        )
     click.echo(one_line(f"{survey.name}: {survey.title}"))
     click.echo(f"digest {survey.digest}\n")
     margins: dict[str, float] = {}
@@ -164,14 +183,7 @@ def _refusals(survey: Survey) -> list[str]:
 @_file
 @_server
 @_token
-@click.option(
-    "--key",
-    "path",
-    envvar="DENIABLY_KEY",
-    type=click.Path(path_type=Path),
-    help="File of the author's key; without it author.key in DENIABLY_HOME or your configuration"
-    " folder, made if need be. [DENIABLY_KEY]",
-)
+@_key
 @click.option("--anyway", is_flag=True, help="Also a survey that devices refuse.")
 def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool) -> None:
     """Sign a survey with the author's key and publish it on a server, for good.
@@ -213,14 +225,17 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
 @click.argument("name")
 @_server
 @_token
+@_key
 @click.option("--yes", is_flag=True, help="Do not ask, also where the results stay hidden.")
-def close(name: str, server: str, token: str, yes: bool) -> None:
+def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> None:
     """Close a survey: it takes no more reports, for good.
 
+    That can do the token that published it, or any author's token with the author's key.
     With fewer reports than its minimum the results would stay hidden for ever, so this asks.
     """
     address = f"{_base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    headers |= _signed_to_close(address, path)
     try:
         closed = _call("PATCH", address, headers, b'{"state":"closed","only_with_results":true}')
     except _ServerRefused as refused:
@@ -259,6 +274,23 @@ def status(name: str, server: str, token: str) -> None:
     click.echo(f"{'results':<10}  {_base(server)}/surveys/{quote(name, safe='')}")
 
 
+def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
+    """The author's signature for a closing, as headers; none where there is no key here."""
+    from deniably.errors import DeniablyError
+    from deniably.register import closing_digest
+    from deniably.survey import read_survey
+    from deniably_server.commands.author_key import author_key, default_path
+
+    if path is None and not default_path().exists():
+        return {}
+    try:
+        survey = read_survey(_get(address))
+    except DeniablyError:  # whatever it is, the server says what becomes of it
+        return {}
+    signature = author_key(path).sign(closing_digest(survey.digest))
+    return {"Deniably-Author": signature.author, "Deniably-Signature": signature.value}
+
+
 def _compile_with_notes(file: Path) -> tuple[Survey, list[str]]:
     from deniably.authoring import compile_with_notes, load
     from deniably.errors import BadSurvey
@@ -280,7 +312,7 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
 
     try:
         response = requests.request(
-            method, address, data=body, headers=headers, timeout=30, allow_redirects=False,
+            method, address, data=body, headers=headers, timeout=_PATIENCE, allow_redirects=False,
             auth=_as_it_is,
         )  # fmt: skip
         answer: object = response.json()
@@ -295,6 +327,17 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
     if not response.ok:
         raise _ServerRefused(document)
     return document
+
+
+def _get(address: str) -> bytes:
+    """What is there, in bytes; nothing where there is none."""
+    import requests
+
+    try:
+        response = requests.get(address, timeout=30, allow_redirects=False, auth=_as_it_is)
+    except requests.RequestException:
+        return b""
+    return response.content if response.ok else b""
 
 
 def _as_it_is(request: PreparedRequest) -> PreparedRequest:

@@ -32,6 +32,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
     """
     from contextlib import closing
 
+    from deniably.register import LARGEST_REGISTER
     from deniably_server.storage import doctor as doctors
 
     if files and not privacy:
@@ -52,7 +53,10 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
         if found:
             raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
         surveys = store.names()
+        room = 1 - store.register_size() / LARGEST_REGISTER
         reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
+    if room < _ROOM:
+        click.echo(f"room left in the register, which every device reads: {100 * room:.1f} %")
     click.echo(f"whole: {_number(len(surveys), 'survey')}, {_number(reports, 'report')}")
 
 
@@ -80,6 +84,8 @@ def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
+_ROOM = 0.5
+"""From what is left of it on, somebody should know."""
 _HINT = ". With --repair tallies that are wrong are counted anew, and closings finished"
 
 

@@ -8,6 +8,7 @@ may be seen is found out each time, and here, for each who asks.
 from __future__ import annotations
 
 import gzip
+import hashlib
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, cast
@@ -16,7 +17,10 @@ from urllib.parse import urlencode
 import msgspec
 from flask import Flask, Response, current_app, request
 
-from deniably_server.errors import Refusal, Unavailable, Uncomputed
+from deniably import authoring
+from deniably.errors import BadSurvey, Problem
+from deniably.survey import Survey, read_survey
+from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.door import outside
 from deniably_server.results.analysts import View
 from deniably_server.results.seen import seen
@@ -31,6 +35,12 @@ if TYPE_CHECKING:
 _KEY = "deniably_turns"
 _NOT_SENT_ON = {"content-length"}
 _GZIP = "gzip"
+_PROBLEMS = b"problems"
+"""How what is said of a definition that is not valid begins; a definition begins with {."""
+_FEWER = (
+    "most of it goes into the designs of means (number, scale, vector): ask for fewer of different"
+    " ranges and epsilons, or publish two surveys"
+)
 
 
 def take_turns(app: Flask, turns: Turns) -> None:
@@ -68,10 +78,48 @@ def costly(reads: Reads) -> Callable[[View], View]:
 def answerer(app: Flask) -> Answerer:
     """What answers jobs, in a process apart, with the views of ``app``. Raises MemoryError."""
 
-    def answer(job: bytes) -> bytes:
-        return msgspec.msgpack.encode(_computed(app, msgspec.msgpack.decode(job, type=Job)))
+    def answer(question: bytes) -> bytes:
+        job = msgspec.msgpack.decode(question, type=Job)
+        found = _compiled(job.definition) if job.definition else _computed(app, job)
+        return msgspec.msgpack.encode(found)
 
     return answer
+
+
+def compiled(text: bytes) -> Survey:
+    """The published definition of an author's text: compiled in turns, too, for the designs of
+    many means take minutes.
+
+    Raises BadSurvey; Malformed where it is no YAML and no JSON; TooMuch and Busy.
+    """
+    turns = cast("Turns | None", current_app.extensions.get(_KEY))
+    if turns is None:
+        return _compile(text)
+    key = ("definition", hashlib.sha256(text).digest())
+    job = Job("", "", told.request_id(request.environ), text, _FEWER)
+    found = turns.answer(key, job, "tallies").body
+    if found.startswith(_PROBLEMS):
+        problems = msgspec.json.decode(found.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
+        raise BadSurvey([Problem(*each) for each in problems])
+    return read_survey(found)
+
+
+def _compiled(text: bytes) -> Computed | Refused:
+    try:
+        return Computed([], _compile(text).canonical)
+    except BadSurvey as error:
+        problems = [(each.path, each.why) for each in error.problems]
+        return Computed([], _PROBLEMS + msgspec.json.encode(problems))
+    except Refusal as error:
+        return refused(error)
+
+
+def _compile(text: bytes) -> Survey:
+    try:
+        document = authoring.load(text)
+    except BadSurvey as error:  # no YAML and no JSON: a definition was not even found
+        raise Malformed("; ".join(each.why for each in error.problems)) from None
+    return authoring.compile_survey(document)
 
 
 def _surveys(name: str) -> list[str]:

@@ -34,11 +34,14 @@ _FRAME = 500
 
 class Job(msgspec.Struct, frozen=True):
     """What is asked for: the address with its query, the header of who asks, and the request's
-    id."""
+    id; or a definition that is to be compiled. ``instead`` says what to ask where it takes too
+    long."""
 
     target: str
     authorization: str
     request: str
+    definition: bytes = b""
+    instead: str = "ask for questions with fewer choices, or take the shares from results.csv"
 
 
 class Computed(msgspec.Struct, frozen=True, tag="computed"):
@@ -115,7 +118,7 @@ class Turns:
                 self._kept.move_to_end(key)
                 return found
             if self._slow.get(key, 0.0) > monotonic():
-                raise self._too_slow()
+                raise self._too_slow(job)
             work = self._enter(key, job, reads)
             work.waiting += 1
         work.begun.wait(self._seconds)
@@ -167,7 +170,7 @@ class Turns:
             else:
                 work.failure = partial(_raised, found)
         except Slow:
-            work.failure = self._too_slow
+            work.failure = partial(self._too_slow, work.job)
             self._remember_slow(work.key)
         except Exception:  # of the other process; this thread goes on
             work.failure = partial(Uncomputed, "the process that computed is gone")
@@ -189,11 +192,10 @@ class Turns:
             self._slow = {each: until for each, until in self._slow.items() if until > now}
             self._slow[key] = now + _SLOW_SECONDS
 
-    def _too_slow(self) -> TooMuch:
+    def _too_slow(self, job: Job) -> TooMuch:
         return TooMuch(
             f"this takes longer than the {self._seconds:g} seconds, or more memory, than this"
-            " server gives it; ask for questions with fewer choices, or take the shares from"
-            " results.csv; its operator may set more seconds (--longest)"
+            f" server gives it; {job.instead}; its operator may set more seconds (--longest)"
         )
 
 

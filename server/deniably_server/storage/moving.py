@@ -20,6 +20,7 @@ TABLES = {
     "keys": ("survey", "secret"),
     "invitations": ("hash", "survey", "blinded"),
     "issued": ("survey", "invitations"),
+    "owners": ("survey", "token", "day", "bytes"),
     "register": ("number", "event", "survey", "entry", "hash"),
 }
 """Every table with its columns; what a row refers to comes before it."""

@@ -154,6 +154,14 @@ STEPS = (
 
     INSERT INTO issued SELECT survey, count(*) FROM invitations GROUP BY survey;
     """,
+    """
+    CREATE TABLE owners (
+        survey TEXT PRIMARY KEY REFERENCES surveys (name),
+        token TEXT NOT NULL,
+        day TEXT NOT NULL CHECK (length(day) = 10),
+        bytes BIGINT NOT NULL CHECK (bytes >= 0)
+    );
+    """,
 )
 
 

@@ -73,6 +73,19 @@ def enter_published(
     return found is None
 
 
+def author_of(database: Connection, name: str) -> str | None:
+    """The key under which a survey was published; None where the register does not have it."""
+    sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
+    row = database.execute(sql, [name]).fetchone()
+    return None if row is None else str(json.loads(row[0])["author"])
+
+
+def entry_size(database: Connection, name: str) -> int:
+    """About how many bytes the publication of a survey takes in the register."""
+    sql = "SELECT length(entry) + 1 FROM register WHERE survey = ? AND event = 'published'"
+    return int(database.execute(sql, [name]).fetchone()[0])
+
+
 def enter_closed(database: Connection, name: str) -> None:
     """Append that a survey was closed, once, if the register has it."""
     events = database.execute(

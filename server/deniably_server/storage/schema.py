@@ -242,6 +242,22 @@ def issued(database: Database) -> None:
     )
 
 
+@migrations()
+def owners(database: Database) -> None:
+    """Whose token published a survey, on which day, and how much of the register it takes. What
+    was published before has no row."""
+    database.executescript(
+        """
+        CREATE TABLE owners (
+            survey TEXT PRIMARY KEY REFERENCES surveys (name),
+            token TEXT NOT NULL,
+            day TEXT NOT NULL CHECK (length(day) = 10),
+            bytes INTEGER NOT NULL CHECK (bytes >= 0)
+        ) STRICT, WITHOUT ROWID;
+        """
+    )
+
+
 def migrate(connection: sqlite3.Connection) -> None:
     """Bring the file to this schema; safe where several processes start at once. Raises Newer.
 

@@ -36,14 +36,17 @@ from deniably_server.storage.invitations import (
     revoke_invitations,
     spend,
 )
+from deniably_server.storage.owners import Quotas, enter_owner, owner_of, register_size
 from deniably_server.storage.readers import Readers
 from deniably_server.storage.register import (
     Card,
     RegisterPage,
+    author_of,
     cards,
     enter_closed,
     enter_published,
     entries,
+    entry_size,
     last,
     register_page,
 )
@@ -102,11 +105,18 @@ class Store:
 
     # --- surveys ----------------------------------------------------------------------------
 
-    def publish(self, survey: Survey, signature: Signature) -> bool:
+    def publish(
+        self,
+        survey: Survey,
+        signature: Signature,
+        token: str | None = None,
+        quotas: Quotas = Quotas(),  # noqa: B008  # frozen
+    ) -> bool:
         """Store a definition and enter it into the register, for good. False where this very
-        definition was there already.
+        definition was there already. ``token`` is the id of the one that it is published with, to
+        which the quotas apply.
 
-        Raises BadSignature, and Conflict where the name has another definition or author.
+        Raises BadSignature, Conflict where the name has another definition or author, and Quota.
         """
         verify(survey.digest, signature)
         key = new_key() if survey.invited else None  # which takes long; not within a transaction
@@ -131,7 +141,24 @@ class Store:
                 and found[1] == "closed"
             ):
                 enter_closed(database, survey.name)
+            if found is None and token is not None:
+                enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
         return found is None
+
+    def owner(self, name: str) -> str | None:
+        """The id of the token that published a survey; None where that is not known."""
+        with self._reading() as database:
+            return owner_of(database, name)
+
+    def author(self, name: str) -> str | None:
+        """The public key that signed a survey; None where the register does not have it."""
+        with self._reading() as database:
+            return author_of(database, name)
+
+    def register_size(self) -> int:
+        """About how many bytes the register has."""
+        with self._reading() as database:
+            return register_size(database)
 
     def _survey(self, name: str) -> Survey:
         # A definition never changes, so what was read once stays right.

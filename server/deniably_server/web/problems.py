@@ -175,6 +175,13 @@ KINDS = {
             " seconds the same may be sent again.",
         ),
         Kind(
+            "quota",
+            "No more surveys for now",
+            429,
+            "The token has published as many surveys as it may in a day, or as much of the register"
+            " as it may fill; or the register is full. The detail says which, and what to do.",
+        ),
+        Kind(
             "busy",
             "Too many results at once",
             429,
@@ -212,6 +219,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     errors.Malformed: "malformed",
     errors.Misdirected: "misdirected",
     errors.NotFound: "not-found",
+    errors.Quota: "quota",
     errors.TooFew: "too-few",
     errors.TooLarge: "too-large",
     errors.TooMany: "too-many",

@@ -1,0 +1,68 @@
+"""Who published what: whose a survey is, and how much of the register a token has taken.
+
+Every device reads the register, and refuses one that is too large. So nobody may fill it alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deniably.register import LARGEST_REGISTER
+from deniably_server.errors import Quota
+from deniably_server.storage.engine import Connection
+from deniably_server.storage.register import today
+
+_FOR_CLOSINGS = 1 << 20
+"""Bytes of the register that are kept for closing what is published."""
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """What one author's token may publish: surveys a day, and bytes of the register in all. 0 is
+    any number."""
+
+    surveys: int = 0
+    register: int = 0
+
+
+def register_size(database: Connection) -> int:
+    """About how many bytes the register has."""
+    sql = "SELECT coalesce(sum(length(entry) + 1), 0) FROM register"
+    return int(database.execute(sql).fetchone()[0])
+
+
+def enter_owner(database: Connection, survey: str, token: str, size: int, quotas: Quotas) -> None:
+    """Note that a token published a survey, whose entry in the register takes so many bytes.
+
+    Raises Quota where that is more than the token may, or than the register holds.
+    """
+    day = today()
+    published, taken = database.execute(
+        "SELECT count(CASE WHEN day = ? THEN 1 END), coalesce(sum(bytes), 0) FROM owners"
+        " WHERE token = ?",
+        [day, token],
+    ).fetchone()
+    taken = int(taken)  # PostgreSQL's sums are decimals
+    if quotas.surveys and published >= quotas.surveys:
+        raise Quota(
+            f"this token has published {published:,} surveys today, and may publish"
+            f" {quotas.surveys:,} a day; go on tomorrow (UTC), or ask the operator (--surveys)"
+        )
+    if quotas.register and taken + size > quotas.register:
+        raise Quota(
+            f"the surveys of this token take {taken / 1e6:.1f} MB of the register, which every"
+            f" device reads, and may take {quotas.register / 1e6:g} MB; ask the operator (--room)"
+        )
+    if register_size(database) + size > LARGEST_REGISTER - _FOR_CLOSINGS:
+        raise Quota(
+            f"the register is full: devices read at most {LARGEST_REGISTER / 1e6:.0f} MB of it; new"
+            " surveys need another server"
+        )
+    row = (survey, token, day, size)
+    database.execute("INSERT INTO owners VALUES (?, ?, ?, ?)", row)
+
+
+def owner_of(database: Connection, survey: str) -> str | None:
+    """The id of the token that published a survey; None where that is not known."""
+    row = database.execute("SELECT token FROM owners WHERE survey = ?", [survey]).fetchone()
+    return None if row is None else str(row[0])
