@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import tempfile
+from pathlib import Path
 
 import accuracy
 import alternatives
 import every_mechanism
+import hammered
 import means
 import service
 import shares
@@ -38,6 +41,8 @@ def main() -> None:
     means.measure(sheet, peers)
     service.measure(sheet)
     slow_phone.measure(sheet)
+    with tempfile.TemporaryDirectory() as folder:
+        hammered.measure(sheet, Path(folder))
     sheet.end()
 
 

@@ -256,6 +256,13 @@ def requests(survey: Survey, n: int) -> Iterator[bytes]:
 @contextmanager
 def serving(command: list[str], database: Path) -> Iterator[int]:
     """A server process, until the block ends; gives its port."""
+    with process_serving(command, database) as (port, _):
+        yield port
+
+
+@contextmanager
+def process_serving(command: list[str], database: Path) -> Iterator[tuple[int, int]]:
+    """The same; gives its port and its process."""
     if "serve" in command:
         command = [*command, "--port", "0", "--database"]
     command = [*command, str(database)]
@@ -272,7 +279,7 @@ def serving(command: list[str], database: Path) -> Iterator[int]:
             port = urlsplit(address[0]).port
             assert port
             wait(port)
-            yield port
+            yield port, process.pid
         finally:
             process.terminate()
 

@@ -18,7 +18,7 @@ def test_a_quick_run_prints_every_section() -> None:
     )
     assert run.returncode == 0, run.stderr
     assert [line[:3] for line in run.stdout.splitlines() if line[1:3] == ". "] == [
-        f"{letter}. " for letter in "abcdefghijklmn"
+        f"{letter}. " for letter in "abcdefghijklmno"
     ]
     assert "goals met" in run.stdout
 

@@ -1,0 +1,204 @@
+"""While others hammer the dearest address: how long a form takes, and how much memory the server.
+
+python hammered.py PORT SECONDS CONNECTIONS PATH...   (the hammer, in a process of its own)
+"""
+
+from __future__ import annotations
+
+import http.client
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+from service import fill, process_serving
+from sheet import Sheet, duration
+
+from deniably.authoring import compile_survey
+from deniably.signing import new_key
+from deniably.survey import Survey
+from deniably_server.storage.store import Store
+
+GOAL_FORM = 10
+GOAL_MEMORY = 2
+CONNECTIONS = 64
+SIZES = (20, 50)
+"""Choices: a table of as many cells as there may be."""
+_TICK_SECONDS = 0.2
+
+
+def measure(sheet: Sheet, folder: Path) -> None:
+    n, seconds, looks = (2000, 2, 50) if sheet.quick else (300_000, 30, 1000)
+    sheet.section(f"{CONNECTIONS} connections hammer cross-tables of {n:,} reports")
+    database = folder / "hammered.db"
+    sheet.progress(f"storing {n:,} reports")
+    fill(database, wide(), n)
+    with closing(Store(str(database))) as store:
+        store.close_survey("wide")
+        store.tidy()
+        form = asking("form")
+        store.publish(form, new_key().sign(form.digest))
+    page = "/api/surveys/wide/crosstab?rows=of_{}&columns=of_{}"
+    same = [page.format(*SIZES)]
+    different = [f"{same[0]}&confidence=0.{number}" for number in range(501, 1000)]
+    command = [sys.executable, "-m", "deniably_client", "serve"]
+    for title, paths in (("one and the same", same), ("all different", different)):
+        with process_serving(command, database) as (port, pid), watched(pid) as memory:
+            form_times(port, looks // 10)
+            idle = percentile(form_times(port, looks))
+            quiet = memory.now()
+            memory.peak = 0
+            sheet.progress(f"hammering {title} for {seconds} s")
+            with hammering(port, seconds, paths) as answers:
+                under = percentile(form_times(port, looks, seconds))
+            peak = memory.peak
+        sheet.note(f"{title}: {answers}")
+        sheet.figure("the form, p99, idle", duration(idle))
+        sheet.figure("the form, p99, meanwhile", duration(under))
+        ratio = under / idle
+        sheet.figure("ratio", f"{ratio:.1f}", f"< {GOAL_FORM}", ratio < GOAL_FORM)
+        sheet.figure("memory, idle and at most", f"{quiet >> 20} MB, {peak >> 20} MB")
+        ratio = peak / quiet
+        sheet.figure("ratio", f"{ratio:.2f}", f"< {GOAL_MEMORY}", ratio < GOAL_MEMORY)
+
+
+def wide() -> Survey:
+    return asking("wide", SIZES)
+
+
+def asking(name: str, sizes: tuple[int, ...] = (2, 5, 16)) -> Survey:
+    """A survey with a question of each of these numbers of choices, at epsilon 1 each."""
+    questions = [
+        {
+            "name": f"of_{k}",
+            "type": "select_one",
+            "label": f"One of {k}",
+            "choices": [f"Choice {index}" for index in range(k)],
+            "epsilon": 1,
+        }
+        for k in sizes
+    ]
+    given = {"name": name, "title": "Benchmark", "contact": "bench@example.org"}
+    return compile_survey(given | {"results": {"minimum": 100}, "questions": questions})
+
+
+def form_times(port: int, looks: int, seconds: float = 60) -> list[float]:
+    """How long each of so many looks at a form took, until the time is over."""
+    found: list[float] = []
+    until = time.perf_counter() + seconds
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        while len(found) < looks and time.perf_counter() < until:
+            start = time.perf_counter()
+            connection.request("GET", "/s/form")
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status == 200, answer.status
+            found.append(time.perf_counter() - start)
+            time.sleep(0.005)
+    return found
+
+
+def percentile(found: list[float]) -> float:
+    return sorted(found)[int(len(found) * 0.99)]
+
+
+class Memory:
+    """What all processes of a server have, each shared page counted once; and the most of it."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self.peak = 0
+
+    def now(self) -> int:
+        found = sum(map(_memory_of, _tree(self._pid)))
+        self.peak = max(self.peak, found)
+        return found
+
+
+@contextmanager
+def watched(pid: int) -> Iterator[Memory]:
+    memory, over = Memory(pid), Event()
+
+    def watch() -> None:
+        while not over.wait(_TICK_SECONDS):
+            memory.now()
+
+    thread = Thread(target=watch)
+    thread.start()
+    try:
+        yield memory
+    finally:
+        over.set()
+        thread.join()
+
+
+def _tree(pid: int) -> list[int]:
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [pid, *(each for child in children for each in _tree(int(child)))]
+
+
+def _memory_of(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:  # it has ended meanwhile
+        return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+class Answers:
+    """What the hammer was told."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@contextmanager
+def hammering(port: int, seconds: float, paths: list[str]) -> Iterator[Answers]:
+    """Until the block ends, and for so many seconds at least."""
+    command = [sys.executable, __file__, str(port), str(seconds), str(CONNECTIONS), *paths]
+    answers = Answers()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as hammer:
+        try:
+            yield answers
+            answers.text = hammer.communicate(timeout=seconds + 120)[0].strip()
+        finally:
+            hammer.kill()
+
+
+def main() -> None:
+    port, seconds, connections = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    paths, found = sys.argv[4:], Counter[object]()
+    until = time.monotonic() + seconds
+
+    def hammer() -> None:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=120)) as connection:
+            while time.monotonic() < until:
+                try:
+                    connection.request("GET", random.choice(paths))
+                    answer = connection.getresponse()
+                    answer.read()
+                    found[answer.status] += 1
+                except OSError as error:
+                    found[type(error).__name__] += 1
+                    connection.close()
+
+    for _ in range(connections):
+        threading.Thread(target=hammer, daemon=True).start()
+    time.sleep(seconds + 1)  # those who still wait are not waited for
+    print(", ".join(f"{count:,} times {status}" for status, count in found.items()) or "no answer")
+
+
+if __name__ == "__main__":
+    main()
