@@ -16,6 +16,7 @@ from flask.testing import FlaskClient
 
 from deniably_server.errors import Unavailable
 from deniably_server.guard.door import Door, outside
+from deniably_server.storage import register
 from deniably_server.storage import store as module
 from deniably_server.storage.readers import MOST
 from deniably_server.storage.store import Store
@@ -76,7 +77,8 @@ def test_no_definition_is_read_for_the_first_page(
     def never(_: object) -> None:
         raise AssertionError("a definition was read")
 
-    monkeypatch.setattr(module, "read_survey", never)
+    monkeypatch.setattr(module, "as_survey", never)
+    monkeypatch.setattr(register, "as_survey", never)
 
     assert client.get("/").status_code == 200
 
