@@ -271,7 +271,7 @@ def _sums(
         raise ValueError("an estimate needs at least one report")
     value = np.asarray(values, dtype=np.float64)
     p, q = float(mechanism.p), float(mechanism.q)
-    raw = (tally.counts / tally.n - q) / (p - q)
+    raw = _supported(mechanism, tally.counts / tally.n)
     estimate = float(raw @ value)
     answered, apart = project(raw), value - estimate
     noise = noise_of_sum(mechanism, apart)  # of one report, by the true choice
@@ -372,7 +372,7 @@ def _of_subsets(mechanism: SubsetSelection, tally: Tally, value: Floats) -> Mome
     if tally.n < 1:
         raise ValueError("a mean needs at least one report")
     p, q = float(mechanism.p), float(mechanism.q)
-    raw = (tally.counts / tally.n - q) / (p - q)
+    raw = _supported(mechanism, tally.counts / tally.n)
     estimate = float(raw @ value)
     apart = value - estimate
     square = noise_of_sum(mechanism, apart) + apart**2
@@ -573,7 +573,7 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     """The mean score among those who are on the scale. Raises ValueError without a report."""
     values = np.array(question.values, dtype=np.float64)
     scored = np.array(_scored(question), dtype=np.float64)
-    shares = project([one.estimate for one in _each_share(question, tally)])
+    shares = project(_each_share(question, tally))
     having = float(shares @ scored)
     mechanism = question.once
     step = 0.0
@@ -593,8 +593,25 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     )
 
 
-def _each_share(question: Scale, tally: Tally) -> list[Uncertain]:
-    return [_total(question, tally, row)[0] for row in np.eye(len(question.names))]
+def _each_share(question: Scale, tally: Tally) -> Floats:
+    """The unbiased share of every choice, without its margins, which would take most of the time.
+
+    Raises ValueError without a report.
+    """
+    if tally.n < 1:
+        raise ValueError("an estimate needs at least one report")
+    mechanism, seen = question.once, tally.counts / tally.n
+    if isinstance(mechanism, SubsetSelection):
+        return _supported(mechanism, seen)
+    assert not isinstance(mechanism, Unary)
+    channel = matrix(mechanism)
+    return np.array([seen @ scores(channel, row) for row in np.eye(len(question.names))])
+
+
+def _supported(mechanism: SubsetSelection, seen: Floats) -> Floats:
+    """The unbiased shares where a part ``seen`` of the reports supports each choice."""
+    shares: Floats = (seen - float(mechanism.q)) / float(mechanism.p - mechanism.q)
+    return shares
 
 
 def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, Uncertain]:
