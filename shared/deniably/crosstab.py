@@ -8,6 +8,7 @@ the joint channel is the product of the two, and so is its inverse.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from deniably.likelihood import Fit, maximum_likelihood
 
 _NEAR = 0.1  # units of log-likelihood; half a unit is one standard error of one share
 _WORK = 200_000_000  # cells of the channel times steps
-_BLOCK = 100_000  # respondents in memory once more
+_BLOCK = 10_000  # respondents in memory once more, as numbers of four bytes
 _FEWEST_STEPS, _MOST_STEPS = 50, 5_000
 
 
@@ -53,11 +54,18 @@ def count_pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> PairTally:
     a, b = np.asarray(first), np.asarray(second)
     if len(a) != len(b):
         raise ValueError("a cross-table needs both reports of every respondent")
-    both = np.zeros((a.shape[1], b.shape[1]), dtype=np.int64)
-    for start in range(0, len(a), _BLOCK):  # whole numbers far below 2^24 are exact
-        one, other = (each[start : start + _BLOCK].astype(np.float32) for each in (a, b))
-        both += (one.T @ other).astype(np.int64)
+    both = supported_together(a, b)
     return PairTally(len(a), a.sum(axis=0, dtype=np.int64), b.sum(axis=0, dtype=np.int64), both)
+
+
+def supported_together(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """How many respondents' two reports support choice a and choice b, shape (k1, k2), of supports
+    as in ``count_pairs``."""
+    both = np.zeros((first.shape[1], second.shape[1]), dtype=np.int64)
+    for start in range(0, len(first), _BLOCK):  # whole numbers far below 2^24 are exact
+        one, other = (each[start : start + _BLOCK].astype(np.float32) for each in (first, second))
+        both += (one.T @ other).astype(np.int64)
+    return both
 
 
 def crosstab(
@@ -138,7 +146,7 @@ def likeliest(
     row had one cell alone, up to 1.3 times. Raises ValueError where there is no respondent.
     """
     a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
-    packed = np.packbits(np.hstack([a, b]), axis=1)
+    packed = np.hstack([np.packbits(each, axis=1) for each in (a, b)])
     _, some, counts = np.unique(packed, axis=0, return_index=True, return_counts=True)
     most_steps = min(_WORK // (a.shape[1] * b.shape[1] * len(some)), _MOST_STEPS)
     if most_steps < _FEWEST_STEPS:

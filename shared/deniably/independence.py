@@ -8,14 +8,14 @@ scipy (the extra ``author``).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from deniably.binomial import Floats
+from deniably.crosstab import supported_together
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,6 +23,7 @@ MOST_SHUFFLES, FEWEST_SHUFFLES = 999, 99
 _WORK = 1e9  # nanoseconds for all shuffles of a table, roughly
 _DRAWN_CELL, _DRAWN_REPORT, _READ_CELL = 150, 20, 10  # nanoseconds
 _AT_ONCE = 1 << 21  # cells of shuffled tables in memory
+_BLOCK = 10_000  # kinds of reports in memory as floats
 _TIE = 1e-9  # rounding alone makes equally dependent tables differ
 
 
@@ -72,7 +73,7 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     if one.saturated and other.saturated:  # one choice a report: chi-squared does not hold
         shuffles = max(shuffles, FEWEST_SHUFFLES)
     if shuffles < FEWEST_SHUFFLES:
-        statistic = _of_rows(one, other)(np.arange(len(one.kinds)))
+        statistic = _of_pairs(one, other, supported_together(one.bits, other.bits))
         return Independence(statistic, degrees, _chi_squared_tail(statistic, degrees), None)
     shuffle = _by_tables if tables <= rows else _by_rows
     statistic, shuffled = shuffle(one, other, shuffles)
@@ -81,23 +82,41 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
 
 
 class _Reports:
-    """The reports to one question, as kinds: respondent i sent kind ``kinds[i]``.
+    """The reports to one question: ``bits`` (n, k), and as kinds: respondent i sent ``kinds[i]``.
 
-    ``counts`` (d,) says how many sent each kind. ``whitened`` (d, rank) has centred columns, so
-    that respondents' rows of it are orthonormal. It is ``saturated`` where the supports tell any
-    function of the kinds, as they do for one choice a report.
+    ``counts`` (d,) says how many sent each kind. Centred reports times ``axes`` (k, rank) are
+    orthonormal columns. It is ``saturated`` where the supports tell any function of the kinds, as
+    they do for one choice a report.
     """
 
     def __init__(self, supports: npt.ArrayLike) -> None:
-        bits = np.asarray(supports).astype(np.bool_, copy=False)
-        self.kinds = _kinds(bits)
-        _, some, self.counts = np.unique(self.kinds, return_index=True, return_counts=True)
-        weight = np.sqrt(self.counts)[:, None]
-        centred = bits[some] - bits.mean(axis=0)
-        basis, size, _ = np.linalg.svd(weight * centred, full_matrices=False)
-        self.rank = int((size > 1e-9 * max(len(bits), 1) ** 0.5).sum())
-        self.whitened: Floats = basis[:, : self.rank] / weight
+        self.bits = np.asarray(supports).astype(np.bool_, copy=False)
+        self.kinds = _kinds(self.bits)
+        _, self._some, self.counts = np.unique(self.kinds, return_index=True, return_counts=True)
+        self.sums = self.bits.sum(axis=0, dtype=np.int64)
+        _, size, axes = np.linalg.svd(self._triangle(), full_matrices=False)
+        self.rank = int((size > 1e-9 * max(len(self.bits), 1) ** 0.5).sum())
+        self.axes: Floats = axes[: self.rank].T / size[: self.rank]
         self.saturated = self.rank == len(self.counts) - 1
+
+    def whitened(self) -> Floats:
+        """What is orthonormal, for each kind, shape (d, rank)."""
+        found: Floats = self._centred(self._some) @ self.axes
+        return found
+
+    def _triangle(self) -> Floats:
+        """R of the QR decomposition of the centred reports, which has their singular values. It
+        takes a block of kinds at a time: of hundreds of thousands, all as floats are 100 MB."""
+        found: Floats = np.zeros((0, self.bits.shape[1]))
+        for start in range(0, len(self._some), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            rows = np.sqrt(self.counts[block])[:, None] * self._centred(self._some[block])
+            found = cast(Floats, np.linalg.qr(np.vstack([found, rows]), mode="r"))
+        return found
+
+    def _centred(self, some: Ints) -> Floats:
+        found: Floats = self.bits[some] - self.sums / max(len(self.bits), 1)
+        return found
 
 
 def _kinds(bits: npt.NDArray[np.bool_]) -> Ints:
@@ -131,11 +150,13 @@ def _by_tables(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Fl
     table = np.bincount(_codes(one, other), minlength=shape[0] * shape[1]).reshape(shape)
     expected = np.outer(one.counts, other.counts) / n
 
+    left, right = one.whitened().T, other.whitened()
+
     def statistics(tables: Ints) -> Floats:
         apart = tables - expected
-        apart = apart / np.sqrt(other.counts) if other.saturated else apart @ other.whitened
+        apart = apart / np.sqrt(other.counts) if other.saturated else apart @ right
         root = np.sqrt(one.counts)[:, None]
-        apart = apart / root if one.saturated else one.whitened.T @ apart
+        apart = apart / root if one.saturated else left @ apart
         found: Floats = n * (apart**2).sum(axis=(-1, -2))
         return found
 
@@ -155,21 +176,27 @@ def _by_tables(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Fl
 
 
 def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floats]:
-    """The same where there are more pairs of kinds than respondents."""
-    statistic, places = _of_rows(one, other), np.arange(len(one.kinds))
-    generator = np.random.default_rng(np.sort(_codes(one, other)))
-    shuffled = [statistic(generator.permutation(places)) for _ in range(shuffles)]
-    return statistic(places), np.array(shuffled)
-
-
-def _of_rows(one: _Reports, other: _Reports) -> Callable[[Ints], float]:
-    """The statistic where respondent i gets the second report of respondent order[i].
+    """The same where there are more pairs of kinds than respondents.
 
     Respondents are sorted by their reports, so that it does not matter how these are stored.
     """
-    order = np.argsort(_codes(one, other), kind="stable")
-    left, right = one.whitened[one.kinds[order]].T, other.whitened[other.kinds[order]]
-    return lambda order: len(right) * float(((left @ right[order]) ** 2).sum())
+    codes = _codes(one, other)
+    order = np.argsort(codes, kind="stable")
+    first, second = one.bits[order], other.bits[order]
+    generator = np.random.default_rng(codes[order])
+    shuffled = [
+        _of_pairs(one, other, supported_together(first, second[generator.permutation(len(order))]))
+        for _ in range(shuffles)
+    ]
+    return _of_pairs(one, other, supported_together(first, second)), np.array(shuffled)
+
+
+def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> float:
+    """The statistic where so many respondents' reports support choice a and choice b. Whole
+    numbers as long as they can be, so that ties stay ties."""
+    n = len(one.bits)
+    apart = (n * both - np.outer(one.sums, other.sums)) / n
+    return n * float(((one.axes.T @ apart @ other.axes) ** 2).sum())
 
 
 def _codes(one: _Reports, other: _Reports) -> Ints:

@@ -129,8 +129,9 @@ class _Seen:
             raise ValueError("there is one count for each output of the channel")
         if not tallied.sum() >= 1:
             raise ValueError("a fit needs at least one report")
-        self.counts = tallied[tallied > 0]
-        self.columns = matrix[:, tallied > 0]
+        seen = tallied > 0
+        self.counts = tallied[seen]
+        self.columns = matrix if seen.all() else matrix[:, seen]  # a copy may be large
         if not self.columns.any(axis=0).all():
             raise ValueError("no answer can cause one of the reports")
 

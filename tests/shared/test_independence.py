@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 from itertools import combinations, permutations
 from math import exp
@@ -223,3 +224,20 @@ def test_a_question_to_which_all_reports_agree_says_nothing() -> None:
 def test_both_reports_of_every_respondent_are_needed() -> None:
     with pytest.raises(ValueError, match="both reports"):
         independence(np.eye(3), np.eye(2))
+
+
+def test_of_many_kinds_of_reports_few_are_in_memory_as_floats() -> None:
+    """All whitened reports to the longer question were 20 MB each time."""
+    rng = np.random.default_rng(2)
+    first, second = rng.random((50_000, 20)) < 0.3, rng.random((50_000, 50)) < 0.3
+
+    tracemalloc.start()
+    try:
+        found = independence(first, second)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+    assert found.shuffles is None
+    assert found.statistic == pytest.approx(statistic(first, second), rel=1e-9)
+    assert peak < 20e6
