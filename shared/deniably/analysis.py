@@ -338,8 +338,7 @@ def _of_positions(mechanism: _Single, tally: Tally, start: float, step: float) -
 
 
 def _of_noisy(mechanism: Laplace | Gaussian, tally: Tally, start: float, step: float) -> Moments:
-    """A number plus noise is its own score. Its mean square is that of the noise and of answers
-    between the ends."""
+    """A number plus noise is its own score. Its mean square is no less than that of the noise."""
     if tally.n < 1:
         raise ValueError("a mean needs at least one report")
     first, last = start, start + step * (mechanism.k - 1)
@@ -360,11 +359,13 @@ def _of_noisy(mechanism: Laplace | Gaussian, tally: Tally, start: float, step: f
     )
 
     def square_at(mu: float) -> float:
-        least = noise + (mu - estimate) ** 2
-        return float(np.clip(likeliest(mu)[0], least, least + (mu - first) * (last - mu)))
+        # Not drawn to the most that answers allow: where they are at both ends that is the truth,
+        # and the variance would never be above it.
+        return max(float(likeliest(mu)[0]), noise + (mu - estimate) ** 2)
 
     precision = tally.n / (noise + (last - first) ** 2 / 12)
-    return Moments(tally.n, estimate, (first, last), step / tally.n, precision, square_at)
+    n = tally.n
+    return Moments(n, estimate, (first, last), step / n, precision, square_at, max(n - 1, 1))
 
 
 def _of_subsets(mechanism: SubsetSelection, tally: Tally, value: Floats) -> Moments:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import NormalDist
 
 import numpy as np
@@ -69,7 +70,8 @@ class Moments:
 
     ``precision`` is the inverse of its variance where answers are evenly spread, ``step`` the least
     by which it can move, ``ends`` the range of true means; ``square_at(mu)`` is the mean square of
-    (score - estimate) under the likeliest law of reports with mean mu.
+    (score - estimate) under the likeliest law of reports with mean mu; ``freedom`` are the degrees
+    of freedom of that, infinite where the variance at the common mean holds the level by itself.
     """
 
     n: float
@@ -78,6 +80,7 @@ class Moments:
     step: float
     precision: float
     square_at: Callable[[float], float]
+    freedom: float = inf
 
     def variance(self, mu: float) -> float:
         """The variance of the estimate where the true mean is ``mu``."""
@@ -186,6 +189,8 @@ def between_means(first: Scores | Moments, second: Scores | Moments) -> Differen
     into what its channel allows there, as in ``inversion.linear``; so the test does not depend on
     where the scale starts. Half a step is taken off as in ``between_groups``. Level 0.05 is then at
     most 0.04, by enumeration of both tallies of three outputs for n 5 to 20 and epsilon 0.5 to 8.
+    Added noise has no fewest outputs to be sure of: there it is Student's t (Welch 1947, Biometrika
+    34:28), which holds 0.05 of 20 and 20 too, where the normal law has 0.07.
     Raises ValueError where a group has no report, or no mean is possible in both.
     """
     groups = [one if isinstance(one, Moments) else moments(one) for one in (first, second)]
@@ -195,9 +200,11 @@ def between_means(first: Scores | Moments, second: Scores | Moments) -> Differen
     common = sum(g.precision * g.mean for g in groups) / sum(g.precision for g in groups)
     common = min(max(common, low), high)
     difference = groups[0].mean - groups[1].mean
-    variance = sum(g.variance(common) for g in groups)
+    variances = [g.variance(common) for g in groups]
+    doubt = sum(v**2 / g.freedom for v, g in zip(variances, groups, strict=True))
+    freedom = sum(variances) ** 2 / doubt if doubt > 0 else inf
     step = max(g.step for g in groups)
-    return Difference(difference, _two_sided(difference, variance, step / 2))
+    return Difference(difference, _two_sided(difference, sum(variances), step / 2, freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -227,10 +234,17 @@ def _common_share(first: Answers, second: Answers) -> float:
     return (low + high) / 2
 
 
-def _two_sided(difference: float, variance: float, correction: float = 0.0) -> float:
+def _two_sided(
+    difference: float, variance: float, correction: float = 0.0, freedom: float = inf
+) -> float:
     beyond = abs(difference) - correction
     if beyond <= 0:
         return 1.0
     if variance <= 0:
         return 0.0
-    return 2 * NormalDist().cdf(-beyond / variance**0.5)
+    deviate = beyond / variance**0.5
+    if freedom == inf:
+        return 2 * NormalDist().cdf(-deviate)
+    from scipy import special
+
+    return 2 * float(special.stdtr(freedom, -deviate))
