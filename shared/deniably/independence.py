@@ -23,7 +23,7 @@ MOST_SHUFFLES, FEWEST_SHUFFLES = 999, 99
 _WORK = 1e9  # nanoseconds for all shuffles of a table, roughly
 _DRAWN_CELL, _DRAWN_REPORT, _READ_CELL = 150, 20, 10  # nanoseconds
 _AT_ONCE = 1 << 21  # cells of shuffled tables in memory
-_BLOCK = 10_000  # kinds of reports in memory as floats
+_BLOCK = 4_000  # kinds of reports in memory as floats
 _TIE = 1e-9  # rounding alone makes equally dependent tables differ
 
 
