@@ -98,6 +98,8 @@ def test_no_table_of_answers_has_room_for_a_time_an_address_or_an_order(
         # Of who runs and writes surveys: a last day, and of nobody's report.
         "tokens": [("id", "TEXT"), ("hash", "TEXT"), ("role", "TEXT"), ("survey", "TEXT"),
                    ("until", "TEXT"), ("note", "TEXT"), ("revoked", "INTEGER")],
+        # Of who publishes: a token's id, a day, the size of a definition, and of nobody's report.
+        "owners": [("survey", "TEXT"), ("token", "TEXT"), ("day", "TEXT"), ("bytes", "INTEGER")],
         # The keys that sign blindly, and invitations: what was signed says nothing of a report.
         "keys": [("survey", "TEXT"), ("secret", "TEXT")],
         "invitations": [("hash", "BLOB"), ("survey", "TEXT"), ("blinded", "BLOB")],

@@ -83,7 +83,9 @@ class Sqlite:
     @contextmanager
     def _locked(self, *, shared: bool, otherwise: str) -> Generator[None]:
         mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        with open(os.open(f"{self.address}-serving", os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
+        # Not to be written to: it would keep the disk from being made read-only.
+        path = f"{self.address}-serving"
+        with open(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), "rb") as file:
             try:
                 fcntl.flock(file, mode | fcntl.LOCK_NB)
             except BlockingIOError:

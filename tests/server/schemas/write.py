@@ -25,6 +25,7 @@ from deniably_server.storage.moving import TABLES as MOVED  # noqa: E402
 from deniably_server.storage.postgres_schema import STEPS  # noqa: E402
 from deniably_server.storage.schema import migrations  # noqa: E402
 from deniably_server.storage.store import Store  # noqa: E402
+from deniably_server.storage.tokens import id_in  # noqa: E402
 from server.material import a_report, signed, survey_named  # noqa: E402
 
 MADE = "CREATE TABLE steps (number INTEGER PRIMARY KEY);"
@@ -32,17 +33,19 @@ TABLES = ("steps", *MOVED)
 
 
 def fill(store: Store) -> None:
-    """Three surveys, one of them closed, with a few reports each, and a token."""
+    """Three surveys, one of them closed, with a few reports each, and the token that they were
+    published with."""
+    token = id_in(new_token(store, "author"))
     for name, more in (("workplace", {}), ("over", {}), ("some", {"ask": 1})):
         survey = survey_named(name, **more)
-        store.publish(survey, signed(survey))
+        store.publish(survey, signed(survey), token)
         for number in range(6):
             report = a_report(survey, stolen=[number % 2])
             if more:
                 del report.values[("stolen", "often")[number % 2]]
             store.add(survey, report)
     store.close_survey("over")
-    new_token(store, "author")
+    store.tidy()
 
 
 def write_sqlite(folder: Path) -> None:
