@@ -131,7 +131,7 @@ class _Seen:
             raise ValueError("a fit needs at least one report")
         seen = tallied > 0
         self.counts = tallied[seen]
-        self.columns = matrix if seen.all() else matrix[:, seen]  # a copy may be large
+        self.columns = matrix[:, seen]
         if not self.columns.any(axis=0).all():
             raise ValueError("no answer can cause one of the reports")
 
