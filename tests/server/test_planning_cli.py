@@ -251,6 +251,8 @@ def test_an_audit_says_how_far_whole_reports_were_walked(tmp_path: Path) -> None
     assert "whole reports: in part, likeliest branches (" in said
     assert "of 3 pairs of questions 1 to the end, 2 in part" in said
     assert "Whole reports, as far as they were walked: every byte" in said
+    assert "The rest was not walked." in said
+    assert "So all questions together" not in said, "nothing was shown for what was not walked"
 
 
 @pytest.mark.parametrize(

@@ -177,11 +177,15 @@ def _explained(done: Sequence[Verdict], whole: Wholes, trials: int) -> str:
             f"Nothing certified: {each} are too few to prove any epsilon; more --trials prove more."
         )
     if not whole.fault:
-        far = "" if whole.outcome == "passed" else ", as far as they were walked"
+        far, follows = ", as far as they were walked", " The rest was not walked."
+        if whole.outcome == "passed":
+            far = ""
+            follows = (
+                " So all questions together give away what they give away one by one, and no more."
+            )
         said.append(
             f"Whole reports{far}: every byte that is sent has the product of the questions' laws,"
-            " with an id that nothing else is made of. So all questions together give away what"
-            " they give away one by one, and no more."
+            f" with an id that nothing else is made of.{follows}"
         )
     return "\n".join(fill(one, 92) for one in said)
 
