@@ -90,9 +90,9 @@ def recognition_problem(people: int) -> Problem:
     return Problem(
         "$.waves",
         f"of 1,000 people about {people} could be recognised from one wave to another by their"
-        " reports alone, and that is 1 in 10 or more. Ask fewer questions or with less epsilon,"
-        " raise history, or say with count how many waves there are; or write recognisable: true,"
-        " and respondents are told",
+        " reports alone, and that is 1 in 10 or more. Ask fewer questions, raise history, or say"
+        " with count how many waves there are; or write recognisable: true, and respondents are"
+        " told",
     )
 
 

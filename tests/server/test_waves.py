@@ -213,6 +213,28 @@ def test_check_says_how_many_could_be_recognised_and_refuses_many(tmp_path: Path
     assert refused.exit_code == 1
     assert "of 1,000 people about 345 could be recognised" in refused.output
     assert "recognisable: true" in refused.output
+    assert "Ask fewer questions, raise history," in refused.output
+
+
+def test_less_epsilon_is_no_advice_against_recognition(tmp_path: Path) -> None:
+    """The answer that is kept has the epsilon of the history: the less accurate it is, the more
+    plainly each wave has to show it."""
+    path = tmp_path / "panel.json"
+
+    def people(epsilon: float) -> int:
+        document = json.loads(recognisable(20, recognisable=True))
+        for question in document["questions"]:
+            question["epsilon"] = epsilon
+        path.write_text(json.dumps(document), encoding="utf-8")
+        found = re.search(r"about (\d+) could be recognised", run(check, path).output)
+        assert found
+        return int(found[1])
+
+    assert people(0.1) > people(0.4)
+
+
+def test_recognisable_waves_are_checked_where_the_file_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "panel.json"
 
     path.write_text(recognisable(20, recognisable=True), encoding="utf-8")
     assert "about 345 could be recognised" in run(check, path).output
