@@ -303,7 +303,7 @@ def test_closing_below_the_minimum_asks_because_the_results_would_stay_hidden(
     for keys in (None, "", "n\n", "\n"):
         asked = close(server, keys=keys)
         assert asked.exit_code == 1
-        assert "fewer than 3 reports so far" in asked.output
+        assert "The survey health has fewer than 3 reports so far" in asked.output
         assert "it will never show any" in asked.output
         assert "The survey is open and has fewer than 10 reports so far." in asked.output
         assert "Close it now, for good? [y/N]" in asked.output

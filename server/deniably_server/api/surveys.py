@@ -124,8 +124,8 @@ def _require_results(survey: Survey) -> None:
     least = survey.results.minimum
     if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
-            f"{survey.name} has fewer than {least:,} reports so far, and its results are shown from"
-            f" {least:,} on: closed now, it will never show any"
+            f"the survey {survey.name} has fewer than {least:,} reports so far, and its results are"
+            f" shown from {least:,} on: closed now, it will never show any"
         )
 
 

@@ -48,7 +48,7 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="In how many surveys of 1 a margin holds.",
+    help="Share of surveys in which a margin holds.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
