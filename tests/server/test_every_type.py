@@ -109,6 +109,11 @@ def test_every_type_has_its_figures_with_margins(
     assert [quantile["share"] for quantile in shown["income"]["quantiles"]] == [
         0.1, 0.25, 0.5, 0.75, 0.9,
     ]  # fmt: skip
+    median = shown["income"]["quantiles"][2]
+    low, high = median["interval"]
+    assert shown["income"]["sentence"].endswith(
+        f"Half of the numbers are at most {median['high']} EUR (95 % interval {low} to {high})."
+    ), "sentence and table agree"
     assert [part["mean"]["n"] for part in shown["hours"]["parts"]] == pytest.approx(
         [PEOPLE / 2] * 2, abs=150
     )

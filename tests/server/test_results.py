@@ -228,6 +228,32 @@ def test_intervals_too_wide_to_use_are_flagged_with_the_n_that_is_enough() -> No
     assert "about 390 answers to this question" in flag  # 1.96^2 / 4 / (0.5 * 0.1)^2 = 384.1
 
 
+def test_an_interval_that_is_too_wide_does_not_read_as_one_that_is_useful() -> None:
+    said = []
+    for n in range(340, 400, 5):
+        found = result_of(n, [n // 2, n - n // 2], [n // 5] * 5)["questions"][0]
+        said += re.findall(
+            r"up to (.+) points either way.* within (.+) points", str(found["flags"])
+        )
+
+    assert 3 < len(said) < 12, "some are just too wide, some just not"
+    assert all(float(wide) > float(useful) for wide, useful in said), said
+
+
+def test_sentences_keep_a_number_and_its_sign_on_one_line(
+    client: FlaskClient, survey: Survey, author: dict[str, str], app: Flask
+) -> None:
+    for _ in range(100):
+        app.extensions["deniably"].add(survey, a_report(survey))
+    client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
+
+    page = client.get("/surveys/workplace").text
+
+    said = re.findall(r"<p class=.?finding.?>(.+?)<", page)
+    assert said
+    assert all(" %" in sentence and " %" not in sentence for sentence in said)
+
+
 def test_the_n_that_is_enough_is_enough() -> None:
     for question in survey_named().questions:
         n = enough(question.mechanism, 0.1)

@@ -153,6 +153,7 @@ def number(value: float, error: float) -> str:
     return finding.figure_text(value, error)
 
 
+@pages.app_template_filter("together")
 def _narrow(text: str) -> str:
     """With the narrow space that keeps a number and its sign on one line."""
     return text.replace(" %", "\u202f%")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from statistics import NormalDist
+from typing import cast
 
 import numpy as np
 
@@ -118,12 +119,16 @@ def decimals(error: float) -> int:
     return max(0, 1 - math.floor(math.log10(error))) if error > 0 else 0
 
 
-def median_sentence(quantiles: Sequence[Mapping[str, object]], unit: str) -> str:
-    """Where the middle lies, to be put after another sentence; empty where that is not known."""
+def median_sentence(quantiles: Sequence[Mapping[str, object]], unit: str, confidence: float) -> str:
+    """Where the middle lies, as the table has it, to be put after another sentence; empty where
+    that is not known."""
     for quantile in quantiles:
         if quantile["share"] == 0.5:
-            low, high = str(quantile["low"]), str(quantile["high"])
-            return f" Half of the numbers are at most {_span(low, high)}{_with(unit)}."
+            low, high = cast("list[str]", quantile["interval"])
+            return (
+                f" Half of the numbers are at most {quantile['high']}{_with(unit)}"
+                f" ({level_text(confidence)} interval {low} to {high})."
+            )
     return ""
 
 
@@ -258,7 +263,10 @@ def quoted(labels: list[str]) -> str:
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:.0f}"
+    """Points of a hundred; with a decimal where without one it would read as the useful width."""
+    whole = f"{100 * share:.0f}"
+    near = share > WIDEST_USEFUL and whole == f"{100 * WIDEST_USEFUL:.0f}"
+    return f"{math.ceil(1000 * share) / 10:.1f}" if near else whole
 
 
 def _with(unit: str) -> str:

@@ -395,7 +395,7 @@ def _fill_number(
         }
         for quantile in found.quantiles
     ]
-    shown["sentence"] += finding.median_sentence(shown["quantiles"], _unit(grid))
+    shown["sentence"] += finding.median_sentence(shown["quantiles"], _unit(grid), confidence)
 
 
 def _fill_vector(
