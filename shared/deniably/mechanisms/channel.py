@@ -10,6 +10,7 @@ import msgspec
 from deniably.coins import LARGEST, Coins
 from deniably.errors import BadMechanism
 from deniably.loss import Loss
+from deniably.mechanisms.law import Finite, One
 from deniably.mechanisms.positions import check_position, check_positions, knot
 from deniably.mechanisms.reports import Report, check_one
 
@@ -55,6 +56,12 @@ class Channel(
     def cell_count(self) -> int:
         """A tally has one cell an output."""
         return len(self.weights[0])
+
+    @property
+    def law(self) -> Finite:
+        """The matrix as it is written."""
+        rows = self.weights
+        return Finite(One(self.k), len(rows), len(rows[0]), rows.__getitem__, self)
 
     def randomise(self, answer: int, coins: Coins) -> Report:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, isqrt
-from typing import Annotated, Literal
+from math import ceil, e, exp, floor, fsum, isqrt, sqrt, tanh
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -19,6 +19,7 @@ from deniably.coins import LARGEST, Coins
 from deniably.errors import BadAnswer, BadMechanism, BadReport
 from deniably.gaussian_noise import discrete_gaussian_vector_delta_upper
 from deniably.loss import Loss
+from deniably.mechanisms.law import Finite, Noise, One, Product
 from deniably.mechanisms.positions import check_position, check_positions
 from deniably.mechanisms.reports import Report, check_one
 
@@ -104,6 +105,22 @@ class Laplace(
         10**17 reports; without an end one crafted report could move any mean anywhere."""
         return 40 * ceil(ratio(self.scale, "scale"))
 
+    @property
+    def law(self) -> Noise:
+        """Discrete Laplace noise, the same on both sides."""
+        scale = float(ratio(self.scale, "scale"))
+        decay = exp(-1 / scale)
+        variance = 2 * decay / (1 - decay) ** 2
+        return Noise(One(self.k), variance, self.reach, self._mass, self._tail, self)
+
+    def _mass(self, noise: Any) -> Any:
+        scale = float(ratio(self.scale, "scale"))
+        return tanh(1 / (2 * scale)) * e ** (-abs(noise) / scale)
+
+    def _tail(self, noise: Any) -> Any:
+        """P(noise >= y) is this over 1 + e**(-1 / scale)."""
+        return e ** (-noise / float(ratio(self.scale, "scale")))
+
     def randomise(self, answer: int, coins: Coins) -> Report:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
         check_position(answer, self.k)
@@ -145,6 +162,14 @@ class BoundedLaplace(
     def cell_count(self) -> int:
         """A tally has one cell a position."""
         return self.k
+
+    @property
+    def law(self) -> Finite:
+        """A row for each position, in floating point."""
+        return Finite(One(self.k), self.k, self.k, self._row, self, exact=False)
+
+    def _row(self, position: int) -> tuple[float, ...]:
+        return _bounded_row(self.k, float(ratio(self.scale, "scale")), self.beyond, position)
 
     def randomise(self, answer: int, coins: Coins) -> Report:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw.
@@ -212,6 +237,26 @@ class Gaussian(
         """How far beyond the grid a report may lie, as for ``Laplace``: 12 sigma or more."""
         return 12 * (isqrt(floor(ratio(self.sigma2, "sigma2"))) + 1)
 
+    @property
+    def one(self) -> Noise:
+        """The law of each position."""
+        # Never above sigma2 (Canonne, Kamath and Steinke 2020, corollary 9), and short of it by
+        # less than 1e-7 of it from sigma = 1 on.
+        variance = float(ratio(self.sigma2, "sigma2"))
+        return Noise(One(self.k), variance, self.reach, self._mass, self._tail, self)
+
+    @property
+    def law(self) -> Noise | Product:
+        """That of one position, or of all in one report."""
+        return self.one if self.d == 1 else Product((self.one,) * self.d, self.d)
+
+    def _mass(self, noise: Any) -> Any:
+        return self._tail(noise) / _gaussian_total(float(ratio(self.sigma2, "sigma2")))
+
+    def _tail(self, noise: Any) -> Any:
+        """Above the tail (Canonne, Kamath and Steinke 2020, proposition 25)."""
+        return e ** (-(noise * noise) / (2 * float(ratio(self.sigma2, "sigma2"))))
+
     def randomise(self, answer: int | Sequence[int], coins: Coins) -> Report:
         """The report for d positions (one integer where d is 1): ``number * d + coordinate`` each.
 
@@ -236,6 +281,26 @@ class Gaussian(
             if cell % self.d != coordinate:
                 raise BadReport("the coordinates of a report are in order", path)
             check_one([cell // self.d], -self.reach, self.k - 1 + self.reach, path)
+
+
+@lru_cache(maxsize=8)
+def _bounded_row(k: int, scale: float, beyond: str, position: int) -> tuple[float, ...]:
+    """P(reported | position) of Laplace noise that stays on a grid of k positions."""
+    last, decay = k - 1, exp(-1 / scale)
+    weights = [decay ** abs(place - position) for place in range(k)]
+    if beyond == "clamp":
+        # All of the tail beyond an end falls on it: 1 + decay + decay^2 + ... times its first.
+        weights[0] /= 1 - decay
+        weights[last] /= 1 - decay
+    total = fsum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+@lru_cache(maxsize=64)
+def _gaussian_total(variance: float) -> float:
+    """The sum of e**(-y**2 / (2 variance)); what is 12 deviations away is less than 1e-30 of it."""
+    reach = int(12 * sqrt(variance)) + 12
+    return fsum(exp(-(y**2) / (2 * variance)) for y in range(-reach, reach + 1))
 
 
 def within(noisy: int, mechanism: Laplace | Gaussian) -> int:

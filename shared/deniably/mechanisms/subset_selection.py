@@ -17,6 +17,7 @@ from deniably.coins import LARGEST, Coins
 from deniably.errors import BadAnswer, BadMechanism
 from deniably.exponential import floor_exp
 from deniably.loss import Loss
+from deniably.mechanisms.law import One, Supporting, TwoLevel
 from deniably.mechanisms.reports import Report, check_subset
 
 MOST_CHOICES = 1024
@@ -88,6 +89,12 @@ class SubsetSelection(
         k, omega = self.k, self.omega
         weight = omega * ((omega - 1) * self.own + (k - omega) * self.other)
         return Fraction(weight, (k - 1) * self.total)
+
+    @property
+    def law(self) -> Supporting:
+        """A report supports its omega choices."""
+        joint = TwoLevel(self.k, self.omega, self.own, self.other)
+        return Supporting(One(self.k), self.p, self.q, joint, self.omega)
 
     def randomise(self, answer: int, coins: Coins) -> Report:
         """The report for ``answer`` (an index below k).

@@ -11,6 +11,7 @@ import msgspec
 from deniably.coins import LARGEST, Coins
 from deniably.errors import BadAnswer, BadMechanism, BadReport
 from deniably.loss import Loss
+from deniably.mechanisms.law import CoinEach, CoinForSome, Supporting, Ticks, TwoLevel
 from deniably.mechanisms.reports import Report, check_subset
 
 MOST_OPTIONS = 1024
@@ -74,6 +75,13 @@ class SetResponse(
     def cell_count(self) -> int:
         """A tally has one cell an option and one a blank."""
         return self.domain
+
+    @property
+    def law(self) -> Supporting:
+        """A report supports its options; blanks stand for ticks that an answer does not have."""
+        joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
+        ticks = Ticks(self.k, self.most)
+        return Supporting(ticks, self.p, self.q, joint, self.size, blanks=self.most)
 
     def _weights(self) -> list[int]:
         """For each number of padded ticks in a report: the weight of all such reports."""
@@ -144,6 +152,14 @@ class SampledTicks(
         """A tally has two cells an option: reported without and with a tick."""
         return 2 * self.k
 
+    @property
+    def law(self) -> Supporting:
+        """Of each option that is asked about a report has the one cell or the other."""
+        joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
+        heard = Fraction(self.s, self.k)
+        ticks = Ticks(self.k, self.k)
+        return Supporting(ticks, self.p, self.q, joint, self.s, heard, both=True)
+
     def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
         """The report for the ticked options: ``2 * option + tick``, ascending.
 
@@ -208,6 +224,12 @@ class Unary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     def cell_count(self) -> int:
         """A tally has one cell an option."""
         return self.k
+
+    @property
+    def law(self) -> Supporting:
+        """A report supports the options that it names, of which there may be any number."""
+        joint = CoinEach(self.p, self.q, self.k)
+        return Supporting(Ticks(self.k, self.most), self.p, self.q, joint)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
         """The reported options, ascending. Raises BadAnswer, before any draw."""

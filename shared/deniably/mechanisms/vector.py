@@ -11,6 +11,7 @@ from deniably.coins import Coins
 from deniably.errors import BadAnswer, BadMechanism, BadReport
 from deniably.loss import Loss, largest
 from deniably.mechanisms.channel import Channel
+from deniably.mechanisms.law import Product
 from deniably.mechanisms.noise import BoundedLaplace, Laplace
 from deniably.mechanisms.reports import LARGEST_NUMBER, Report
 from deniably.mechanisms.window import Window
@@ -51,6 +52,11 @@ class Vector(
         counts = [part.cell_count for part in self.parts]
         known = [count for count in counts if count is not None]
         return max(known) * len(self.parts) if len(known) == len(counts) else None
+
+    @property
+    def law(self) -> Product:
+        """The laws of the parts, of which a report has ``s``."""
+        return Product(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
         """The report for one position a part: ``number * parts + part``, by part.

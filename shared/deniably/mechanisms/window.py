@@ -10,6 +10,7 @@ import msgspec
 from deniably.coins import LARGEST, Coins
 from deniably.errors import BadMechanism
 from deniably.loss import Loss
+from deniably.mechanisms.law import Finite, One
 from deniably.mechanisms.positions import check_position, check_positions, knot
 from deniably.mechanisms.reports import Report, check_one
 
@@ -60,6 +61,15 @@ class Window(
     def cell_count(self) -> int:
         """A tally has one cell an output."""
         return self.m
+
+    @property
+    def law(self) -> Finite:
+        """A matrix with a row for each place where the window can start."""
+        return Finite(One(self.k), self.m - self.w + 1, self.m, self._row, self, evenly=True)
+
+    def _row(self, start: int) -> list[int]:
+        rest = self.m - self.w - start
+        return [self.other] * start + [self.own] * self.w + [self.other] * rest
 
     def randomise(self, answer: int, coins: Coins) -> Report:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
