@@ -50,6 +50,12 @@ Edits = dict[str, tuple[str, str]]
 """Module -> (text, its replacement): a fault planted in what is served."""
 
 
+def module(name: str) -> Path:
+    """The web module of this name, in whichever room it is."""
+    (found,) = WEB.glob(f"*/{name}")
+    return found
+
+
 @pytest.fixture(scope="session", autouse=True)
 def nobodys_configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A configuration folder of the tests' own, also for the processes that they start."""
@@ -140,9 +146,9 @@ class _Web(SimpleHTTPRequestHandler):
             return self._send(b"", "image/x-icon")
         if name.startswith("test/"):  # a test's own module
             return self._send((TESTS / name[5:]).read_bytes(), "text/javascript")
-        if name in self.edits:
-            text = (WEB / name).read_text(encoding="utf-8")
-            return self._send(text.replace(*self.edits[name]).encode(), "text/javascript")
+        if (last := name.rpartition("/")[2]) in self.edits:
+            text = module(last).read_text(encoding="utf-8")
+            return self._send(text.replace(*self.edits[last]).encode(), "text/javascript")
         return super().do_GET()
 
     def _send(self, body: bytes, kind: str) -> None:
@@ -159,7 +165,7 @@ class _Web(SimpleHTTPRequestHandler):
 @contextmanager
 def _served(edits: Edits) -> Iterator[str]:
     for name, (old, _) in edits.items():
-        text = (WEB / name).read_text(encoding="utf-8")
+        text = module(name).read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{old!r} is not exactly once in {name}"
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Web, edits=edits))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

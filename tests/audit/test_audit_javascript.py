@@ -27,7 +27,7 @@ FILE = json.loads(
 SHAPES = [case for group in FILE["groups"] for case in group["tests"]]
 
 AUDIT = """async ([mechanism, fault]) => {
-  const { channel, distribution, worstOdds } = await import("/audit.js");
+  const { channel, distribution, worstOdds } = await import("/audit/audit.js");
   const faults = await import("/test/audit/faults.js");
   const laws = fault === null ? channel(mechanism) : Array.from(
     { length: mechanism.k },
@@ -178,9 +178,9 @@ FINITE: list[tuple[dict[str, Any], list[Any]]] = [
 ]
 
 CHANNEL = """async ([mechanism, answers]) => {
-  const { channel, worstOdds } = await import("/audit.js");
-  const { fraction } = await import("/fraction.js");
-  const { checkMechanism, loadMechanism, loss } = await import("/mechanism.js");
+  const { channel, worstOdds } = await import("/audit/audit.js");
+  const { fraction } = await import("/core/fraction.js");
+  const { checkMechanism, loadMechanism, loss } = await import("/mechanisms/mechanism.js");
   await loadMechanism(mechanism.name);
   checkMechanism(mechanism);
   const laws = channel(mechanism, answers);
@@ -212,8 +212,8 @@ def test_a_finite_mechanism_has_one_channel_in_both_languages(
 
 
 ABOVE = """async ([sampler, given, cut]) => {
-  const { distributionAbove } = await import("/audit.js");
-  const noise = await import("/noise.js");
+  const { distributionAbove } = await import("/audit/audit.js");
+  const noise = await import("/mechanisms/noise.js");
   const { law, rest } = distributionAbove((coins) => noise[sampler](...given, coins), cut);
   return [Object.fromEntries(law), rest];
 }"""
@@ -273,9 +273,9 @@ def test_an_endless_sampler_that_is_wrong_is_found_out(page: Page, web_url: str)
 
 
 WAVES = """async ([mechanism, answers]) => {
-  const { distribution, worstOdds } = await import("/audit.js");
-  const { history, loadMechanism, loss, respond } = await import("/mechanism.js");
-  const { fraction } = await import("/fraction.js");
+  const { distribution, worstOdds } = await import("/audit/audit.js");
+  const { history, loadMechanism, loss, respond } = await import("/mechanisms/mechanism.js");
+  const { fraction } = await import("/core/fraction.js");
   await loadMechanism("memoised");
   const twice = (answer, coins) => {
     const { report, memo } = respond(mechanism, answer, coins);

@@ -55,12 +55,13 @@ def fault_of(folder: Path, name: str, how: str, change: Change | None = None) ->
 
 def walked(folder: Path, given: dict[str, Any], change: Change | None) -> Any:
     changed, *texts = change or ("",)
-    for module in WEB.glob("*.js"):
+    for module in WEB.glob("*/*.js"):
         source = module.read_text(encoding="utf-8")
         for text, other in texts if module.name == changed else ():
             assert source.count(text) == 1, f"not exactly once in {module.name}: {text}"
             source = source.replace(text, other)
-        (folder / module.name).write_text(source, encoding="utf-8")
+        (folder / module.parent.name).mkdir(exist_ok=True)
+        (folder / module.parent.name / module.name).write_text(source, encoding="utf-8")
     (folder / "package.json").write_text('{"type": "module"}')
     node = shutil.which("node")
     assert node
@@ -97,7 +98,7 @@ def test_an_id_is_made_of_the_same_bytes_in_both_languages(tmp_path: Path) -> No
     tape = bytes(range(1, 29))
     script = tmp_path / "id.mjs"
     script.write_text(
-        f"import {{ Coins }} from {json.dumps((WEB / 'coins.js').as_uri())};"
+        f"import {{ Coins }} from {json.dumps((WEB / 'core/coins.js').as_uri())};"
         f"let at = 0; const tape = Uint8Array.from({list(tape)});"
         "const coins = new Coins((count) => tape.slice(at, (at += count)));"
         "process.stdout.write(coins.drawId() + at);"

@@ -18,8 +18,8 @@ WEB = Path(__file__).parents[2] / "client" / "deniably_client" / "web"
 
 _SCRIPT = """
 async ([mechanism, n, rounds]) => {
-  const { Coins } = await import("/coins.js");
-  const { randomise } = await import("/mechanism.js");
+  const { Coins } = await import("/core/coins.js");
+  const { randomise } = await import("/mechanisms/mechanism.js");
   const durations = [];
   for (let round = 0; round <= rounds; round++) {
     const start = performance.now();
@@ -58,7 +58,7 @@ def rates(mechanisms: Mapping[int, SubsetSelection], quick: bool) -> dict[int, f
     chromium = shutil.which("chromium")
     if chromium is None:
         raise Missing("Chromium is not installed")
-    if not (WEB / "mechanism.js").exists():
+    if not (WEB / "mechanisms/mechanism.js").exists():
         raise Missing("mechanism.js is not there")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Files, directory=str(WEB)))
     Thread(target=server.serve_forever, daemon=True).start()

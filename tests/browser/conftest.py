@@ -49,7 +49,7 @@ CLOSED = SURVEY.replace("workplace", "closed")
 ANSWERS = ("Yes", "Weeklyish")
 MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.js', '%s')"
 # What the page remembers.
-READ = f"async () => (await import({MODULE % 'storage.js'})).read()"
+READ = f"async () => (await import({MODULE % '../device/storage.js'})).read()"
 
 
 @pytest.fixture(scope="module")

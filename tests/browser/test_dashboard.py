@@ -102,17 +102,27 @@ def test_home_lists_every_survey(phone: Watched) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../deniably_client/device.py", "..%2fdevice.py", "x.js", "README.md"]
+    "name",
+    [
+        "../deniably_client/device.py",
+        "..%2fdevice.py",
+        "form/..%2f..%2fdevice.py",
+        "x.js",
+        "form/x.js",
+        "README.md",
+        "form.js",
+        "form/types.d.ts",
+        "core/form.js",
+    ],
 )
 def test_only_the_files_of_the_web_client_are_served(phone: Watched, name: str) -> None:
     assert requests.get(f"{phone.url}/web/{name}", timeout=10).status_code == 404
 
 
 def test_a_file_of_the_web_client_is_fetched_once(phone: Watched) -> None:
-    first = requests.get(f"{phone.url}/web/form.js", timeout=10)
-    again = requests.get(
-        f"{phone.url}/web/form.js", headers={"If-None-Match": first.headers["ETag"]}, timeout=10
-    )
+    url = f"{phone.url}/web/form/form.js"
+    first = requests.get(url, timeout=10)
+    again = requests.get(url, headers={"If-None-Match": first.headers["ETag"]}, timeout=10)
 
     assert first.headers["Content-Type"].startswith("text/javascript")
     assert (again.status_code, again.content) == (304, b"")

@@ -321,7 +321,7 @@ def test_the_policy_allows_no_inline_code_and_nothing_from_elsewhere(phone: Watc
     assert "style=" not in html
     assert " onclick" not in html
     assert re.findall("<script[^>]*>", html) == [
-        f'<script type="module" src="/web/{BUILD}/page.js">',
+        f'<script type="module" src="/web/{BUILD}/form/page.js">',
         '<script type="application/json" id="definition">',
         '<script type="application/json" id="words">',
     ], "code from files alone; the others are data, which no browser runs"

@@ -208,7 +208,7 @@ def test_a_question_that_does_not_apply_is_skipped_both_ways_and_still_sent(
 
 
 DRAW = """async () => {
-  const { follow } = await import("/web/path.js");
+  const { follow } = await import("/web/form/path.js");
   const definition = JSON.parse(document.getElementById("definition").textContent);
   const forms = [...document.querySelectorAll("form[data-question]")];
   const draw = () => follow(forms, definition, () => new Map()).drawn.map(({ name }) => name);

@@ -301,7 +301,7 @@ RACE = """([tab]) => {
     }
     channel.close();
   });
-}""" % (MODULE % "storage.js")
+}""" % (MODULE % "../device/storage.js")
 
 
 def test_tabs_at_once_lose_nothing_of_each_other(phone: Watched, server: Server) -> None:
@@ -389,7 +389,7 @@ UNREADABLE = """async () => {
   const { update } = await import(%s);
   const change = (memory) => ({ ...memory, memos: { "": [] } });
   return update(change).then(() => "kept", (error) => error.message);
-}""" % (MODULE % "storage.js")
+}""" % (MODULE % "../device/storage.js")
 
 
 def test_what_could_not_be_read_again_is_not_kept(phone: Watched) -> None:

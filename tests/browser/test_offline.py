@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Request, Route
 from playwright.sync_api import Error as BrowserError
 
-from browser.conftest import ANSWERS, IMPATIENT, PHONE, READ, SURVEY, Watched
+from browser.conftest import ANSWERS, IMPATIENT, MODULE, PHONE, READ, SURVEY, Watched
 from deniably.authoring import publish_text
 from deniably_server.storage.store import Store
 from every_type import survey_within_limits
@@ -231,7 +231,7 @@ def test_an_update_of_the_server_replaces_what_is_kept(plugged: Plugged) -> None
           await vault.keepCode("/web/new/", []);
           return [await caches.keys(), await vault.kept("/s/workplace") ?? null];
         }""",
-        phone.page.evaluate("new URL('vault.js', document.querySelector('script').src).href"),
+        phone.page.evaluate(MODULE % "../device/vault.js"),
     )
 
     assert left == [["deniably-code-/web/new/"], None]

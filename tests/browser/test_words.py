@@ -73,8 +73,8 @@ def modules(page: Page, web_url: str) -> Callable[[str, str], Any]:
         )
         return page.evaluate(
             """async (expression) => {
-                const { words, decimal } = await import("/words.js");
-                const { plain, nearest } = await import("/plain.js");
+                const { words, decimal } = await import("/wording/words.js");
+                const { plain, nearest } = await import("/wording/plain.js");
                 const run = new Function("words", "decimal", "plain", "nearest",
                                          `return ${expression}`);
                 return run(words, decimal, plain, nearest);

@@ -17,9 +17,9 @@ TEXTS = [
     "/s/workplace",
     "/surveys/workplace",
     "/api/surveys/workplace",
-    "/web/form.js",
-    f"/web/{BUILD}/style.css",
-    "/web/icon.svg",
+    "/web/form/form.js",
+    f"/web/{BUILD}/style/style.css",
+    "/web/style/icon.svg",
     "/schema/survey.json",
 ]
 
@@ -63,7 +63,7 @@ def test_head_says_what_get_would(
     assert dict(head.headers) == dict(get.headers)
 
 
-@pytest.mark.parametrize("path", ["/api/surveys/workplace", "/web/form.js"])
+@pytest.mark.parametrize("path", ["/api/surveys/workplace", "/web/form/form.js"])
 def test_a_compressed_text_is_not_fetched_again(
     client: FlaskClient, survey: Survey, path: str
 ) -> None:
@@ -78,12 +78,12 @@ def test_a_compressed_text_is_not_fetched_again(
 
 
 def test_a_tag_of_one_encoding_is_known_in_the_other(client: FlaskClient) -> None:
-    tags = [client.get("/web/form.js", headers=each).headers["ETag"] for each in ({}, GZIP)]
+    tags = [client.get("/web/form/form.js", headers=each).headers["ETag"] for each in ({}, GZIP)]
 
     assert tags[1] == f"W/{tags[0]}"
     for tag in tags:
         for headers in ({}, GZIP):
-            answer = client.get("/web/form.js", headers=headers | {"If-None-Match": tag})
+            answer = client.get("/web/form/form.js", headers=headers | {"If-None-Match": tag})
             assert answer.status_code == 304
 
 

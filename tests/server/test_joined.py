@@ -12,46 +12,61 @@ import pytest
 from conftest import WEB
 from deniably_server.web.joined import join
 
-SOURCES = {path.stem: path.read_text(encoding="utf-8") for path in WEB.glob("*.js")}
-JOINED = join(SOURCES, ("exit", "form"))
+SOURCES = {
+    f"{path.parent.name}/{path.stem}": path.read_text(encoding="utf-8")
+    for path in WEB.glob("*/*.js")
+}
+ENTRIES = ("form/exit", "form/form")
+JOINED = join(SOURCES, ENTRIES)
 
 FORMS = {
-    "entry": (
-        '// A comment goes.\nimport one, { not } from "./a.js";\n'.replace("one, { not }", "one")
-        + 'import {\n  two,\n  three as drei,\n} from "./b.js";\n'
-        'import { four, also } from "./c.js";\n'
+    "one/entry": (
+        '// A comment goes.\nimport a from "./a.js";\n'
+        'import {\n  two,\n  three as drei,\n} from "../other/b.js";\n'
+        'import { four } from "../other/e.js";\n'
         "/** Goes,\n * too. */\n"
-        'const five = await import("./d.js");\n'
-        "globalThis.found = [one, two(), drei, four, also, new five.Five().value, five.default];\n"
+        'const five = await import("../other/d.js");\n'
+        "globalThis.found = [a, two(), drei, four, new five.Five().value, five.default];\n"
     ),
-    "a": 'globalThis.runs = (globalThis.runs ?? 0) + 1;\nexport default "one"; // stays\n',
-    "b": (
-        'import one from "./a.js";\n'
+    "one/a": 'globalThis.runs = (globalThis.runs ?? 0) + 1;\nexport default "one"; // stays\n',
+    "other/b": (
+        'import one from "../one/a.js";\n'
         "export async function two() {\n  return `${one} // no comment`;\n}\n"
         "export const three = 3;\n"
     ),
-    "c": 'export { four, three as also } from "./e.js";\n',
-    "d": 'export class Five {\n  value = 5;\n}\nexport default "late";\n',
-    "e": "export const four = 4;\nexport const three = 33;\n",
-    "unused": "throw new Error();\n",
+    "other/d": 'export class Five {\n  value = 5;\n}\nexport default "late";\n',
+    "other/e": "export const four = 4;\n",
+    "other/unused": "throw new Error();\n",
 }
+TOLD = "console.log(JSON.stringify([await Promise.all(globalThis.found), globalThis.runs]));\n"
+
+
+def said_in_node(script: Path) -> str:
+    node = shutil.which("node")
+    assert node
+    return subprocess.run([node, script], capture_output=True, text=True, check=True).stdout
 
 
 def test_a_joined_module_does_what_the_modules_do(tmp_path: Path) -> None:
-    node = shutil.which("node")
-    assert node
-    told = "console.log(JSON.stringify([await Promise.all(globalThis.found), globalThis.runs]));\n"
-    (tmp_path / "joined.mjs").write_text(join(FORMS, ["entry"]) + told)
+    (tmp_path / "joined.mjs").write_text(join(FORMS, ["one/entry"]) + TOLD)
     for name, text in FORMS.items():
-        (tmp_path / f"{name}.js").write_text(text + (told if name == "entry" else ""))
+        path = tmp_path / f"{name}.js"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text + (TOLD if name == "one/entry" else ""))
     (tmp_path / "package.json").write_text('{"type": "module"}')
 
-    said = [
-        subprocess.run([node, tmp_path / name], capture_output=True, text=True, check=True).stdout
-        for name in ("entry.js", "joined.mjs")
-    ]
+    said = [said_in_node(tmp_path / name) for name in ("one/entry.js", "joined.mjs")]
 
-    assert said[0] == said[1] == '[["one","one // no comment",3,4,33,5,"late"],1]\n'
+    assert said[0] == said[1] == '[["one","one // no comment",3,4,5,"late"],1]\n'
+
+
+def test_a_module_that_is_left_out_is_nothing_to_whoever_imports_it_late(tmp_path: Path) -> None:
+    (tmp_path / "joined.mjs").write_text(
+        join(FORMS | {"one/entry": 'console.log(await import("../other/d.js"));\n'},
+             ["one/entry"], ["other/d"])
+    )  # fmt: skip
+
+    assert said_in_node(tmp_path / "joined.mjs") == "{}\n"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +76,7 @@ def test_a_joined_module_does_what_the_modules_do(tmp_path: Path) -> None:
         'import "./a.js";',
         'import one, { two } from "./a.js";',
         'export * from "./a.js";',
+        'export { a } from "./a.js";',
         "export let changing = 1;",
         "export const { a, b } = c;",
         "export { a };",
@@ -71,19 +87,23 @@ def test_a_joined_module_does_what_the_modules_do(tmp_path: Path) -> None:
 )
 def test_what_is_written_otherwise_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="cannot be joined: "):
-        join(FORMS | {"entry": line + "\n"}, ["entry"])
+        join(FORMS | {"one/entry": line + "\n"}, ["one/entry"])
 
 
 def test_every_line_of_every_module_is_there_in_its_order() -> None:
     """Comments and types are left out, and imports and exports are not as they were."""
-    for name in [*re.findall(r"^const \$(\w+) = once", JOINED, re.MULTILINE), "exit", "form"]:
-        code = re.sub(r'^(import|export) [^;]*from "[^"]*";$', "", SOURCES[name], flags=re.M)
+    joined = set(re.findall(r"^const \$(\w+) = once", JOINED, re.MULTILINE)) | {"exit", "form"}
+    for path in SOURCES:
+        name = path.rpartition("/")[2]
+        if name not in joined:
+            continue
+        code = re.sub(r'^import [^;]*from "[^"]*";$', "", SOURCES[path], flags=re.M)
         at = JOINED.find(f"const ${name} = once") + 1
         for line in map(str.strip, code.splitlines()):
             if line.startswith(("//", "*")) or re.fullmatch(r"/\*(?:(?!\*/).)*(?:\*/)?", line):
                 continue
             text = re.sub(r"^export (default )?", "", re.sub(r"/\*\*.*?\*/ ?", "", line))
-            found = JOINED.find(re.sub(r'\bimport\("\./(\w+)\.js"\)', r"late($\1)", text), at)
+            found = JOINED.find(re.sub(r'\bimport\("[./\w]+/(\w+)\.js"\)', r"late($\1)", text), at)
             assert found >= 0, f"{name}.js: {line}"
             at = found
 

@@ -106,7 +106,7 @@ def test_an_id_is_drawn_anew_for_each_request(server: Server) -> None:
 
 
 def test_what_a_browser_keeps_has_no_id(client: FlaskClient, survey: Survey) -> None:
-    for path in ("/web/form.js", "/api/surveys/workplace", "/nothing"):
+    for path in ("/web/form/form.js", "/api/surveys/workplace", "/nothing"):
         answer = client.get(path)
         kept = answer.headers["Cache-Control"] != "no-store"
         assert ("Deniably-Request" in answer.headers) != kept

@@ -189,7 +189,7 @@ def test_those_who_look_wait_for_each_other_and_those_who_answer_for_none_of_the
                 ("/api/surveys/a",),
                 ("/register",),
                 ("/healthz",),
-                ("/web/form.js",),
+                ("/web/form/form.js",),
                 ("/api/surveys/a/reports", "POST"),
             ]
         ]

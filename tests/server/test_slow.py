@@ -32,7 +32,7 @@ BODIES = {
     "half a batch": BATCH + LINES + CHUNKED + b"2\r\n{}\r\n",
     "half a definition": b"POST /api/surveys" + HOST + JSON + b"Content-Length: 9\r\n\r\n{",
 }
-LONGEST = "/web/page.js"
+LONGEST = "/web/form/page.js"
 ASK = b"GET " + LONGEST.encode() + HOST
 READS = {"answers that are not read": (ASK + b"\r\n") * 4}
 SLOW = HEADS | BODIES | READS

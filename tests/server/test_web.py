@@ -12,15 +12,17 @@ from deniably_server.web.files import BUILD
 
 
 def test_a_file_of_a_build_is_never_asked_for_again(client: FlaskClient) -> None:
-    answer = client.get(f"/web/{BUILD}/form.js")
+    answer = client.get(f"/web/{BUILD}/form/form.js")
 
     assert answer.status_code == 200
     assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
-    assert answer.data == client.get("/web/form.js").data
-    assert client.get("/web/form.js").headers["Cache-Control"] == "no-cache"
+    assert answer.data == client.get("/web/form/form.js").data
+    assert client.get("/web/form/form.js").headers["Cache-Control"] == "no-cache"
 
 
-@pytest.mark.parametrize("path", ["/web/0000000000000000/form.js", f"/web/{BUILD}/none.js"])
+@pytest.mark.parametrize(
+    "path", ["/web/0000000000000000/form/form.js", f"/web/{BUILD}/form/none.js"]
+)
 def test_a_file_of_another_build_is_not_there(client: FlaskClient, path: str) -> None:
     assert client.get(path).status_code == 404
 

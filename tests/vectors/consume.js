@@ -1,26 +1,28 @@
 // Runs the cases of one vector file on the modules that the same server serves.
 // A case fails where an expected value differs, or where an invalid one is not refused.
 
-import { encode, hiddenQuestions, withHidden } from "/answers.js";
-import { channel, distribution, worstOdds } from "/audit.js";
-import { blind, finalise, verify as verifyBlind } from "/blind_rsa.js";
-import { canonicalise, digest, parse } from "/canonical.js";
-import { checkClaim, twoWeights } from "/claim.js";
-import { readCode } from "/codes.js";
-import { Coins } from "/coins.js";
-import { decode, number as ofBytes, verify as verifyOurselves } from "/ed25519.js";
-import { AuthorChanged, BadAnswer, Refused } from "/errors.js";
-import { fraction, parts } from "/fraction.js";
-import { charge, spent } from "/ledger.js";
-import keeping from "/memoised.js";
-import { charges, freshQuestions, readMemory, rounds, written as document } from "/memory.js";
-import { history, total } from "/total.js";
-import * as mechanisms from "/mechanism.js";
-import * as noise from "/noise.js";
-import { contact, remember } from "/register.js";
-import { KEY } from "/shape.js";
-import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/signing.js";
-import { verify } from "/survey.js";
+import { channel, distribution, worstOdds } from "/audit/audit.js";
+import { canonicalise, digest, parse } from "/core/canonical.js";
+import { Coins } from "/core/coins.js";
+import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";
+import { fraction, parts } from "/core/fraction.js";
+import { twoWeights } from "/core/odds.js";
+import { KEY } from "/core/shape.js";
+import { charge, spent } from "/device/ledger.js";
+import { charges, freshQuestions, readMemory, rounds, written as document } from "/device/memory.js";
+import * as mechanisms from "/mechanisms/mechanism.js";
+import keeping from "/mechanisms/memoised.js";
+import * as noise from "/mechanisms/noise.js";
+import { hiddenQuestions, withHidden } from "/survey/answers.js";
+import { checkClaim } from "/survey/claim.js";
+import { encode } from "/survey/questions.js";
+import { verify } from "/survey/survey.js";
+import { history, total } from "/survey/total.js";
+import { blind, finalise, verify as verifyBlind } from "/trust/blind_rsa.js";
+import { readCode } from "/trust/codes.js";
+import { decode, number as ofBytes, verify as verifyOurselves } from "/trust/ed25519.js";
+import { contact, remember } from "/trust/register.js";
+import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/trust/signing.js";
 
 const { checkMechanism, loadMechanism, loss, randomise, respond } = mechanisms;
 

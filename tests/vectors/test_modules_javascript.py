@@ -37,7 +37,7 @@ def run(page: Page, web_url: str) -> Any:
 
 
 REPORT = """
-  const { makeReport } = await import("/report.js");
+  const { makeReport } = await import("/survey/report.js");
   return makeReport(given.definition, given.digest, new Map(given.answers));
 """
 
@@ -108,8 +108,8 @@ def test_answers_that_fit_no_question_are_refused_without_naming_them(
 
 def test_nothing_is_drawn_before_every_answer_is_known_to_fit(run: Any) -> None:
     body = """
-      const { makeReport } = await import("/report.js");
-      const { Coins } = await import("/coins.js");
+      const { makeReport } = await import("/survey/report.js");
+      const { Coins } = await import("/core/coins.js");
       const coins = new Coins(() => { throw new Error("drawn too early"); });
       return makeReport(given.definition, given.digest, new Map(given.answers), coins);
     """
@@ -121,8 +121,8 @@ def test_nothing_is_drawn_before_every_answer_is_known_to_fit(run: Any) -> None:
 @pytest.mark.parametrize("answer", [7, -1, 1.5, "1", None, 2**53])
 def test_an_answer_outside_the_choices_is_not_repeated(answer: object, run: Any) -> None:
     body = """
-      const { randomise } = await import("/mechanism.js");
-      const { Coins } = await import("/coins.js");
+      const { randomise } = await import("/mechanisms/mechanism.js");
+      const { Coins } = await import("/core/coins.js");
       const mechanism = { name: "subset_selection", k: 5, omega: 2, own: 3, other: 1 };
       return randomise(mechanism, given, new Coins());
     """
@@ -149,7 +149,7 @@ def test_a_broken_claim_is_refused_before_anything_is_drawn(run: Any) -> None:
 
 def test_the_odds_of_a_survey_multiply(run: Any) -> None:
     body = """
-      const { total } = await import("/total.js");
+      const { total } = await import("/survey/total.js");
       return total(given).odds.map(String);
     """
     assert run(body, asked(TRUE)["definition"]) == [str(3 * 11674931554), str(2**32)]
@@ -159,7 +159,7 @@ def test_the_odds_of_a_survey_multiply(run: Any) -> None:
 def test_without_secure_random_numbers_the_page_refuses(crypto: str, run: Any) -> None:
     body = f"""
       Object.defineProperty(globalThis, "crypto", {{ value: {crypto} }});
-      const {{ Coins }} = await import("/coins.js");
+      const {{ Coins }} = await import("/core/coins.js");
       return new Coins();
     """
     error = run(body)
@@ -170,7 +170,7 @@ def test_without_secure_random_numbers_the_page_refuses(crypto: str, run: Any) -
 def test_on_an_insecure_page_the_digest_says_what_to_do(run: Any) -> None:
     body = """
       Object.defineProperty(crypto, "subtle", { value: undefined });
-      return (await import("/canonical.js")).digest({});
+      return (await import("/core/canonical.js")).digest({});
     """
     error = run(body)
     assert error["name"] == "Refused"
@@ -179,7 +179,7 @@ def test_on_an_insecure_page_the_digest_says_what_to_do(run: Any) -> None:
 
 def test_random_bytes_are_fetched_in_blocks_below_the_quota_and_used_once(run: Any) -> None:
     body = """
-      const { Coins } = await import("/coins.js");
+      const { Coins } = await import("/core/coins.js");
       const sizes = [];
       let next = 0;
       Crypto.prototype.getRandomValues = (array) => {
@@ -197,7 +197,7 @@ def test_random_bytes_are_fetched_in_blocks_below_the_quota_and_used_once(run: A
 
 def test_a_source_that_runs_dry_is_an_error_and_no_endless_loop(run: Any) -> None:
     body = """
-      const { Coins } = await import("/coins.js");
+      const { Coins } = await import("/core/coins.js");
       return new Coins(() => new Uint8Array(3)).below(5);
     """
     assert run(body)["name"] == "RangeError"
@@ -206,7 +206,7 @@ def test_a_source_that_runs_dry_is_an_error_and_no_endless_loop(run: Any) -> Non
 @pytest.mark.parametrize("bound", [0, -1, 1.5, 2**53 + 2, None, "3"])
 def test_a_bound_is_an_integer_from_1_to_2_to_the_53(bound: object, run: Any) -> None:
     body = """
-      const { Coins } = await import("/coins.js");
+      const { Coins } = await import("/core/coins.js");
       return new Coins().below(given);
     """
     assert run(body, bound)["name"] == "RangeError"
@@ -215,7 +215,7 @@ def test_a_bound_is_an_integer_from_1_to_2_to_the_53(bound: object, run: Any) ->
 def test_the_systems_generator_gives_every_choice(run: Any) -> None:
     """2000 fair draws below 5 miss one of them with probability below 1e-190."""
     body = """
-      const { Coins } = await import("/coins.js");
+      const { Coins } = await import("/core/coins.js");
       const coins = new Coins();
       return [...new Set(Array.from({ length: 2000 }, () => coins.below(5)))].sort();
     """
@@ -224,13 +224,13 @@ def test_the_systems_generator_gives_every_choice(run: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "{'a':1}", "[1,]", "01", '{"a":1}}', "NaN", '"\n"'])
 def test_a_text_that_is_no_json_is_refused(text: str, run: Any) -> None:
-    error = run("return (await import('/canonical.js')).parse(given)", text)
+    error = run("return (await import('/core/canonical.js')).parse(given)", text)
     assert error == {"name": "Refused", "message": "this is not JSON"}
 
 
 @pytest.mark.parametrize("value", ["undefined", "NaN", "1n", "() => 1", "[undefined]", "1 / 0"])
 def test_only_json_values_have_a_canonical_form(value: str, run: Any) -> None:
-    error = run(f"return (await import('/canonical.js')).canonicalise({value})")
+    error = run(f"return (await import('/core/canonical.js')).canonicalise({value})")
     assert error["name"] == "Refused"
 
 
@@ -359,8 +359,8 @@ for _asked, _ in EVERY:
         _asked["claim"] = {"epsilon": "1", "delta": "0.00001"}
 
 ALL = """
-  const { makeReport } = await import("/report.js");
-  const { Coins } = await import("/coins.js");
+  const { makeReport } = await import("/survey/report.js");
+  const { Coins } = await import("/core/coins.js");
   const coins = given.zeros ? new Coins((count) => new Uint8Array(count)) : new Coins();
   const answers = new Map(Object.entries(given.answers));
   return makeReport(given.definition, given.digest, answers, coins, given.drawn ?? undefined);
@@ -436,8 +436,8 @@ def test_a_number_is_the_nearest_position_and_halves_go_up(
     given: object, position: int, run: Any
 ) -> None:
     body = """
-      const { verify } = await import("/survey.js");
-      const { encode } = await import("/answers.js");
+      const { verify } = await import("/survey/survey.js");
+      const { encode } = await import("/survey/questions.js");
       const { questions } = await verify(given.definition, given.digest);
       return encode(questions[0], given.answers.age);
     """
@@ -497,7 +497,7 @@ def test_a_hidden_question_is_answered_with_not_applicable(
     """With a tape of zeros the answer itself is sent; by set_response the first that is none."""
     given = posed(*((one, None) for one in hiding())) | {"answers": answers, "zeros": True}
     body = """
-      const { hiddenQuestions } = await import("/answers.js");
+      const { hiddenQuestions } = await import("/survey/answers.js");
       return hiddenQuestions(given.definition, new Map(Object.entries(given.answers)));
     """
     assert run(body, given) == hidden
@@ -521,7 +521,7 @@ def test_some_of_the_questions_are_drawn_in_order_and_only_they_are_reported(run
     """Each of the ten pairs is drawn; that 500 fair draws miss one has probability below 1e-21."""
     given = posed(*ASKING, ask=2)
     body = """
-      const { drawQuestions } = await import("/answers.js");
+      const { drawQuestions } = await import("/survey/answers.js");
       const names = () => drawQuestions(given.definition).map(({ name }) => name).join();
       return [...new Set(Array.from({ length: 500 }, names))].sort();
     """
@@ -542,8 +542,8 @@ def test_a_report_of_another_number_of_questions_is_refused(drawn: list[str], ru
 
 def test_where_everything_is_asked_nothing_is_drawn(run: Any) -> None:
     body = """
-      const { drawQuestions } = await import("/answers.js");
-      const { Coins } = await import("/coins.js");
+      const { drawQuestions } = await import("/survey/answers.js");
+      const { Coins } = await import("/core/coins.js");
       const coins = new Coins(() => { throw new Error("drawn"); });
       return drawQuestions(given.definition, coins).length;
     """
@@ -555,8 +555,8 @@ def test_where_everything_is_asked_nothing_is_drawn(run: Any) -> None:
 
 def test_a_simple_survey_fetches_no_code_that_it_does_not_need(run: Any) -> None:
     body = """
-      const { verify } = await import("/survey.js");
-      await import("/report.js");
+      const { verify } = await import("/survey/survey.js");
+      await import("/survey/report.js");
       await verify(given.definition, given.digest);
       return performance.getEntriesByType("resource").map(({ name }) => name.split("/").pop());
     """
@@ -583,7 +583,7 @@ def test_verifying_a_name_that_every_object_has_fetches_and_accepts_nothing(run:
 
 def test_a_body_is_read_up_to_a_size_and_no_further(run: Any) -> None:
     body = """
-      const { body } = await import("/body.js");
+      const { body } = await import("/core/body.js");
       let pulled = 0;
       const pull = (control) => {
         control.enqueue(new Uint8Array([[0xc3], [0xa4]][pulled % 2])); // half an a umlaut
@@ -596,7 +596,7 @@ def test_a_body_is_read_up_to_a_size_and_no_further(run: Any) -> None:
     text, pulled = run(body, 10_000)
     assert text == "Refused"
     assert pulled < 110
-    empty = 'return (await import("/body.js")).body(new Response(null), 10)'
+    empty = 'return (await import("/core/body.js")).body(new Response(null), 10)'
     assert run(empty) == ""
 
 
@@ -606,7 +606,7 @@ def test_a_body_is_read_up_to_a_size_and_no_further(run: Any) -> None:
 @pytest.mark.parametrize(("n", "size"), [(3, 4), (3, -1), (3, 1.5), (2.5, 1), (None, 0), (3, "1")])
 def test_pick_takes_from_none_to_all(n: object, size: object, run: Any) -> None:
     body = """
-      const { Coins } = await import("/coins.js");
+      const { Coins } = await import("/core/coins.js");
       return new Coins().pick(...given);
     """
     assert run(body, [n, size])["name"] == "RangeError"
@@ -615,7 +615,7 @@ def test_pick_takes_from_none_to_all(n: object, size: object, run: Any) -> None:
 def test_the_largest_losses_are_found_exactly(run: Any) -> None:
     """e is 2.71828182845904523536...: two ratios around it, and the exponent 1 between them."""
     body = """
-      const { largest } = await import("/loss.js");
+      const { largest } = await import("/core/loss.js");
       const e = 2718281828459045n, d = 10n ** 15n;
       const loss = (odds, exponent) => ({ odds, exponent, delta: [0n, 1n] });
       const below = loss([e, d], [0n, 1n]);
@@ -652,8 +652,8 @@ def test_a_claim_covers_exponent_and_delta(
     claim: dict[str, str], exponent: str, delta: str, kept: bool, run: Any
 ) -> None:
     body = """
-      const { checkClaim } = await import("/claim.js");
-      const { parts } = await import("/fraction.js");
+      const { checkClaim } = await import("/survey/claim.js");
+      const { parts } = await import("/core/fraction.js");
       const [claim, exponent, delta] = given;
       checkClaim(claim, { odds: [1n, 1n], exponent: parts(exponent), delta: parts(delta) });
     """
@@ -675,8 +675,8 @@ def test_the_bound_of_gaussian_noise_has_its_known_answers(
 ) -> None:
     """The figures of section 2.15 of the specification."""
     body = """
-      const { parts } = await import("/fraction.js");
-      const { upperDelta } = await import("/gaussian_noise.js");
+      const { parts } = await import("/core/fraction.js");
+      const { upperDelta } = await import("/mechanisms/gaussian_noise.js");
       const [sigma2, shift, epsilon] = given;
       return String(upperDelta(parts(sigma2), BigInt(shift), 1n, parts(epsilon)));
     """
@@ -686,8 +686,8 @@ def test_the_bound_of_gaussian_noise_has_its_known_answers(
 # --- invitations ------------------------------------------------------------------------------
 
 TRADE = """
-  const { beginTrade, finishTrade, endTrade } = await import("/trade.js");
-  const { EMPTY, readMemory, written } = await import("/memory.js");
+  const { beginTrade, finishTrade, endTrade } = await import("/device/trade.js");
+  const { EMPTY, readMemory, written } = await import("/device/memory.js");
 """
 
 
@@ -751,7 +751,7 @@ def test_javascript_takes_no_signature_of_another_key(run: Any) -> None:
 def test_javascript_blinds_otherwise_each_time(run: Any) -> None:
     made = run(
         """
-        const { blind, prepare } = await import("/blind_rsa.js");
+        const { blind, prepare } = await import("/trust/blind_rsa.js");
         const prepared = prepare("00".repeat(16));
         const all = await Promise.all(Array.from({ length: 20 }, () => blind(given, prepared)));
         return [...all.map(({ blinded }) => blinded), prepare("00"), prepare("00")];

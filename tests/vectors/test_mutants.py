@@ -132,7 +132,7 @@ MUTANTS = (
     ),
     Mutant(
         "e^epsilon is rounded up",
-        "claim.js",
+        "odds.js",
         "let sum = term;",
         "let sum = term + (1n << 70n);",
         "claims",
@@ -932,12 +932,13 @@ def first_failure(folder: Path, vectors: str, mutant: Mutant | None = None) -> l
     """What fails first in the modules, with a mistake planted in them."""
     node = shutil.which("node")
     assert node
-    for module in WEB.glob("*.js"):
+    for module in WEB.glob("*/*.js"):
         text = module.read_text(encoding="utf-8")
         if mutant and module.name == mutant.module:
             assert text.count(mutant.text) == 1, f"not exactly once in {module.name}"
             text = text.replace(mutant.text, mutant.replacement)
-        (folder / module.name).write_text(text, encoding="utf-8")
+        (folder / module.parent.name).mkdir(exist_ok=True)
+        (folder / module.parent.name / module.name).write_text(text, encoding="utf-8")
     consumer = (HERE / "consume.js").read_text(encoding="utf-8")
     (folder / "consume.js").write_text(consumer.replace('from "/', 'from "./'), encoding="utf-8")
     (folder / "package.json").write_text('{"type": "module"}')

@@ -15,9 +15,9 @@ from deniably_server.web.joined import join
 web = Blueprint("web", __name__)
 
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-_ENTRIES = ("exit", "form")
+_ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs: the way out works first."""
-_JOINED = {"page.js": ("invited",), "page-invited.js": ()}
+_JOINED = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
 """All code of the form, and what it is without: only a survey by invitation needs that."""
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -31,18 +31,18 @@ class File:
     tag: str
 
 
-@web.get("/web/<name>")
-def current(name: str) -> Response:
+@web.get("/web/<room>/<name>")
+def current(room: str, name: str) -> Response:
     """A file as it is now."""
-    response = _response(name)
-    response.set_etag(_files()[name].tag)
+    response = _response(f"{room}/{name}")
+    response.set_etag(_files()[f"{room}/{name}"].tag)
     response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
     response.make_conditional(request)
     return response
 
 
-@web.get("/web/<build>/<name>")
-def built(build: str, name: str) -> Response:
+@web.get("/web/<build>/<room>/<name>")
+def built(build: str, room: str, name: str) -> Response:
     """A file of this very build: one address never has two contents, so it is never asked again.
 
     The modules of a build import each other by names relative to theirs: no page, not even one
@@ -50,7 +50,7 @@ def built(build: str, name: str) -> Response:
     """
     if build != BUILD:
         raise NotFound("there is no such build")
-    response = _response(name)
+    response = _response(f"{room}/{name}")
     response.headers["Cache-Control"] = _FOREVER
     if name == "sw.js":
         response.headers["Service-Worker-Allowed"] = "/s/"
@@ -73,12 +73,13 @@ def _response(name: str) -> Response:
 
 @cache
 def _files() -> dict[str, File]:
-    """The files by name. Only these names exist, so no path leads elsewhere."""
+    """The files by room and name. Only these exist, so no path leads elsewhere."""
     found: dict[str, File] = {}
-    for file in sorted((files("deniably_client") / "web").iterdir(), key=lambda file: file.name):
-        kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
-        if kind is not None:
-            found[file.name] = _file(file.read_bytes(), kind)
+    for room in (files("deniably_client") / "web").iterdir():
+        for file in room.iterdir() if room.is_dir() else ():
+            kind = next((kind for end, kind in _KINDS.items() if file.name.endswith(end)), None)
+            if kind is not None:
+                found[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
     modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
     for name, without in _JOINED.items():
         found[name] = _file(join(modules, _ENTRIES, without).encode(), _KINDS[".js"])
@@ -92,7 +93,7 @@ def _file(body: bytes, kind: str) -> File:
 def _build() -> str:
     templates = files("deniably_server") / "templates"
     pages = sorted((file.name, file.read_bytes()) for file in templates.iterdir())
-    tags = [file.tag for file in _files().values()]
+    tags = sorted((name, file.tag) for name, file in _files().items())
     return hashlib.sha256(repr((tags, pages)).encode()).hexdigest()[:16]
 
 

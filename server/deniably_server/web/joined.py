@@ -1,21 +1,22 @@
 """The form's modules in one file: a slow phone waits for round trips more than for bytes.
 
 There is no build step: the file is joined when the server starts, from the very modules that the
-tests run and that ``/web/<name>`` shows with their comments. Each module becomes a function that
-runs once, when somebody first imports it, and gives its exports; imports and exports are the only
-lines that change, and comments on lines of their own, types and indentation stay behind. One file
-for every survey also means that nobody learns from a browser's cache what its owner was asked (but
-for invitations, which have a file with more in it).
+tests run and that ``/web/<room>/<name>`` shows with their comments. Each module becomes a function
+that runs once, when somebody first imports it, and gives its exports; imports and exports are the
+only lines that change, and comments on lines of their own, types and indentation stay behind. One
+file for every survey also means that nobody learns from a browser's cache what its owner was asked
+(but for invitations, which have a file with more in it).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from posixpath import basename, dirname, normpath
 
 _HEAD = """\
 // The modules of the form, joined. Read them one by one, with what they say about themselves, at
-// /web/form.js and the names that it imports.
+// /web/form/form.js and the names that it imports.
 const once = (run) => {
   let found;
   return () => (found ??= run());
@@ -27,65 +28,62 @@ _TYPE = re.compile(r"/\*\*[^\n]*?\*/ ?")
 _INDENTED = re.compile(r"\n[ \t\n]+")
 _LONG = re.compile(r"^[^`\n]*(?:`[^`\n]*`[^`\n]*)*`[^`\n]*$", re.MULTILINE)
 """A line with an odd number of backticks: a text that goes on in the next one."""
-_IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "\./(\w+)\.js";$', re.MULTILINE)
-_PASSED_ON = re.compile(r'^export \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[\w./]+)\.js";$', re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
-_LATE = re.compile(r'\bimport\("\./(\w+)\.js"\)')
+_LATE = re.compile(r'\bimport\("(\.[\w./]+)\.js"\)')
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
 
 
 def join(texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()) -> str:
-    """One module that runs the ``entries`` in turn. ``texts``: name without ``.js`` -> source.
-    Modules that are to be left out are nothing to whoever imports them late.
+    """One module that runs the ``entries`` in turn. ``texts``: room and name, without ``.js`` ->
+    source; no two have the same name. Modules that are to be left out are nothing to whoever
+    imports them late.
 
     Raises ValueError for an import, export or text that is written in another way than ours are.
     """
     needed: dict[str, str] = {}
     ahead = list(entries)
     while ahead:
-        name = ahead.pop(0)
-        if name not in needed:
-            needed[name], imported = _module(name, texts[name], without, entry=name in entries)
-            ahead += imported
-    first = [text for name, text in needed.items() if name not in entries]
-    return _HEAD + "".join(first) + "".join(needed[name] for name in entries)
+        path = ahead.pop(0)
+        if path not in needed:
+            needed[path], imported = _module(path, texts[path], entry=path in entries)
+            ahead += [each for each in imported if each not in without]
+    nothing = [f"const {_name(each)} = once(Object);\n" for each in without]
+    first = [text for path, text in needed.items() if path not in entries]
+    return _HEAD + "".join(nothing + first + [needed[path] for path in entries])
 
 
-def _module(name: str, text: str, without: Sequence[str], entry: bool) -> tuple[str, list[str]]:
-    """A module as a function, or an entry as a block; and the names of what it imports."""
+def _module(path: str, text: str, entry: bool) -> tuple[str, list[str]]:
+    """A module as a function, or an entry as a block; and the paths of what it imports."""
     text = _TYPE.sub("", _COMMENT.sub("", text))
     if long := _LONG.search(text):
-        raise ValueError(f"{name}.js: cannot be joined: {long[0]}")
+        raise ValueError(f"{path}.js: cannot be joined: {long[0]}")
     text = _INDENTED.sub("\n", text)
-    for each in without:
-        text = text.replace(f'import("./{each}.js")', "late(once(Object))")
-    imported = [
-        *(each[2] for each in _IMPORT.findall(text)),
-        *(each[1] for each in _PASSED_ON.findall(text)),
-        *_LATE.findall(text),
-    ]
+    imported = [*(each[2] for each in _IMPORT.findall(text)), *_LATE.findall(text)]
     exports = {key: key for _, key in _EXPORT.findall(text)}
-    for names, source in _PASSED_ON.findall(text):
-        for one, other in re.findall(r"(\w+)(?: as (\w+))?", names):
-            exports[other or one] = f"${source}().{one}"
     if _DEFAULT.search(text):
         exports["default"] = "$default"
-    text = _PASSED_ON.sub("", text)
     text = _IMPORT.sub(_taken, text)
     text = _DEFAULT.sub("const $default = ", text)
     text = _EXPORT.sub(r"\1", text)
-    text = _LATE.sub(r"late($\1)", text)
+    text = _LATE.sub(lambda found: f"late({_name(found[1])})", text)
     if unknown := _UNKNOWN.search(text):
-        raise ValueError(f"{name}.js: cannot be joined: {unknown[0]}")
+        raise ValueError(f"{path}.js: cannot be joined: {unknown[0]}")
+    below = [normpath(f"{dirname(path)}/{each}") for each in imported]
     if entry:
-        return f"{{\n{text}}}\n", imported
+        return f"{{\n{text}}}\n", below
     given = ", ".join(f"{key}: {value}" for key, value in exports.items())
-    return f"const ${name} = once(() => {{\n{text}return {{ {given} }};\n}});\n", imported
+    return f"const {_name(path)} = once(() => {{\n{text}return {{ {given} }};\n}});\n", below
 
 
 def _taken(found: re.Match[str]) -> str:
     """``const { a, b: c } = $module();`` for an import."""
     default, names, source = found.groups()
     wanted = f"default: {default}" if default else names.strip().replace(" as ", ": ")
-    return f"const {{ {wanted} }} = ${source}();"
+    return f"const {{ {wanted} }} = {_name(source)}();"
+
+
+def _name(path: str) -> str:
+    """What a module's function is called."""
+    return f"${basename(path)}"

@@ -1,0 +1,82 @@
+// The page of the first start: the secret of the link goes out once, in a body, for two tokens.
+
+import { PROBLEM, body } from "../core/body.js";
+
+const ROLES = ["operator", "author"];
+const LINK = "Open the whole link that the server printed at its first start, with all that is behind the #.";
+const NETWORK = "The server does not answer. Nothing is lost: try again.";
+
+const secret = location.hash.slice(1);
+// Neither the tab's history nor who looks at the address gets to see it from now on.
+history.replaceState(null, "", location.pathname);
+
+/**
+ * @template {HTMLElement} E
+ * @param {string} selector
+ * @returns {E}
+ */
+const find = (selector) => {
+  const found = /** @type {E | null} */ (document.querySelector(selector));
+  if (!found) throw new Error(selector);
+  return found;
+};
+/** @type {HTMLButtonElement} */
+const show = find("#show");
+
+/** @param {string} sentence what is told, or nothing */
+function tell(sentence) {
+  const why = find("#why");
+  why.textContent = sentence;
+  why.hidden = !sentence;
+}
+
+async function exchange() {
+  tell("");
+  show.disabled = true;
+  try {
+    const response = await fetch("/api/admin", {
+      method: "POST",
+      body: JSON.stringify({ secret }),
+      headers: { "Content-Type": "application/json" },
+      credentials: "omit",
+      redirect: "error",
+      cache: "no-store",
+    });
+    const answer = JSON.parse(await body(response, PROBLEM));
+    if (response.ok) return reveal(answer);
+    tell(String(answer.detail));
+    find("#offer").hidden = response.status < 429; // what is refused now is refused again
+  } catch {
+    tell(NETWORK);
+  }
+  show.disabled = false;
+}
+
+/** @param {Record<string, { token: string, until: string }>} made by role */
+function reveal(made) {
+  for (const role of ROLES) {
+    find(`[data-token="${role}"]`).textContent = made[role]?.token ?? "";
+    find(`[data-until="${role}"]`).textContent = made[role]?.until ?? "";
+    const copy = find(`[data-copy="${role}"]`);
+    copy.hidden = !navigator.clipboard; // browsers have it on https:// and localhost only
+    copy.addEventListener("click", () => void put(role));
+  }
+  find("#offer").hidden = true;
+  find("#tokens").hidden = false;
+  find("#tokens h2").focus();
+}
+
+/** @param {string} role */
+async function put(role) {
+  const told = find("#copied");
+  try {
+    await navigator.clipboard.writeText(find(`[data-token="${role}"]`).textContent ?? "");
+    told.textContent = `The ${role}’s token is copied.`;
+  } catch {
+    told.textContent = "The browser does not allow copying; select the token and copy it yourself.";
+  }
+}
+
+show.disabled = !secret;
+if (!secret) tell(LINK);
+show.addEventListener("click", () => void exchange());

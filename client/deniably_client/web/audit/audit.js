@@ -1,0 +1,236 @@
+// Proof instead of sampling: every branch of the running randomiser, in exact fractions.
+
+import { Coins } from "../core/coins.js";
+import { fraction, parts } from "../core/fraction.js";
+import { randomise } from "../mechanisms/mechanism.js";
+
+/** @import { Fraction } from "../core/types.js" */
+/** @import { Input, Mechanism } from "../mechanisms/types.js" */
+
+/**
+ * Each possible report (its integers joined by commas) with its probability.
+ * @typedef {Map<string, string>} Law
+ */
+
+const ENUMERABLE = 1024;
+
+/** This branch is too improbable to follow. */
+class CutOff extends Error {}
+
+/** Coins that walk a tree: repeat a path, then take the first branch of every further draw. */
+class Replay extends Coins {
+  /** @type {number[]} the number of branches at each draw */
+  widths = [];
+  numerator = 1n;
+  denominator = 1n;
+
+  /** @type {string[]} the ids that were drawn */
+  drawn = [];
+
+  /**
+   * @param {number[]} path
+   * @param {Fraction} cut
+   * @param {readonly string[]} [ids] what an id can be, equally likely; without any it branches not
+   */
+  constructor(path, cut, ids) {
+    super(() => new Uint8Array(0));
+    this.path = path;
+    this.cut = cut;
+    this.ids = ids;
+  }
+
+  /**
+   * @override
+   * @param {number} n
+   */
+  below(n) {
+    const branch = this.#branch(n);
+    this.#go(1n, BigInt(n));
+    return branch;
+  }
+
+  /**
+   * Small weights go through the shipped `choose`, draw by draw, so that it is audited too;
+   * 2^32 branches cannot be, nor those of a run without end: they are taken by their weights.
+   * @override
+   * @param {readonly number[]} weights
+   */
+  choose(weights) {
+    const total = weights.reduce((sum, weight) => sum + BigInt(weight), 0n);
+    if (!this.ids && total <= ENUMERABLE && this.cut[0] === 0n) return super.choose(weights);
+    const possible = [...weights.keys()].filter((index) => weights[index] !== 0);
+    const index = possible[this.#branch(possible.length)] ?? 0;
+    this.#go(BigInt(weights[index] ?? 0), total);
+    return index;
+  }
+
+  /**
+   * An id has a door of its own: nobody walks 2^128 of them, so a few stand for all.
+   * @override
+   */
+  drawId() {
+    const { ids = ["0".repeat(32)] } = this;
+    const id = ids[this.below(ids.length)] ?? "";
+    this.drawn.push(id);
+    return id;
+  }
+
+  /**
+   * @param {bigint} numerator
+   * @param {bigint} denominator
+   */
+  #go(numerator, denominator) {
+    this.numerator *= numerator;
+    this.denominator *= denominator;
+    const [n, d] = this.cut;
+    if (this.numerator * d < n * this.denominator) throw new CutOff();
+  }
+
+  /** @param {number} width */
+  #branch(width) {
+    const depth = this.widths.push(width) - 1;
+    return (this.path[depth] ??= 0);
+  }
+}
+
+/**
+ * The exact law of `run(coins)`, which is called once for every path through its draws.
+ * @param {(coins: Coins) => unknown} run
+ * @returns {Law}
+ */
+export function distribution(run) {
+  return distributionAbove(run, "0").law;
+}
+
+/**
+ * The law of a `run` that may go on for ever, by the paths of probability `cut` and above: a
+ * lower bound of each result's probability, and the probability of all that was not followed.
+ * @param {(coins: Coins) => unknown} run
+ * @param {string} cut
+ * @returns {{law: Law, rest: string}}
+ */
+export function distributionAbove(run, cut) {
+  /** @type {Law} */
+  const law = new Map();
+  let rest = "0";
+  /** @type {number[]} */
+  const path = [];
+  do {
+    const coins = new Replay(path, parts(cut));
+    const { numerator, denominator, report } = follow(run, coins);
+    if (report === undefined) rest = plus(rest, [numerator, denominator]);
+    else if (numerator > 0n) {
+      law.set(report, plus(law.get(report) ?? "0", [numerator, denominator]));
+    }
+    advance(path, coins.widths);
+  } while (path.length > 0);
+  return { law, rest };
+}
+
+/**
+ * The law of whole reports: of all that `send(coins)` sends together, with the `ids` that were
+ * drawn for it. What is sent is in the order of the keys; `choose` branches by its weights.
+ * @param {(coins: Coins) => Promise<readonly string[]>} send
+ * @param {readonly string[]} ids some that stand for all
+ * @returns {Promise<{sent: readonly string[], drawn: string[], share: string}[]>}
+ */
+export async function wholeReports(send, ids) {
+  /** @type {Map<string, {sent: readonly string[], drawn: string[], share: string}>} */
+  const law = new Map();
+  /** @type {number[]} */
+  const path = [];
+  do {
+    const coins = new Replay(path, [0n, 1n], ids);
+    const sent = await send(coins);
+    const { drawn, numerator, denominator } = coins;
+    const key = JSON.stringify([sent, drawn]);
+    const share = plus(law.get(key)?.share ?? "0", [numerator, denominator]);
+    law.set(key, { sent, drawn, share });
+    advance(path, coins.widths);
+  } while (path.length > 0);
+  return [...law.values()];
+}
+
+/**
+ * The report at the end of a path, and the path's probability; no report where it is cut off.
+ * @param {(coins: Coins) => unknown} run
+ * @param {Replay} coins
+ */
+function follow(run, coins) {
+  let report;
+  try {
+    report = String(run(coins));
+  } catch (error) {
+    if (!(error instanceof CutOff)) throw error;
+  }
+  return { numerator: coins.numerator, denominator: coins.denominator, report };
+}
+
+/** @type {(sum: string, probability: Fraction) => string} */
+function plus(sum, [n, d]) {
+  const [m, e] = parts(sum);
+  return fraction(m * d + n * e, d * e);
+}
+
+/**
+ * To the next path in the order of the tree; empty after the last one.
+ * @param {number[]} path
+ * @param {number[]} widths
+ */
+function advance(path, widths) {
+  while (path.length > 0 && path[path.length - 1] === (widths[path.length - 1] ?? 0) - 1) {
+    path.pop();
+  }
+  if (path.length > 0) path.push((path.pop() ?? 0) + 1);
+}
+
+/**
+ * The channel of a shipped randomiser that always comes to an end: a law for each answer.
+ * @param {Mechanism} mechanism
+ * @param {Iterable<Input>} [answers] all of them where that is the indices below k
+ * @returns {Law[]}
+ */
+export function channel(mechanism, answers = Array(mechanism["k"]).keys()) {
+  return Array.from(answers, (answer) =>
+    distribution((coins) => randomise(mechanism, answer, coins)),
+  );
+}
+
+/**
+ * The largest ratio between two answers' probabilities of one report, and where it is:
+ * `report` is `odds` times as probable under the answer `likelier` as under `unlikelier`.
+ * `odds` is "infinite" where one answer rules a report out that another allows.
+ * @param {readonly Law[]} laws the law of every answer
+ */
+export function worstOdds(laws) {
+  let worst = { odds: "1", report: "", likelier: 0, unlikelier: 0 };
+  for (const report of new Set(laws.flatMap((law) => [...law.keys()]))) {
+    for (const [likelier, above] of laws.entries()) {
+      for (const [unlikelier, below] of laws.entries()) {
+        const odds = quotient(above.get(report) ?? "0", below.get(report) ?? "0");
+        if (odds === "infinite") return { odds, report, likelier, unlikelier };
+        if (larger(odds, worst.odds)) worst = { odds, report, likelier, unlikelier };
+      }
+    }
+  }
+  return worst;
+}
+
+/**
+ * @param {string} above
+ * @param {string} below
+ */
+function quotient(above, below) {
+  const [[n, d], [m, e]] = [parts(above), parts(below)];
+  if (m === 0n) return n === 0n ? "1" : "infinite";
+  return fraction(n * e, d * m);
+}
+
+/**
+ * @param {string} one
+ * @param {string} two
+ */
+function larger(one, two) {
+  const [[n, d], [m, e]] = [parts(one), parts(two)];
+  return n * e > m * d;
+}

@@ -1,0 +1,45 @@
+// What several reports of one person give away together (SPEC sections 2.2 and 2.14).
+
+import { atMostExp, pure } from "./odds.js";
+
+/** @import { Fraction, Loss } from "./types.js" */
+
+/**
+ * The most that `count` of the losses, whichever they are, can add up to: the largest odds, and
+ * the largest deltas, which may be those of others.
+ * @type {(losses: readonly Loss[], count: number) => Loss}
+ */
+export function largest(losses, count) {
+  /** @type {(above: (one: Loss, two: Loss) => boolean) => Loss} */
+  const most = (above) => {
+    const falling = [...losses].sort((a, b) => (above(a, b) ? -1 : above(b, a) ? 1 : 0));
+    return falling.slice(0, count).reduce(sum, pure([1n, 1n]));
+  };
+  const { delta } = most(({ delta: [n, d] }, { delta: [m, e] }) => n * e > m * d);
+  return { ...most(above), delta };
+}
+
+/** @type {(one: Loss, two: Loss) => Loss} */
+export const sum = (one, two) => ({
+  odds: [one.odds[0] * two.odds[0], one.odds[1] * two.odds[1]],
+  exponent: plus(one.exponent, two.exponent),
+  delta: plus(one.delta, two.delta),
+});
+
+/** @type {(one: Fraction, two: Fraction) => Fraction} */
+const plus = ([n, d], [m, e]) => [n * e + m * d, d * e];
+
+/** @type {(one: Loss, two: Loss) => Fraction} */
+const quotient = ({ odds: [n, d] }, { odds: [m, e] }) => [n * e, d * m];
+
+/**
+ * Whether odds * e^exponent is larger. The odds compared are below 2^53, and that below e^40.
+ * @type {(one: Loss, two: Loss) => boolean}
+ */
+function above(one, two) {
+  const [n, d] = plus(one.exponent, [-two.exponent[0], two.exponent[1]]);
+  if (n < 0n) return -n < 40n * d && !atMostExp(quotient(one, two), -n, d);
+  if (n > 0n) return n > 40n * d || atMostExp(quotient(two, one), n, d);
+  const [a, b] = quotient(one, two);
+  return a > b;
+}

@@ -1,0 +1,24 @@
+// Odds held against powers of e, and the loss that is odds alone (SPEC section 2.2).
+
+/** @import { Fraction, Loss } from "./types.js" */
+
+/**
+ * Whether odds <= e^(n/d), by a lower bound of the right side: the Taylor series with every
+ * term rounded down, which is less than 2^-100 short of it where n/d is at most 10.
+ * @type {(odds: Fraction, n: bigint, d?: bigint) => boolean}
+ */
+export function atMostExp([numerator, denominator], n, d = 1n) {
+  let term = 1n << 128n;
+  let sum = term;
+  for (let i = 1n; term > 0n; i++) {
+    term = (term * n) / (d * i);
+    sum += term;
+  }
+  return numerator << 128n <= sum * denominator;
+}
+
+/** @type {(odds: Fraction) => Loss} */
+export const pure = (odds) => ({ odds, exponent: [0n, 1n], delta: [0n, 1n] });
+
+/** @type {(mechanism: {own: number, other: number}) => Loss} the loss of two weights */
+export const twoWeights = ({ own, other }) => pure([BigInt(own), BigInt(other)]);

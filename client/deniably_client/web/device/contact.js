@@ -1,0 +1,97 @@
+// The contact with a server: its register is fetched, and kept once it was believed.
+
+import { DEFINITION, REGISTER, body } from "../core/body.js";
+import { sha256 } from "../core/canonical.js";
+import { Refused } from "../core/errors.js";
+import { contact } from "../trust/register.js";
+import { keep, kept, registerOf } from "./vault.js";
+
+/** @import { Definition } from "../survey/types.js" */
+/** @import { Contact, Known } from "../trust/types.js" */
+
+/** Milliseconds; a network that is silent for longer counts as none, where a register is kept. */
+const PATIENCE = 4000;
+
+/**
+ * Finds a verified definition in the server's register (see `contact`), and keeps the register for
+ * when there is no network. Then the one that is kept has to do: the survey was in it before.
+ *
+ * Throws what `contact` throws, Refused where there is no register, and TypeError where there is no
+ * network either.
+ * @type {(known: Known, definition: Definition, version: string, accepted?: string) =>
+ *   Promise<Contact>}
+ */
+export async function meet(known, definition, version, accepted) {
+  const { origin } = location;
+  const asked = online() ? fresh() : Promise.reject(new TypeError("there is no network"));
+  const silence = new Promise((resolve) => setTimeout(resolve, PATIENCE));
+  const answer = await Promise.race([asked, silence]).catch(() => undefined);
+  const copy = answer === undefined ? await old() : undefined;
+  if (copy === undefined) {
+    register = await asked;
+    return contact(known, origin, definition, version, register, accepted);
+  }
+  // What was seen since, with other surveys, is not in the copy.
+  const before = { authors: known.authors, registers: {} };
+  return contact(before, origin, definition, version, copy, accepted);
+}
+
+/** @type {string | undefined} the register that was believed */
+let register;
+
+/**
+ * Where the reports of a survey's version go, by the register that was believed; nowhere where it
+ * does not list that version, or where the survey is closed.
+ * @type {(version: string) => string | undefined}
+ */
+export function reportsOf(version) {
+  /** @type {any[]} */
+  const entries = register === undefined ? [] : JSON.parse(register).entries;
+  const own = entries.filter(({ digest }) => digest === version);
+  const listed = own.find(({ event }) => event === "published");
+  if (!listed || own.some(({ event }) => event === "closed")) return undefined;
+  return `/api/surveys/${encodeURIComponent(listed.survey)}/reports`;
+}
+
+/** Keeps the register beside the page. */
+export async function keepRegister() {
+  if (register !== undefined) {
+    await keep(registerOf(location.pathname), { headers: [], body: register }).catch(() => {});
+  }
+}
+
+/** Whether to try; where this is wrong, trying shows it. */
+const online = () => navigator.onLine;
+
+/** @type {() => Promise<string>} the register as the server shows it now */
+async function fresh() {
+  // Just so, for it is the request that the page has announced, and under way already.
+  const response = await fetch("/register");
+  if (!response.ok) throw new Refused("the server shows no register");
+  if (response.status === 204) throw new TypeError("there is no network");
+  return body(response, REGISTER);
+}
+
+/** @returns {Promise<string | undefined>} the register that was kept beside the page */
+const old = async () => (await kept(registerOf(location.pathname)).catch(() => undefined))?.body;
+
+/**
+ * Whether the server shows another version by now. Without a network nobody can tell.
+ * @param {string} address
+ * @param {string} version
+ */
+export async function hasChanged(address, version) {
+  if (!online()) return false;
+  try {
+    const response = await fetch(address, {
+      headers: { "If-None-Match": `"${version}"` },
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      cache: "no-store",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    return response.ok && (await sha256(await body(response, DEFINITION))) !== version;
+  } catch (error) {
+    return error instanceof Refused; // it sends without end
+  }
+}

@@ -1,0 +1,288 @@
+// What a device remembers between reports, as one document, and how it changes (SPEC section 7).
+// It never holds a true answer: what is remembered is the perturbed report.
+
+import { canonicalise, digest, parse } from "../core/canonical.js";
+import { BadAnswer, Refused, WavesSent, must } from "../core/errors.js";
+import { fraction, parts } from "../core/fraction.js";
+import { pure } from "../core/odds.js";
+import { HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text } from "../core/shape.js";
+import { history, loss } from "../mechanisms/mechanism.js";
+import { makeReport } from "../survey/report.js";
+import { total } from "../survey/total.js";
+import { LIMITS, charge, check, entry } from "./ledger.js";
+
+/** @import { Check } from "../core/types.js" */
+/** @import { Definition, Question } from "../survey/types.js" */
+/** @import { Answering, Entry, Memory } from "./types.js" */
+
+/** @type {Memory} */
+export const EMPTY = Object.freeze({
+  spec: 1,
+  ledger: [],
+  reports: {},
+  memos: {},
+  authors: {},
+  registers: {},
+});
+
+/** @type {(memory: Memory) => string} the document, to be encrypted and kept */
+export const written = (memory) => canonicalise(memory);
+
+/** @type {(text: string) => Memory} throws Refused unless it is one, in canonical JSON */
+export function readMemory(text) {
+  const value = parse(text);
+  MEMORY(value, "memory");
+  const memory = /** @type {Memory} */ (value);
+  must(canonicalise(memory) === text, "memory", "is not canonical");
+  return memory;
+}
+
+/**
+ * The values that this device sent for a version of a survey, by question.
+ * @type {(memory: Memory, version: string) => Record<string, number[]> | undefined}
+ */
+export function values({ reports }, version) {
+  const kept = Object.hasOwn(reports, version) ? reports[version] : undefined;
+  return kept && JSON.parse(kept.text).values;
+}
+
+/**
+ * Under which key each question of a wave has its memo; empty where there are no waves.
+ * @type {(definition: Definition, author: string) => Promise<Map<string, string>>}
+ */
+async function memoKeys({ waves, questions }, author) {
+  const keys = new Map();
+  for (const question of waves ? questions : []) {
+    keys.set(question.name, `${author}/${waves?.panel}/${await digest(question)}`);
+  }
+  return keys;
+}
+
+/**
+ * The memos that earlier waves of a survey's panel left, by the name of the question.
+ * @type {(memory: Memory, definition: Definition, author: string) =>
+ *   Promise<Map<string, readonly number[]>>}
+ */
+async function keptMemos({ memos }, definition, author) {
+  const kept = new Map();
+  for (const [name, key] of await memoKeys(definition, author)) {
+    if (Object.hasOwn(memos, key)) kept.set(name, memos[key]);
+  }
+  return kept;
+}
+
+/**
+ * The names of the questions that this device has answered: in this survey, else in earlier waves.
+ * @type {(memory: Memory, definition: Definition, version: string, author?: string) =>
+ *   Promise<string[]>}
+ */
+export async function knownQuestions(memory, definition, version, author = "") {
+  const before = values(memory, version);
+  if (before) return Object.keys(before);
+  return [...(await keptMemos(memory, definition, author)).keys()];
+}
+
+/**
+ * The questions to be asked, randomised and charged: what is not remembered, or changed.
+ *
+ * `drawn` are those that this device asks where nothing is remembered. A question that is only
+ * shown after a changed one is changed, too. Throws BadAnswer for one that was not answered.
+ * @type {(memory: Memory, answering: Omit<Answering, "answers">) => Promise<readonly Question[]>}
+ */
+export async function freshQuestions(memory, { definition, version, drawn, changed = [], author }) {
+  const { questions } = definition;
+  const known = await knownQuestions(memory, definition, version, author);
+  const fixed = definition.invited && values(memory, version) && changed.length > 0;
+  if (fixed) throw new BadAnswer("one invitation gives one report");
+  if (!changed.every((name) => known.includes(name))) {
+    throw new BadAnswer("what was not answered on this device cannot have changed");
+  }
+  if (values(memory, version) === undefined) {
+    return (drawn ?? questions).filter(({ name }) => changed.includes(name) || !known.includes(name));
+  }
+  /** @type {Question[]} */
+  const fresh = [];
+  for (const question of questions) {
+    const after = fresh.some(({ name }) => name === question.show_if?.question);
+    if (after || changed.includes(question.name)) fresh.push(question);
+  }
+  return fresh;
+}
+
+/**
+ * What it costs to randomise these questions: one entry for each. A memo is paid for once, with the
+ * loss of all waves.
+ * @type {(definition: Definition, version: string, fresh: readonly Question[], author: string,
+ *   day: string) => Entry[]}
+ */
+export const charges = ({ name }, version, fresh, author, day) =>
+  fresh.map((question) => {
+    const head = { day, author, survey: name, version };
+    return entry(head, question.name, history(question.mechanism) ?? loss(question.mechanism));
+  });
+
+/**
+ * What `memory.waves` is once these questions are drawn afresh for a wave. The smallest number of
+ * waves that was ever stated counts. Throws WavesSent where they were sent.
+ * @type {(memory: Memory, definition: Definition, fresh: readonly Question[], author: string) =>
+ *   Promise<Pick<Memory, "waves">>}
+ */
+export async function rounds({ waves: before }, definition, fresh, author) {
+  const stated = definition.waves?.count;
+  if (!stated || fresh.length === 0) return before ? { waves: before } : {};
+  const waves = { ...before };
+  const keys = await memoKeys(definition, author);
+  for (const { name } of fresh) {
+    const key = keys.get(name) ?? "";
+    const { count, sent } = waves[key] ?? { count: stated, sent: 0 };
+    const most = Math.min(count, stated);
+    if (sent >= most) throw new WavesSent(`all ${most} waves that were stated are answered`);
+    waves[key] = { count: most, sent: sent + 1 };
+  }
+  return { waves };
+}
+
+/**
+ * The memory once the survey is answered: its charges and its report stand in it.
+ *
+ * Where the survey was answered before, and nothing is said to have changed, the memory stays as
+ * it is: the stored report goes out again. Of changed questions, and only of them, the answers
+ * are needed. Throws BudgetSpent before a coin is thrown, BadAnswer, and Refused.
+ * @type {(memory: Memory, answering: Answering) => Promise<Memory>}
+ */
+export async function answer(memory, answering) {
+  const { definition, version, answers, author = "", coins } = answering;
+  const { fresh, ledger, waves } = await plan(memory, answering);
+  const before = values(memory, version);
+  if (before && fresh.length === 0) return memory;
+  const kept = await keptMemos(memory, definition, author);
+  for (const { name } of fresh) kept.delete(name);
+  const drawn = before || kept.size === 0 ? fresh : definition.questions;
+  const id = memory.tickets?.[version]?.id;
+  if (definition.invited && !id) throw new Refused("no invitation was traded");
+  const made = await makeReport(definition, version, answers, coins, drawn, before, kept, id);
+  const reports = { ...memory.reports, [version]: { text: made.text, sent: false } };
+  const memos = { ...memory.memos };
+  const keys = await memoKeys(definition, author);
+  for (const [name, memo] of made.memos) memos[keys.get(name) ?? ""] = [...memo];
+  return { ...memory, ledger, reports, memos, ...waves };
+}
+
+/**
+ * What answering comes to: the questions to be asked, and the ledger and the waves afterwards. Throws
+ * WavesSent and BudgetSpent, also where the survey could give away too much, whichever questions were drawn.
+ * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
+ *   Promise<{fresh: readonly Question[], ledger: readonly Entry[], waves: Pick<Memory, "waves">}>}
+ */
+export async function plan(memory, answering) {
+  const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
+  const fresh = await freshQuestions(memory, answering);
+  if (values(memory, version) === undefined) {
+    check("survey", pure([1n, 1n]), total(definition), limits.survey);
+  }
+  const entries = charges(definition, version, fresh, author, day);
+  const waves = await rounds(memory, definition, fresh, author);
+  return { fresh, ledger: charge(memory.ledger, entries, limits), waves };
+}
+
+/** @type {(memory: Memory, version: string, text: string) => Memory} once this text was sent */
+export const markSent = (memory, version, text) =>
+  memory.reports[version]?.text === text
+    ? { ...memory, reports: { ...memory.reports, [version]: { text, sent: true } } }
+    : memory;
+
+/** The day by the device's clock, in UTC. */
+export const today = () => new Date().toISOString().slice(0, 10);
+
+// --- the shape of the document --------------------------------------------------------------
+
+/** @type {(key: Check, item: Check) => Check} an object with any keys of one kind */
+const record = (key, item) => (value, path) => {
+  must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object");
+  for (const [name, one] of Object.entries(value)) {
+    key(name, path);
+    item(one, path);
+  }
+};
+
+/** @type {Check} */
+const amount = (value, path) => {
+  const spelled = typeof value === "string" && /^(0|[1-9]\d{0,399})(\/[1-9]\d{0,399})?$/.test(value);
+  must(spelled && fraction(...parts(value)) === value, path, "is no fraction in lowest terms");
+};
+
+const FIELDS = object({
+  day: like(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/),
+  author: like(/^([0-9a-f]{64})?$/),
+  survey: SURVEY_NAME,
+  version: HASH,
+  question: NAME,
+  odds: amount,
+  exponent: amount,
+  delta: amount,
+});
+
+/** @type {Check} */
+const ENTRY = (value, path) => {
+  FIELDS(value, path);
+  const [[n, d], [m, e]] = [parts(value.odds), parts(value.delta)];
+  must(n >= d && m < e, path, "has odds below 1 or a delta of 1");
+};
+
+const INTEGERS = list(integer, 0, Infinity);
+const ID = like(/^[0-9a-f]{32}$/);
+const REPORT = object({ survey: HASH, id: ID, values: record(text, INTEGERS) });
+const KEPT = object({
+  text,
+  sent: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
+});
+
+/** @type {Check} */
+const REPORTS = (value, path) => {
+  record(HASH, KEPT)(value, path);
+  for (const [version, kept] of Object.entries(value)) {
+    const report = /** @type {any} */ (parse(kept.text));
+    REPORT(report, path);
+    const same = report.survey === version && canonicalise(report) === kept.text;
+    must(same, path, "is not as it is sent");
+  }
+};
+
+const ORIGIN = like(/^https?:\/\/[^/\s]+$/);
+const MEMO = like(/^([0-9a-f]{64})?\/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\/[0-9a-f]{64}$/);
+
+/** @type {Check} */
+const ROUNDS = (value, path) => {
+  object({ count: between(2, 100), sent: integer })(value, path);
+  must(value.sent >= 1 && value.sent <= value.count, path, "is more than there are waves");
+};
+
+/** @type {(item: Check, key?: Check) => Check} one or more, by version */
+const some = (item, key = HASH) => (value, path) => {
+  record(key, item)(value, path);
+  must(Object.keys(value).length > 0, path, "is empty");
+};
+
+/** @type {(least: number, most: number) => Check} so many bytes, in hexadecimal */
+const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
+
+const MEMORY = object({
+  spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
+  ledger: list(ENTRY, 0, Infinity),
+  reports: REPORTS,
+  memos: record(MEMO, INTEGERS),
+  authors: record(ORIGIN, list(HASH, 0, Infinity)),
+  registers: record(ORIGIN, object({ count: between(0, Infinity), head: HASH })),
+}, {
+  tickets: some(object({ id: ID, ticket: NUMBER(288, 544) })),
+  trades: some(
+    object({
+      blinded: NUMBER(256, 512),
+      code: like(/^[0-9A-HJKMNP-TV-Y]{18}$/),
+      id: ID,
+      inverse: NUMBER(256, 512),
+      prefix: HASH,
+    }),
+  ),
+  waves: some(ROUNDS, MEMO),
+});

@@ -1,0 +1,204 @@
+// Where a browser keeps a device's memory: encrypted in IndexedDB, under a key that scripts can use
+// and not read (SPEC section 7). What cannot be read is never taken for empty.
+
+import { sha256 } from "../core/canonical.js";
+import { Refused } from "../core/errors.js";
+import { EMPTY, markSent, readMemory, written } from "./memory.js";
+
+/** @import { Memory } from "./types.js" */
+
+const DATABASE = "deniably-memory";
+const STORE = "memory";
+const CIPHER = "AES-GCM";
+const PURPOSE = new TextEncoder().encode("deniably memory 1");
+
+/** What is kept was changed, or lost in part. */
+export class Damaged extends Refused {}
+
+/**
+ * A document and its key, as they are kept. The random `iv` names this writing of the document.
+ * @typedef {{key: CryptoKey, iv: Uint8Array<ArrayBuffer>, sealed: ArrayBuffer}} Sealed
+ */
+
+/** Without a place for databases, the memory ends with the page. @type {Memory | undefined} */
+let transient;
+
+/** @type {() => Promise<boolean>} whether this browser keeps anything; some do not, in private */
+export async function keeps() {
+  try {
+    (await open(false))?.close();
+  } catch (error) {
+    const names = ["SecurityError", "InvalidStateError", "TypeError", "ReferenceError"];
+    if (names.includes(/** @type {Error} */ (error).name)) transient ??= EMPTY;
+  }
+  return transient === undefined;
+}
+
+/** @type {() => Promise<Memory>} as it is; throws Damaged */
+export const read = async () => transient ?? unsealed(await load());
+
+/** @type {(version: string) => Promise<string | undefined>} what a report goes out with, if with anything */
+export const ticketOf = async (version) => (await read()).tickets?.[version]?.ticket;
+
+/**
+ * Changes the memory and gives it back, once it is on the disk. Where another tab was quicker,
+ * `change` is asked again, with what that tab has left. What it throws changes nothing.
+ * @type {(change: (memory: Memory) => Memory | Promise<Memory>) => Promise<Memory>}
+ */
+export async function update(change) {
+  if (transient) return (transient = await change(transient));
+  for (;;) {
+    const found = await load();
+    const before = await unsealed(found);
+    const after = await change(before);
+    if (after === before) return after;
+    if (await swap(found, await seal(after, found?.key ?? (await newKey())))) return after;
+  }
+}
+
+/** @type {(version: string, text: string) => Promise<void>} */
+export async function recordSent(version, text) {
+  // It is sent; where this cannot be kept, the same bytes go out again and count once.
+  await update((memory) => markSent(memory, version, text)).catch(() => {});
+}
+
+/**
+ * Notes beside the document that a server refused this text: only its survey's own page may send it
+ * again. What is kept is its digest, which tells nothing: there is a random id in it.
+ * @type {(text: string) => Promise<void>}
+ */
+export async function setAside(text) {
+  const name = await refused(text);
+  aside.add(name);
+  await beside("readwrite", (store) => store.put(1, name)).catch(() => {});
+}
+
+/** @type {(text: string) => Promise<boolean>} whether a server refused this text before */
+export async function wasRefused(text) {
+  const name = await refused(text);
+  return aside.has(name) || (await beside("readonly", (store) => store.count(name))) === 1;
+}
+
+/**
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest} work
+ */
+async function beside(mode, work) {
+  const database = transient ? undefined : await open(false);
+  try {
+    return database && (await done(work(database.transaction(STORE, mode).objectStore(STORE))));
+  } finally {
+    database?.close();
+  }
+}
+
+/** What was set aside on this page. @type {Set<string>} */
+const aside = new Set();
+
+const refused = async (/** @type {string} */ text) => `refused ${await sha256(text)}`;
+
+/** Destroys the key and the document, readable or not. */
+export async function forget() {
+  if (transient) transient = EMPTY;
+  else await done(indexedDB.deleteDatabase(DATABASE));
+}
+
+// --- sealing ----------------------------------------------------------------------------------
+
+const newKey = () =>
+  crypto.subtle.generateKey({ name: CIPHER, length: 256 }, false, ["encrypt", "decrypt"]);
+
+/** @type {(memory: Memory, key: CryptoKey) => Promise<Sealed>} */
+async function seal(memory, key) {
+  const iv = crypto.getRandomValues(new Uint8Array(12));
+  const text = written(memory);
+  readMemory(text); // what could not be read again is not kept, and so nothing of it is sent
+  const how = { name: CIPHER, iv, additionalData: PURPOSE };
+  const sealed = await crypto.subtle.encrypt(how, key, new TextEncoder().encode(text));
+  return { key, iv, sealed };
+}
+
+/** @type {(found: Sealed | undefined) => Promise<Memory>} */
+async function unsealed(found) {
+  if (found === undefined) return EMPTY;
+  try {
+    const how = { name: CIPHER, iv: found.iv, additionalData: PURPOSE };
+    const text = await crypto.subtle.decrypt(how, found.key, found.sealed);
+    return readMemory(new TextDecoder("utf-8", { fatal: true }).decode(text));
+  } catch {
+    throw new Damaged("what this device remembers was changed, or its key was");
+  }
+}
+
+// --- the database -----------------------------------------------------------------------------
+
+/** @type {() => Promise<Sealed | undefined>} throws Damaged where a part is missing */
+async function load() {
+  const database = await open(false);
+  if (database === undefined) return undefined;
+  try {
+    const store = database.transaction(STORE).objectStore(STORE);
+    const [key, document] = await Promise.all([done(store.get("key")), done(store.get("document"))]);
+    if (key === undefined && document === undefined) return undefined;
+    if (key === undefined || document === undefined) throw new Damaged("a part of it is missing");
+    return { key, ...document };
+  } finally {
+    database.close(); // an open one could not be deleted
+  }
+}
+
+/**
+ * Puts a document in the place of the one that was found; false where that is no longer there.
+ * @type {(before: Sealed | undefined, after: Sealed) => Promise<boolean>}
+ */
+async function swap(before, { key, iv, sealed }) {
+  const database = /** @type {IDBDatabase} */ (await open(true));
+  try {
+    // "strict": on the disk, not only on its way there, before anything is sent.
+    const change = database.transaction(STORE, "readwrite", { durability: "strict" });
+    const store = change.objectStore(STORE);
+    const now = await done(store.get("document"));
+    if (String(now?.iv) !== String(before?.iv)) return false;
+    store.put(key, "key");
+    store.put({ iv, sealed }, "document");
+    await new Promise((resolve, reject) => {
+      change.oncomplete = resolve;
+      change.onabort = () => reject(change.error);
+    });
+    return true;
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * The database; where there is none, it is made only if it is wanted.
+ * @param {boolean} wanted
+ * @returns {Promise<IDBDatabase | undefined>}
+ */
+async function open(wanted) {
+  const request = indexedDB.open(DATABASE, 1);
+  let none = false;
+  request.onupgradeneeded = () => {
+    none = !wanted;
+    if (wanted) request.result.createObjectStore(STORE);
+    else request.transaction?.abort();
+  };
+  try {
+    return await done(request);
+  } catch (error) {
+    if (none) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+const done = (request) =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });

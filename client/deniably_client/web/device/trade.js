@@ -1,0 +1,50 @@
+// Trading an invitation for a ticket (SPEC section 11): how a device's memory changes. The report's
+// id is drawn and blinded before anything is sent, and whoever signs it cannot tell later which
+// invitation a report came by.
+
+import { Coins } from "../core/coins.js";
+import { blind, finalise, prepare } from "../trust/blind_rsa.js";
+
+/** @import { Memory, Trade } from "./types.js" */
+
+/**
+ * The memory with a trade of this code in it that may be sent; as it was where it has one, or a ticket.
+ * @type {(memory: Memory, version: string, key: string, code: string) => Promise<Memory>}
+ */
+export async function beginTrade(memory, version, key, code) {
+  const { tickets = {}, trades = {} } = memory;
+  if (tickets[version] || trades[version]) return memory;
+  const id = new Coins().drawId();
+  const prepared = prepare(id);
+  const prefix = prepared.slice(0, -id.length);
+  const { blinded, inverse } = await blind(key, prepared);
+  return { ...memory, trades: { ...trades, [version]: { blinded, code, id, inverse, prefix } } };
+}
+
+/**
+ * The memory with the ticket in it; as it was where this trade has come to an end. Throws Refused
+ * where the server signed something else, or with another key than everybody's.
+ * @type {(memory: Memory, version: string, key: string, trade: Trade, signed: string) =>
+ *   Promise<Memory>}
+ */
+export async function finishTrade(memory, version, key, trade, signed) {
+  if (!isOpen(memory, version, trade)) return memory;
+  const { id, prefix, inverse } = trade;
+  const ticket = prefix + (await finalise(key, prefix + id, signed, inverse));
+  const tickets = { ...memory.tickets, [version]: { id, ticket } };
+  return { ...endTrade(memory, version, trade), tickets };
+}
+
+/**
+ * The memory without a trade that the server refused; as it was where it has another one.
+ * @type {(memory: Memory, version: string, trade: Trade) => Memory}
+ */
+export function endTrade(memory, version, trade) {
+  if (!isOpen(memory, version, trade)) return memory;
+  const { trades, ...rest } = memory;
+  const left = Object.entries(trades ?? {}).filter(([key]) => key !== version);
+  return left.length > 0 ? { ...rest, trades: Object.fromEntries(left) } : rest;
+}
+
+/** @type {(memory: Memory, version: string, trade: Trade) => boolean} */
+const isOpen = ({ trades }, version, { blinded }) => trades?.[version]?.blinded === blinded;

@@ -1,0 +1,79 @@
+// "Exit this page": wipes the answers and what is kept of this survey, and shows another page in
+// its place. The form brings a copy of that page, which is shown at once and stays where there is
+// no network. What leaving cannot do, the page says: the browser's own history keeps the address.
+
+import { forget } from "../device/vault.js";
+
+const link = /** @type {HTMLAnchorElement} */ (document.getElementById("exit"));
+const copy = /** @type {HTMLTemplateElement} */ (document.getElementById("away"));
+const presses = /** @type {HTMLElement} */ (document.getElementById("presses"));
+const NEEDED = 3;
+/** Milliseconds between two presses of Escape that count together. */
+const TOGETHER = 3000;
+/** Milliseconds; leaving does not wait longer for anything. */
+const PATIENCE = 500;
+
+let count = 0;
+let last = 0;
+
+link.addEventListener("click", (event) => {
+  event.preventDefault();
+  void leave();
+});
+
+addEventListener("keydown", ({ key, repeat, timeStamp }) => {
+  if (repeat) return;
+  if (key !== "Escape" || timeStamp - last > TOGETHER) count = 0;
+  if (key === "Escape") count += 1;
+  last = timeStamp;
+  presses.textContent = (count && presses.dataset[`after${count}`]) || "";
+  if (count === NEEDED) void leave();
+});
+
+// Another language takes this page's place in the tab: leaving would not reach the place before.
+for (const other of document.querySelectorAll("nav.languages a")) {
+  other.addEventListener("click", async (event) => {
+    event.preventDefault();
+    await toFirstStep();
+    location.replace(/** @type {HTMLAnchorElement} */ (other).href);
+  });
+}
+
+async function leave() {
+  const away = link.href;
+  const path = location.pathname;
+  for (const form of document.forms) form.reset();
+  document.title = copy.title;
+  document.documentElement.lang = copy.lang;
+  document.body.replaceChildren(copy.content.cloneNode(true)); // whoever looks sees this from now on
+  scrollTo(0, 0);
+  await soon(Promise.all([forget(path).catch(() => {}), toFirstStep()]));
+  // The entry of the first step becomes the other page; one more cuts off those that came after.
+  history.replaceState(null, "", away);
+  history.pushState(null, "", away);
+  if (await answers(away)) location.replace(away); // else the browser would complain, and wonder
+}
+
+/**
+ * Whether a page is there. Not asked for by going there: then it is too late.
+ * @param {string} address
+ */
+async function answers(address) {
+  try {
+    return (await fetch(address, { credentials: "omit", cache: "no-store" })).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Goes back to the entry of the tab's history at which this page was opened. */
+async function toFirstStep() {
+  const depth = Number(history.state?.depth ?? 0);
+  if (depth === 0) return;
+  const there = new Promise((resolve) => addEventListener("popstate", resolve, { once: true }));
+  history.go(-depth);
+  await there;
+}
+
+/** @param {Promise<unknown>} work */
+const soon = (work) => Promise.race([work, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);

@@ -1,0 +1,184 @@
+// Fields beyond a single choice: ticks, numbers, and several parts. Loaded where a survey has some.
+
+import { encode } from "../survey/questions.js";
+import { nearest, plain } from "../wording/plain.js";
+import { decimal, words } from "../wording/words.js";
+
+/** @import { Definition, Question } from "../survey/types.js" */
+/** @import { Answer } from "./types.js" */
+
+/** @type {Map<string, Question>} */
+const known = new Map();
+
+/**
+ * To be called once the definition is verified.
+ * @param {readonly HTMLFormElement[]} forms
+ * @param {Definition} definition
+ */
+export function prepare(forms, definition) {
+  for (const question of definition.questions) known.set(question.name, question);
+  for (const form of forms) {
+    form.addEventListener("change", ({ target }) => {
+      if (target instanceof HTMLInputElement && target.type === "checkbox") exclude(form, target);
+    });
+  }
+}
+
+/**
+ * What a form says; or what is missing in it, as a sentence.
+ * @param {HTMLFormElement} form
+ * @returns {Answer}
+ */
+export function read(form) {
+  switch (form.dataset["kind"]) {
+    case "select_multiple":
+      return ticks(form);
+    case "number":
+      return number(form);
+    case "product":
+      return small(form);
+    default:
+      return numbers(form);
+  }
+}
+
+// --- ticks ------------------------------------------------------------------------------------
+
+/** @param {HTMLFormElement} form */
+const boxes = (form) => [...form.querySelectorAll("input")];
+
+/**
+ * "None of these" and its like stand alone.
+ * @param {HTMLFormElement} form
+ * @param {HTMLInputElement} ticked
+ */
+function exclude(form, ticked) {
+  if (!ticked.checked) return;
+  for (const box of boxes(form)) {
+    if (box !== ticked && ("alone" in ticked.dataset || "alone" in box.dataset)) box.checked = false;
+  }
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Answer}
+ */
+function ticks(form) {
+  const ticked = boxes(form).filter(({ checked }) => checked);
+  const most = Number(form.dataset["most"]);
+  if (ticked.length === 0) return { missing: words("fields.ticks") };
+  if (ticked.length > most) {
+    const missing = words("fields.many", { ticked: ticked.length, most });
+    return { missing, heading: words("fields.too_many") };
+  }
+  return {
+    answer: ticked.map(({ value }) => value).filter((value) => value !== ""),
+    text: ticked.map((box) => label(box)).join(words("fields.comma")),
+  };
+}
+
+// --- numbers ----------------------------------------------------------------------------------
+
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Answer}
+ */
+function number(form) {
+  const input = form.querySelector("input");
+  const { given, marks } = plain(input?.value ?? "");
+  const missing = words("fields.number");
+  if (given === undefined) return wrong(input?.value, marks, missing);
+  if (!fits(form, given)) return { missing, heading: words("fields.no_number") };
+  return { answer: given, text: counted(input, given) };
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Answer}
+ */
+function numbers(form) {
+  /** @type {Map<string, string>} a part may have a name that every object has */
+  const answer = new Map();
+  const texts = [];
+  for (const input of boxes(form)) {
+    const { given, marks } = plain(input.value);
+    const name = caption(form, input);
+    if (given === undefined) return wrong(input.value, marks, words("fields.number_for", { name }));
+    answer.set(input.dataset["part"] ?? "", given);
+    texts.push(words("script.pair", { name, text: counted(input, given) }));
+  }
+  const missing = words("fields.numbers");
+  return fits(form, answer)
+    ? { answer, text: texts.join(words("fields.semicolon")) }
+    : { missing, heading: words("fields.no_number") };
+}
+
+/**
+ * What is wrong with what was written: nothing there, two readings, or no number.
+ * @param {string | undefined} written
+ * @param {boolean | undefined} marks
+ * @param {string} missing
+ * @returns {Answer}
+ */
+function wrong(written, marks, missing) {
+  if (!written?.trim()) return { missing };
+  if (marks) return { missing: words("fields.marks"), heading: words("fields.two_readings") };
+  return { missing, heading: words("fields.no_number") };
+}
+
+/**
+ * The number as it counts: within its bounds, and on a step.
+ * @param {HTMLInputElement | null} input
+ * @param {string} given
+ */
+function counted(input, given) {
+  const { low = "", high = "", step = "" } = input?.dataset ?? {};
+  const unit = input?.nextElementSibling?.textContent ?? "";
+  const counts = nearest(given, low, high, step);
+  const text = unit ? `${decimal(given)} ${unit}` : decimal(given);
+  return counts === undefined ? text : words("fields.counts", { text, number: decimal(counts) });
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLInputElement} input
+ */
+const caption = (form, input) =>
+  form.querySelector(`label[for="${CSS.escape(input.id)}"]`)?.textContent ?? "";
+
+// --- small questions --------------------------------------------------------------------------
+
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Answer}
+ */
+function small(form) {
+  /** @type {Map<string, string>} a part may have a name that every object has */
+  const answer = new Map();
+  const texts = [];
+  for (const part of form.querySelectorAll("fieldset[data-part]")) {
+    const legend = part.querySelector("legend")?.textContent ?? "";
+    const chosen = [...part.querySelectorAll("input")].find(({ checked }) => checked);
+    if (!chosen) return { missing: words("fields.part", { name: legend }) };
+    answer.set(/** @type {HTMLElement} */ (part).dataset["part"] ?? "", chosen.value);
+    texts.push(words("script.pair", { name: legend, text: label(chosen) }));
+  }
+  return { answer, text: texts.join(words("fields.semicolon")) };
+}
+
+/** @param {HTMLInputElement} input */
+const label = (input) => input.closest("label")?.textContent ?? "";
+
+/**
+ * Whether the question takes this answer.
+ * @param {HTMLFormElement} form
+ * @param {unknown} answer
+ */
+function fits(form, answer) {
+  const question = known.get(form.dataset["question"] ?? "");
+  try {
+    return question !== undefined && encode(question, answer) !== undefined;
+  } catch {
+    return false;
+  }
+}

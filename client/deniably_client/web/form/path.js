@@ -1,0 +1,45 @@
+// The way through a survey in which not everybody is asked everything: loaded where it is so.
+
+import { drawQuestions, hiddenQuestions } from "../survey/answers.js";
+import { words } from "../wording/words.js";
+
+/** @import { Answers, Definition, Question } from "../survey/types.js" */
+/** @import { Path } from "./types.js" */
+
+/**
+ * Draws the questions, once, before anything is answered and without a look at any answer (unless
+ * it is known which are asked), and follows the conditions of the others.
+ * @param {readonly HTMLFormElement[]} forms one for each question, in order
+ * @param {Definition} definition
+ * @param {(forms: readonly HTMLFormElement[]) => Answers} answered what they say now
+ * @param {readonly Question[]} [drawn]
+ * @returns {Path}
+ */
+export function follow(forms, definition, answered, drawn = drawQuestions(definition)) {
+  const names = drawn.map(({ name }) => name);
+
+  function shown() {
+    const hidden = hiddenQuestions({ questions: drawn }, answered(forms));
+    return forms.filter(({ dataset: { question = "" } }) => {
+      return names.includes(question) && !hidden.includes(question);
+    });
+  }
+
+  /** @type {Path["nearest"]} */
+  function nearest(number, current) {
+    const onwards = number < current ? -1 : 1;
+    for (let at = number; ; at += onwards) {
+      const form = forms[at - 1];
+      if (form === undefined || shown().includes(form)) return at;
+    }
+  }
+
+  if (drawn.length < definition.questions.length) {
+    shown().forEach((form, i) => {
+      const progress = form.querySelector(".progress");
+      if (!progress) return;
+      progress.textContent = words("script.progress", { number: i + 1, all: drawn.length });
+    });
+  }
+  return { drawn, shown, nearest };
+}

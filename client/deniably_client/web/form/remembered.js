@@ -1,0 +1,147 @@
+// What this device remembers, on the page: what was given away so far and will be after this, the
+// survey that was answered before, and how to forget.
+
+import { Told, WavesSent } from "../core/errors.js";
+import { BudgetSpent, LIMITS, share, spent } from "../device/ledger.js";
+import { answer, freshQuestions, knownQuestions, plan } from "../device/memory.js";
+import { Damaged, forget, keeps, read, update } from "../device/storage.js";
+import { remember } from "../trust/register.js";
+import { words } from "../wording/words.js";
+
+/** @import { Answers, Question } from "../survey/types.js" */
+/** @import { Contact } from "../trust/types.js" */
+/** @import { Answering, Memory, Scope } from "../device/types.js" */
+
+const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
+
+const SPENT = {
+  survey: "script.survey_spent",
+  author: "script.author_spent",
+  overall: "script.overall_spent",
+};
+
+/** @param {string} selector */
+const places = (selector) =>
+  /** @type {NodeListOf<HTMLElement>} */ (survey.querySelectorAll(selector));
+
+/** @type {(selector: string, shown: boolean) => void} */
+function reveal(selector, shown) {
+  for (const place of places(selector)) place.hidden = !shown;
+}
+
+/**
+ * One survey, its author and the questions that are asked of one person.
+ * @typedef {Omit<Answering, "answers" | "changed">} About
+ */
+
+/**
+ * The text that was made for this survey before, and whether it was sent (undefined where it was
+ * not answered yet); and the names of the questions that were answered, in it or in earlier waves.
+ * Shows what is kept. Throws Told where nothing more may be given away, or where what is kept
+ * cannot be read.
+ * @param {About} about
+ */
+export async function remembered(about) {
+  try {
+    reveal("[data-transient]", !(await keeps()));
+    const memory = await read();
+    await tell(memory, about, []);
+    const { definition, version, author } = about;
+    const kept = memory.reports[version];
+    const known = await knownQuestions(memory, definition, version, author);
+    const { ledger, tickets, trades } = memory;
+    reveal("[data-forget]", ledger.length > 0 || Boolean(tickets ?? trades));
+    reveal("[data-first]", kept === undefined);
+    reveal("[data-before]", kept !== undefined);
+    reveal("[data-wave]", kept === undefined && known.length > 0);
+    reveal("[data-known]", known.length > 0 && !(kept && definition.invited));
+    for (const label of places("#changed label")) {
+      label.hidden = !known.includes(label.querySelector("input")?.value ?? "");
+    }
+    return { kept, known };
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/**
+ * The questions to be asked where these have changed. Shows what they cost; throws Told where that
+ * is too much.
+ * @type {(about: About, changed: readonly string[]) => Promise<readonly Question[]>}
+ */
+export async function changes(about, changed) {
+  try {
+    const memory = await read();
+    await tell(memory, about, changed);
+    return await freshQuestions(memory, { ...about, changed });
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/** The memory, for what is known of servers. Throws Told where it cannot be read. */
+export async function whatIsKnown() {
+  try {
+    await keeps();
+    return await read();
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/**
+ * The text to send for these answers: charged and kept before this ends, with the contact. Where
+ * the survey was answered in another tab meanwhile, it is that one's text.
+ * @type {(about: About, answers: Answers, changed: readonly string[], contact: Contact) =>
+ *   Promise<string>}
+ */
+export async function record(about, answers, changed, contact) {
+  try {
+    const memory = await update((memory) =>
+      answer(remember(memory, contact), { ...about, answers, changed }),
+    );
+    reveal("[data-forget]", true);
+    return memory.reports[about.version]?.text ?? "";
+  } catch (error) {
+    throw told(error);
+  }
+}
+
+/**
+ * Shows what was given away so far, and what will be after this.
+ * @type {(memory: Memory, about: About, changed: readonly string[]) => Promise<void>}
+ */
+async function tell(memory, about, changed) {
+  const { version, author = "", limits = LIMITS } = about;
+  const before = spent(memory.ledger, version, author);
+  const { ledger } = await plan(memory, { ...about, changed });
+  const after = spent(ledger, version, author);
+  for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
+    const [first, then] = places(`[data-scope="${scope}"] td`);
+    const percent = (/** @type {number} */ count) => words("script.percent", { count });
+    if (first) first.textContent = percent(share(before[scope], limits[scope]));
+    if (then) then.textContent = percent(share(after[scope], limits[scope]));
+  }
+}
+
+/** @param {unknown} error */
+function told(error) {
+  if (error instanceof BudgetSpent) {
+    const said = words(SPENT[error.scope], error.shares);
+    return new Told(error.ofDelta ? `${said} ${words("script.chance_spent")}` : said);
+  }
+  if (error instanceof WavesSent) return new Told(words("script.waves_sent"));
+  if (!(error instanceof Damaged)) return error;
+  reveal("[data-forget]", true);
+  return new Told(words("script.damaged"));
+}
+
+for (const button of places("[data-forget] button")) {
+  button.addEventListener("click", async () => {
+    await forget();
+    reveal("[data-forget] details", false);
+    for (const place of places("[data-forget] [role=status]")) {
+      place.textContent = words("script.forgotten");
+    }
+  });
+}

@@ -1,0 +1,62 @@
+// Any finite channel, written out in integers (SPEC section 2.6).
+
+import { LARGEST } from "../core/coins.js";
+import { must } from "../core/errors.js";
+import { pure } from "../core/odds.js";
+import { anything, integer, list, object } from "../core/shape.js";
+import { checkPosition, checkPositions, knot } from "./positions.js";
+
+/** @import { Fraction } from "../core/types.js" */
+/** @import { Channel, Family } from "./types.js" */
+
+const MOST = 4096;
+const FORM = object({
+  name: anything,
+  k: integer,
+  weights: list(list(integer, 2, MOST), 2, MOST),
+});
+
+/** @param {number[]} row */
+const sum = (row) => row.reduce((total, weight) => total + BigInt(weight), 0n);
+
+/** @type {(weights: number[][]) => Fraction} the largest ratio of two weights in one column */
+function odds(weights) {
+  /** @type {Fraction} */
+  let worst = [1n, 1n];
+  for (const y of (weights[0] ?? []).keys()) {
+    const column = weights.map((row) => row[y] ?? 0);
+    const [n, d] = [BigInt(Math.max(...column)), BigInt(Math.min(...column))];
+    if (n * worst[1] > worst[0] * d) worst = [n, d];
+  }
+  return worst;
+}
+
+/** @type {Family<Channel, number>} */
+const channel = {
+  check(mechanism, path) {
+    FORM(mechanism, path);
+    const { k, weights } = mechanism;
+    checkPositions(k, path);
+    const [first = []] = weights;
+    must(weights.length <= k, path, "weights has from 2 to k rows");
+    must(weights.length * first.length <= MOST, path, `there are at most ${MOST} weights`);
+    const total = sum(first);
+    must(total <= LARGEST, path, "the weights of a row sum to at most 2^53");
+    for (const row of weights) {
+      must(row.length === first.length, path, "the rows of weights have the same length");
+      must(Math.min(...row) >= 1, path, "a weight is 1 or more: 0 would rule an answer out");
+      must(sum(row) === total, path, "the rows of weights have the same sum");
+    }
+    const [n, d] = odds(weights);
+    must(n > d, path, "the rows are all the same: reports would say nothing");
+  },
+
+  loss: ({ weights }) => pure(odds(weights)),
+
+  randomise({ k, weights }, answer, coins) {
+    checkPosition(answer, k);
+    return [coins.choose(weights[knot(answer, k, weights.length, coins)] ?? [])];
+  },
+};
+
+export default { channel };

@@ -1,0 +1,142 @@
+// Answers for surveys that are repeated: a kept answer, and fresh chance in each wave (SPEC 2.16).
+
+import { LARGEST } from "../core/coins.js";
+import { must } from "../core/errors.js";
+import { anything, integer, object } from "../core/shape.js";
+import channel from "./channel.js";
+import subsetSelection from "./subset_selection.js";
+import ticks from "./ticks.js";
+import window from "./window.js";
+
+/** @import { Family, Mechanism, Memoised, SubsetSelection } from "./types.js" */
+
+const FORM = object({ name: anything, once: anything, own: integer, other: integer });
+
+/** @type {Record<string, Family>} */
+const ALLOWED = { ...subsetSelection, ...window, ...channel, set_response: ticks.set_response };
+const FAMILIES = new Map(Object.entries(ALLOWED));
+
+/** @type {(mechanism: Mechanism) => Family} */
+const family = ({ name }) => /** @type {Family} */ (FAMILIES.get(name));
+
+/** @type {(once: Mechanism) => number} the places to which positions are rounded */
+const rows = ({ m, w, weights }) => (weights ? weights.length : m - w + 1);
+
+/** @type {(mechanism: Memoised) => Mechanism} what randomises the answer once, for all waves */
+function memo({ once: { name, k, most, ...once }, own, other }) {
+  if (name === "subset_selection") return { name, k, omega: 1, own, other };
+  if (name === "set_response") return { name, k, most, size: 1, own, other };
+  return { name: "window", k, m: rows({ name, ...once }), w: 1, own, other };
+}
+
+/**
+ * `memos`: how many there are; `of`: of how many of the others a report can have been made most
+ * probably. A report has a number of `favoured` out of `all`, or is one of a row of outputs.
+ * @type {(once: Mechanism) => Record<"memos" | "of" | "favoured" | "all", number>}
+ */
+function sizes(once) {
+  const { name, k, omega, most, m, w } = once;
+  if (name === "subset_selection") return { memos: k, of: omega, favoured: omega, all: k };
+  if (name === "set_response") return { memos: k + most, of: 1, favoured: most, all: k + most };
+  const memos = rows(once);
+  return { memos, of: Math.min(w, memos - 1), favoured: w, all: m };
+}
+
+/** @type {(numbers: readonly number[]) => bigint} */
+const sum = (numbers) => numbers.reduce((total, one) => total + BigInt(one), 0n);
+
+/** @type {(once: Mechanism) => bigint} the sum of the weights of one answer */
+function total(once) {
+  if (once.name === "channel") return sum(once["weights"][0]);
+  const { favoured, all } = sizes(once);
+  return BigInt(favoured) * BigInt(once["own"]) + BigInt(all - favoured) * BigInt(once["other"]);
+}
+
+/**
+ * The weight of a report without the memo in it that `of` memos make most probably, and how much
+ * more one weighs with the memo.
+ * @type {(mechanism: Memoised, of: number) => [bigint, bigint]}
+ */
+function weights(mechanism, of) {
+  const { once, own, other } = mechanism;
+  const [high, low] = [BigInt(once["own"]), BigInt(once["other"])];
+  const least = low * BigInt(own - other) - BigInt(of) * BigInt(other) * (high - low);
+  return [least, (high - low) * total(memo(mechanism))];
+}
+
+/** @type {(mechanism: Memoised) => Mechanism & SubsetSelection} what randomises a memo, where that is no row */
+function fresh(mechanism) {
+  const { once } = mechanism;
+  const { memos: k, of: omega } = sizes(once);
+  const [least, step] = weights(mechanism, omega);
+  return { name: "subset_selection", k, omega, own: Number(least + step), other: Number(least) };
+}
+
+/** @type {(mechanism: Memoised, kept: number) => bigint[]} the weights of outputs, for a memo */
+function row(mechanism, kept) {
+  const { once, other } = mechanism;
+  const { memos, favoured, all } = sizes(once);
+  if (once.name === "channel") {
+    const whole = total(memo(mechanism));
+    return once["weights"][kept].map((/** @type {number} */ weight, /** @type {number} */ y) => {
+      const column = once["weights"].map((/** @type {number[]} */ one) => one[y] ?? 0);
+      return whole * BigInt(weight) - BigInt(other) * sum(column);
+    });
+  }
+  return Array.from({ length: all }, (_, y) => {
+    const of = Math.min(y, memos - 1) - Math.max(y - favoured, -1);
+    const [least, step] = weights(mechanism, of);
+    return y >= kept && y < kept + favoured ? least + step : least;
+  });
+}
+
+/** @type {(mechanism: Memoised) => boolean} whether no memo rules a report out */
+function fits(mechanism) {
+  const { once } = mechanism;
+  if (once.name !== "channel") return weights(mechanism, sizes(once).of)[0] >= 1n;
+  return once["weights"].every((/** @type {number[]} */ _, /** @type {number} */ kept) =>
+    row(mechanism, kept).every((weight) => weight >= 1n),
+  );
+}
+
+/** @type {Family<Memoised>} */
+const memoised = {
+  check(mechanism, path) {
+    FORM(mechanism, path);
+    const { once, own, other } = mechanism;
+    must(FAMILIES.has(once?.name), `${path}.once`, "has no mechanism that a memo stands before");
+    family(once).check(once, `${path}.once`);
+    const { size = 1 } = /** @type {Mechanism} */ (once);
+    must(size === 1, `${path}.once`, "has a size other than 1");
+    family(memo(mechanism)).check(memo(mechanism), `${path}: the memo`);
+    const whole = BigInt(own - other) * total(once);
+    must(whole <= LARGEST, path, "(own - other) * Z is at most 2^53");
+    must(fits(mechanism), path, "the history is too small for these reports");
+    if (once.name === "set_response") subsetSelection.subset_selection.check(fresh(mechanism), path);
+  },
+
+  loss: ({ once }) => family(once).loss(once),
+
+  history: (mechanism) => family(memo(mechanism)).loss(memo(mechanism)),
+
+  drawMemo: (mechanism, answer, coins) =>
+    family(memo(mechanism)).randomise(memo(mechanism), answer, coins),
+
+  // The same draws are made for every memo.
+  again(mechanism, kept, coins) {
+    const { once } = mechanism;
+    const [one = -1] = kept;
+    const known = kept.length === 1 && Number.isInteger(one) && one >= 0 && one < sizes(once).memos;
+    must(known, "memory", "what is kept for this question is no memo of it");
+    const alone = once.name === "window" || once.name === "channel";
+    if (alone) return [coins.choose(row(mechanism, one).map(Number))];
+    return subsetSelection.subset_selection.randomise(fresh(mechanism), one, coins);
+  },
+
+  randomise(mechanism, answer, coins) {
+    const kept = memoised.drawMemo?.(mechanism, answer, coins) ?? [];
+    return memoised.again?.(mechanism, kept, coins) ?? [];
+  },
+};
+
+export default { memoised };

@@ -1,0 +1,141 @@
+// Several ticks at once: set response, sampled ticks, unary encoding (SPEC sections 2.7 to 2.9).
+
+import { LARGEST } from "../core/coins.js";
+import { BadAnswer, must } from "../core/errors.js";
+import { pure, twoWeights } from "../core/odds.js";
+import { anything, integer, object } from "../core/shape.js";
+
+/** @import { Check } from "../core/types.js" */
+/** @import { Family, SampledTicks, SetResponse, Unary } from "./types.js" */
+
+const KEYS = { name: anything, k: integer, own: integer, other: integer };
+
+/** @type {(keys: Record<string, Check>) => Check} what the three have in common, and these keys */
+const common = (keys) => (value, path) => {
+  object({ ...KEYS, ...keys })(value, path);
+  const { k, most = 1, own, other } = value;
+  must(k >= 2 && k <= 1024, path, "k is the number of options, from 2 to 1024");
+  must(most >= 1 && most <= k, path, "most is the number of ticks allowed, from 1 to k");
+  must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
+};
+
+/** @type {(answer: readonly number[], k: number, most: number) => void} */
+function checkTicks(answer, k, most) {
+  if (!Array.isArray(answer) || answer.length > most) {
+    throw new BadAnswer(`an answer is a list of at most ${most} ticks`);
+  }
+  let least = 0;
+  for (const tick of answer) {
+    if (!Number.isInteger(tick) || tick < least || tick >= k) {
+      throw new BadAnswer(`ticks are distinct indices from 0 to ${k - 1}, ascending`);
+    }
+    least = tick + 1;
+  }
+}
+
+/** @type {(n: number) => number[]} */
+const upTo = (n) => Array.from({ length: n }, (_, i) => i);
+
+/** @type {(numbers: number[]) => number[]} */
+const ascending = (numbers) => numbers.sort((a, b) => a - b);
+
+// --- set response -----------------------------------------------------------------------------
+
+const SET_RESPONSE = common({ most: integer, size: integer });
+
+/** @type {Family<SetResponse, readonly number[]>} */
+const setResponse = {
+  check(mechanism, path) {
+    SET_RESPONSE(mechanism, path);
+    const { k, size } = mechanism;
+    must(size >= 1 && size <= k, path, "size is the number of options in a report, from 1 to k");
+    const total = weights(mechanism).reduce((sum, weight) => sum + weight);
+    must(total <= LARGEST, path, "the weights of all reports sum to at most 2^53");
+  },
+
+  loss: twoWeights,
+
+  // An answer is padded with blanks to `most` ticks: else the sum of the weights would give
+  // their number away. The same draws are made for every answer.
+  randomise(mechanism, answer, coins) {
+    const { k, most, size } = mechanism;
+    checkTicks(answer, k, most);
+    const padded = [...answer, ...upTo(most - answer.length).map((blank) => k + blank)];
+    const rest = upTo(k + most).filter((option) => !padded.includes(option));
+    const shared = coins.choose(weights(mechanism).map(Number));
+    const inside = coins.pick(most, Math.min(most, size)).slice(0, shared);
+    const outside = coins.pick(k, size).slice(0, size - shared);
+    const report = [...inside.map((i) => padded[i]), ...outside.map((i) => rest[i])];
+    return ascending(/** @type {number[]} */ (report));
+  },
+};
+
+/** @type {(mechanism: SetResponse) => bigint[]} of all reports with 0, 1, ... padded ticks */
+function weights({ k, most, size, own, other }) {
+  const [inside, outside] = [binomials(most), binomials(k)];
+  return upTo(Math.min(most, size) + 1).map((shared) => {
+    const sets = (inside[shared] ?? 0n) * (outside[size - shared] ?? 0n);
+    return sets * BigInt(shared === 0 ? other : own);
+  });
+}
+
+/** @type {(n: number) => bigint[]} n over 0, n over 1, ..., n over n */
+function binomials(n) {
+  let last = 1n;
+  return [last, ...upTo(n).map((i) => (last = (last * BigInt(n - i)) / BigInt(i + 1)))];
+}
+
+// --- sampled ticks ----------------------------------------------------------------------------
+
+const SAMPLED_TICKS = common({ s: integer });
+
+/** @type {Family<SampledTicks, readonly number[]>} */
+const sampledTicks = {
+  check(mechanism, path) {
+    SAMPLED_TICKS(mechanism, path);
+    const { k, s, own, other } = mechanism;
+    must(s >= 1 && s <= k, path, "s is the number of options in a report, from 1 to k");
+    must(BigInt(own) + BigInt(other) <= LARGEST, path, "own + other is at most 2^53");
+  },
+
+  loss: ({ s, own, other }) => pure([BigInt(own) ** BigInt(s), BigInt(other) ** BigInt(s)]),
+
+  randomise({ k, s, own, other }, answer, coins) {
+    checkTicks(answer, k, k);
+    return ascending(coins.pick(k, s)).map((option) => {
+      const flip = coins.choose([own, other]);
+      return 2 * option + (answer.includes(option) ? 1 - flip : flip);
+    });
+  },
+};
+
+// --- unary encoding ---------------------------------------------------------------------------
+
+const UNARY = common({ most: integer, total: integer });
+
+/** @type {Family<Unary, readonly number[]>} */
+const unary = {
+  check(mechanism, path) {
+    UNARY(mechanism, path);
+    must(mechanism.own < mechanism.total, path, "own is below total");
+  },
+
+  // The worst pair: `most` options ticked only in the one, and as many as are left in the other.
+  loss({ k, most, own, other, total }) {
+    const [a, b] = [BigInt(own), BigInt(other)];
+    const [c, d] = [BigInt(total) - b, BigInt(total) - a];
+    const [i, j] = [BigInt(most), BigInt(Math.min(most, k - most))];
+    const [x, y] = a * d > c * b ? [i, j] : [j, i];
+    return pure([a ** x * c ** y, b ** x * d ** y]);
+  },
+
+  randomise({ k, most, own, other, total }, answer, coins) {
+    checkTicks(answer, k, most);
+    return upTo(k).filter((option) => {
+      const weight = answer.includes(option) ? own : other;
+      return coins.choose([weight, total - weight]) === 0;
+    });
+  },
+};
+
+export default { set_response: setResponse, sampled_ticks: sampledTicks, unary };

@@ -1,0 +1,72 @@
+// Questions that not everybody is asked (SPEC sections 4.2 and 4.3): fetched where there are some.
+
+import { Coins } from "../core/coins.js";
+import { must } from "../core/errors.js";
+import { NAME, list, object } from "../core/shape.js";
+import { names } from "./choice.js";
+
+/** @import { Answers, Choosing, Definition, Question } from "./types.js" */
+
+const HIDDEN = "not_applicable";
+const SHOW_IF = object({ question: NAME, is: list(NAME, 1, 1024) });
+
+/** @type {(definition: Definition) => void} throws Refused where `ask` or a `show_if` is none */
+export function checkConditions({ questions, ask }) {
+  const some = ask === undefined || (ask >= 1 && ask < questions.length);
+  must(some, "survey", "ask is the number of questions asked, from 1 to all but one");
+  for (const [i, question] of questions.entries()) {
+    const { name, show_if: condition } = question;
+    if (condition === undefined) continue;
+    SHOW_IF(condition, `${name}.show_if`);
+    const answered = names(/** @type {Choosing} */ (question)).includes(HIDDEN);
+    must(answered, name, `has show_if without the choice ${HIDDEN}`);
+    must(ask === undefined, name, "has show_if, but only some of the questions are asked");
+    const earlier = questions.slice(0, i).find((one) => one.name === condition.question);
+    const decides = ["yes_no", "select_one", "scale"].includes(earlier?.type ?? "");
+    const choices = decides ? names(/** @type {Choosing} */ (earlier)) : [];
+    const known = condition.is.every((choice) => choices.includes(choice));
+    must(known, name, "show_if names no choices of an earlier question with one answer");
+  }
+}
+
+/**
+ * The questions that this device asks, in the survey's order: all, or `ask` of them at random.
+ * To be drawn once, before anything is answered.
+ * @type {(definition: Definition, coins?: Coins) => Question[]}
+ */
+export function drawQuestions({ questions, ask }, coins = new Coins()) {
+  if (ask === undefined) return questions;
+  const drawn = coins.pick(questions.length, ask);
+  return questions.filter((_, i) => drawn.includes(i));
+}
+
+/**
+ * Their names. A question whose condition is not among these questions is one that its
+ * respondent saw before.
+ * @type {(asked: {questions: readonly Question[]}, answers: Answers) => string[]}
+ */
+export function hiddenQuestions({ questions }, answers) {
+  /** @type {string[]} */
+  const hidden = [];
+  for (const { name, show_if: condition } of questions) {
+    if (condition === undefined) continue;
+    const earlier = condition.question;
+    if (!questions.some((one) => one.name === earlier)) continue;
+    const given = hidden.includes(earlier) ? HIDDEN : answers.get(earlier);
+    if (!condition.is.some((choice) => choice === given)) hidden.push(name);
+  }
+  return hidden;
+}
+
+/**
+ * The answers, with those to hidden questions.
+ * @type {(asked: {questions: readonly Question[]}, answers: Answers) => Answers}
+ */
+export function withHidden(asked, answers) {
+  const all = new Map(answers);
+  const hidden = hiddenQuestions(asked, answers);
+  for (const { name, type } of asked.questions) {
+    if (hidden.includes(name)) all.set(name, type === "select_multiple" ? [HIDDEN] : HIDDEN);
+  }
+  return all;
+}

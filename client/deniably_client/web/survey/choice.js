@@ -1,0 +1,62 @@
+// Questions with one answer out of several, and what all questions have (SPEC section 4.1).
+
+import { BadAnswer, must } from "../core/errors.js";
+import { NAME, anything, named, object, text } from "../core/shape.js";
+
+/** @import { Check } from "../core/types.js" */
+/** @import { Choosing, Type } from "./types.js" */
+
+export const CHOICES = named(object({ name: NAME, label: text }), 2, 1024);
+export const ONE_OF = ["subset_selection", "channel", "unary"];
+
+/** @type {(needed: object, optional?: object) => Check} with the keys of all questions */
+export const asked = (needed, optional) =>
+  object(
+    { name: NAME, type: text, label: text, claim: anything, mechanism: anything, ...needed },
+    { hint: text, ...optional },
+  );
+
+/** @type {(question: Choosing) => string[]} */
+export const names = ({ choices }) => choices.map(({ name }) => name);
+
+/** @type {(question: Choosing, answer: unknown) => number} the place of the choice of this name */
+export function index(question, answer) {
+  const found = names(question).findIndex((name) => name === answer);
+  if (found >= 0) return found;
+  throw new BadAnswer(`${question.name} needs an answer: one of ${names(question).join(", ")}`);
+}
+
+/** @type {(question: Choosing, path: string) => void} */
+export const fitsChoices = ({ mechanism, choices }, path) =>
+  must(mechanism["k"] === choices.length, path, "k is not the number of choices");
+
+/** @type {(question: Choosing, path: string) => void} */
+export function fitsOne(question, path) {
+  fitsChoices(question, path);
+  const { name, k, weights, most } = question.mechanism;
+  must(name !== "channel" || weights.length === k, path, "weights has no row for each choice");
+  must(name !== "unary" || most === 1, path, "the mechanism is for more ticks than one");
+}
+
+/** @type {Type<Choosing>} */
+export const selectOne = {
+  form: asked({ choices: CHOICES }, { show_if: anything }),
+  mechanisms: ONE_OF,
+  fits: fitsOne,
+  encode(question, answer) {
+    const found = index(question, answer);
+    return question.mechanism.name === "unary" ? [found] : found;
+  },
+};
+
+/** @type {Type<Choosing>} */
+const yesNo = {
+  ...selectOne,
+  form: asked({ choices: CHOICES }),
+  fits(question, path) {
+    fitsOne(question, path);
+    must(names(question).join() === "yes,no", path, "the choices of yes_no are yes and no");
+  },
+};
+
+export default { yes_no: yesNo, select_one: selectOne };

@@ -1,0 +1,57 @@
+// What a question promises, held against what its mechanism gives away (SPEC section 2.2).
+
+import { must } from "../core/errors.js";
+import { decimal, fraction, parts } from "../core/fraction.js";
+import { atMostExp } from "../core/odds.js";
+import { DECIMAL, anything, like, object } from "../core/shape.js";
+
+/** @import { Loss } from "../core/types.js" */
+/** @import { Claim } from "./types.js" */
+
+const ODDS = like(/^(?=.{1,40}$)[1-9][0-9]*(\/[1-9][0-9]*)?$/);
+const HISTORY = object({}, { epsilon: DECIMAL, odds: ODDS });
+const CLAIM = object({}, { epsilon: DECIMAL, odds: ODDS, delta: DECIMAL, history: anything });
+
+/**
+ * Throws Refused unless the loss keeps what a well-formed claim says; in whole numbers. `history`
+ * is the loss of all waves together, where the mechanism keeps a memo.
+ * @type {(claim: unknown, loss: Loss, path?: string, history?: Loss) => void}
+ */
+export function checkClaim(claim, loss, path = "claim", history) {
+  CLAIM(claim, path);
+  const { epsilon, odds, delta } = /** @type {Claim} */ (claim);
+  const [a, b] = loss.exponent;
+  let kept = false;
+  if (epsilon !== undefined) {
+    must(odds === undefined, path, "is either epsilon or odds");
+    const [n, d] = decimal(epsilon);
+    must(100n * n >= d && n <= 10n * d, path, "epsilon is from 0.01 to 10");
+    const rest = n * b - a * d;
+    kept = rest >= 0n && atMostExp(loss.odds, rest, d * b);
+  } else {
+    const [n, d] = parts(odds ?? "");
+    must(fraction(n, d) === odds, path, "is epsilon or odds, and odds are in lowest terms");
+    const inRange = !atMostExp([n, d], 1n, 100n) && atMostExp([n, d], 10n);
+    must(inRange, path, "odds are from e^0.01 to e^10");
+    must(delta === undefined && a === 0n, path, "has to be an epsilon");
+    kept = loss.odds[0] * d <= n * loss.odds[1];
+  }
+  must(kept, path, "the mechanism's weights give larger odds than the claim allows");
+  const [n, d] = decimal(delta ?? "0");
+  const [m, e] = loss.delta;
+  must(delta === undefined || (n > 0n && 10000n * n <= d), path, "delta is up to 0.0001");
+  must((n > 0n) === m > 0n && m * d <= n * e, path, "the mechanism has another delta");
+  checkHistory(/** @type {Claim} */ (claim), path, history);
+}
+
+/** @type {(claim: Claim, path: string, loss?: Loss) => void} */
+function checkHistory({ epsilon, delta, history }, path, loss) {
+  const stated = history !== undefined;
+  must(stated === (loss !== undefined), path, "a history is claimed exactly where a memo is kept");
+  if (loss === undefined) return;
+  HISTORY(history, `${path}.history`);
+  const { epsilon: all } = /** @type {Claim} */ (history);
+  const same = (epsilon === undefined) === (all === undefined) && delta === undefined;
+  must(same, path, "the history is claimed as the epsilon is, or as the odds are");
+  checkClaim(history, loss, `${path}.history`);
+}

@@ -1,0 +1,153 @@
+// Questions that are answered with numbers, or in several parts (SPEC section 4.1).
+
+import { BadAnswer, must } from "../core/errors.js";
+import { decimal } from "../core/fraction.js";
+import { NAME, integer, like, named, object, text } from "../core/shape.js";
+import { CHOICES, asked, index } from "./choice.js";
+import { AIM } from "./choices.js";
+
+/** @import { Check, Fraction } from "../core/types.js" */
+/** @import { Question, Range, Type } from "./types.js" */
+/** @import { NumberQuestion, Point, Product, VectorQuestion } from "./types.js" */
+
+// --- ranges: numbers on a grid ----------------------------------------------------------------
+
+const SIGNED = like(/^(?=.{1,40}$)(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);
+const RANGE = object({ minimum: SIGNED, maximum: SIGNED, step: SIGNED }, { unit: text });
+
+/** @type {Check} */
+function checkRange(value, path) {
+  RANGE(value, path);
+  must(decimal(value.step)[0] > 0n, path, "the step is above 0");
+  const [n, d] = steps(value, decimal(value.maximum));
+  const whole = n % d === 0n && n >= d && n <= d << 20n;
+  must(whole, path, "from the minimum to the maximum it is a whole number of steps, 1 to 2^20");
+}
+
+/**
+ * How many steps a number is above the minimum.
+ * @param {Range} range
+ * @param {Fraction} number
+ * @returns {Fraction}
+ */
+function steps({ minimum, step }, [n, d]) {
+  const [[m, e], [s, f]] = [decimal(minimum), decimal(step)];
+  return [(n * e - m * d) * f, d * e * s];
+}
+
+/** @param {Range} range */
+function positions(range) {
+  const [n, d] = steps(range, decimal(range.maximum));
+  return Number(n / d) + 1;
+}
+
+/**
+ * Which of `cells` equal groups of positions a number falls into; beyond the range its end.
+ * @param {Range} range
+ * @param {unknown} given a plain decimal, or a number
+ * @param {number} cells
+ * @param {string} name of the question
+ */
+function cell(range, given, cells, name) {
+  const plain = ["string", "number"].includes(typeof given) ? String(given).trim() : "";
+  if (plain.length > 40 || !/^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$/.test(plain)) {
+    throw new BadAnswer(`${name} needs a number`);
+  }
+  const [n, d] = steps(range, decimal(plain));
+  const nearest = Number((2n * n + d) / (2n * d)); // of what is below 0 only the sign counts
+  const count = positions(range);
+  return Math.floor((Math.min(Math.max(nearest, 0), count - 1) * cells) / count);
+}
+
+/** @type {(range: Range, k: number, exactly: boolean, path: string) => void} */
+function cellsFit(range, k, exactly, path) {
+  const count = positions(range);
+  const fits = exactly ? k === count : k <= count;
+  must(fits, path, "the mechanism's k is not the number of positions of the range");
+}
+
+// --- the parts of an answer -------------------------------------------------------------------
+
+const NUMBER_PART = object({ name: NAME, label: text, range: checkRange });
+const CHOICE_PART = object({ name: NAME, label: text, choices: CHOICES });
+
+/**
+ * What is given for each of the parts, in their order.
+ * @param {Question & {parts: {name: string}[]}} question
+ * @param {any} answer a Map or an object
+ */
+function byPart({ name, parts }, answer) {
+  const given = answer instanceof Map ? answer : new Map(Object.entries(answer ?? {}));
+  const needed = parts.map((part) => part.name);
+  if (given.size !== needed.length || !needed.every((part) => given.has(part))) {
+    throw new BadAnswer(`${name} needs an answer for each of ${needed.join(", ")}`);
+  }
+  return needed.map((part) => given.get(part));
+}
+
+// --- the types --------------------------------------------------------------------------------
+
+/** @type {Type<NumberQuestion>} */
+const number = {
+  form: asked({ range: checkRange, aim: AIM }),
+  mechanisms: ["window", "channel", "laplace", "bounded_laplace", "gaussian", "subset_selection"],
+  fits({ range, aim, mechanism }, path) {
+    cellsFit(range, mechanism["k"], aim === "mean", path);
+    const one = mechanism.name !== "gaussian" || mechanism["d"] === 1;
+    must(one, path, "the mechanism is for one number: d is 1");
+  },
+  encode: ({ name, range, mechanism }, answer) => cell(range, answer, mechanism["k"], name),
+};
+
+/** @type {(question: Question) => number[]} the positions of each part, by the mechanism */
+const sizes = ({ mechanism: { name, k, d, parts } }) =>
+  name === "gaussian" ? Array(d).fill(k) : parts.map((/** @type {{k: number}} */ part) => part.k);
+
+/** @type {Type<VectorQuestion>} */
+const vector = {
+  form: asked({ parts: named(NUMBER_PART, 2, 64) }),
+  mechanisms: ["vector", "gaussian"],
+  fits(question, path) {
+    const ks = sizes(question);
+    must(ks.length === question.parts.length, path, "the mechanism has another number of parts");
+    question.parts.forEach(({ range }, c) => cellsFit(range, ks[c] ?? 0, true, path));
+  },
+  encode(question, answer) {
+    const [given, ks] = [byPart(question, answer), sizes(question)];
+    return question.parts.map(({ range }, c) => cell(range, given[c], ks[c] ?? 0, question.name));
+  },
+};
+
+/** @type {Type<Point>} */
+const point = {
+  form: asked({ parts: named(NUMBER_PART, 2, 2), grid: integer }),
+  mechanisms: ["subset_selection"],
+  fits({ parts, grid, mechanism }, path) {
+    must(grid >= 2 && grid <= 32, path, "grid is from 2 to 32");
+    for (const { range } of parts) cellsFit(range, grid, false, path);
+    must(mechanism["k"] === grid * grid, path, "k is not the number of cells, grid * grid");
+  },
+  encode(question, answer) {
+    const { name, parts, grid } = question;
+    const given = byPart(question, answer);
+    return parts.reduce((sum, { range }, c) => sum * grid + cell(range, given[c], grid, name), 0);
+  },
+};
+
+/** @type {Type<Product>} */
+const product = {
+  form: asked({ parts: named(CHOICE_PART, 2, 8) }),
+  mechanisms: ["subset_selection"],
+  fits({ parts, mechanism }, path) {
+    const combinations = parts.reduce((count, { choices }) => count * choices.length, 1);
+    must(mechanism["k"] === combinations, path, "k is not the number of combinations");
+  },
+  encode(question, answer) {
+    const given = byPart(question, answer);
+    return question.parts.reduce((sum, { choices }, c) => {
+      return sum * choices.length + index({ ...question, choices }, given[c]);
+    }, 0);
+  },
+};
+
+export default { number, vector, point, product };

@@ -1,0 +1,64 @@
+// The door to every type of question (SPEC section 4.1).
+
+import { Refused, must } from "../core/errors.js";
+import { checkMechanism, history, inner, load, loadMechanism, loss } from "../mechanisms/mechanism.js";
+import choice from "./choice.js";
+import { checkClaim } from "./claim.js";
+
+/** @import { Input, Sources } from "../mechanisms/types.js" */
+/** @import { Question, Type } from "./types.js" */
+
+const choices = () => import("./choices.js");
+const numbers = () => import("./numbers.js");
+
+/** @type {Sources<Type>} */
+const sources = {
+  select_multiple: choices,
+  scale: choices,
+  number: numbers,
+  vector: numbers,
+  point: numbers,
+  product: numbers,
+};
+/** @type {Map<string, Type>} */
+const types = new Map(Object.entries(choice));
+
+/**
+ * Throws Refused unless the question is one, and its mechanism keeps its claim.
+ * @type {(question: any, path: string) => Promise<void>}
+ */
+export async function checkQuestion(question, path) {
+  await load(types, sources, question?.type);
+  const type = types.get(question?.type);
+  if (type === undefined) throw new Refused(`${path}.type: ${whyNot(question?.type)}`);
+  type.form(question, path);
+  const { claim, mechanism } = question;
+  const allowed = type.mechanisms.includes(inner(mechanism)?.name);
+  must(allowed, `${path}.mechanism`, `is none of ${type.mechanisms.join(", ")}`);
+  await loadMechanism(mechanism.name);
+  checkMechanism(mechanism, `${path}.mechanism`);
+  type.fits(taken(question), path);
+  checkClaim(claim, loss(mechanism), `${path}.claim`, history(mechanism));
+}
+
+/** @type {(kind: unknown) => string} why a question of a type that is not known is not asked */
+function whyNot(kind) {
+  if (!FREE_TEXT.test(String(kind).replace(/[ _-]/g, ""))) return "there is no such type of question";
+  return "free text cannot be asked: a sentence that a person writes gives its writer away, and no randomised response protects it";
+}
+
+const FREE_TEXT =
+  /^(text|string|str|note|comment|open|sentence|essay|paragraph|(free|open|long|short)text|openended|openquestion|text(area|box))$/i;
+
+/**
+ * What a respondent's answer to a verified question is for its mechanism. Throws BadAnswer.
+ *
+ * The answer is the name of a choice, a list of names (select_multiple), a number as plain
+ * decimal text, or a Map or an object of such by part (vector, point, product).
+ * @type {(question: Question, answer: unknown) => Input}
+ */
+export const encode = (question, answer) =>
+  /** @type {Type} */ (types.get(question.type)).encode(taken(question), answer);
+
+/** @type {(question: Question) => Question} with the mechanism that takes the answer */
+const taken = (question) => ({ ...question, mechanism: inner(question.mechanism) });

@@ -1,0 +1,66 @@
+// The published definition: what a device verifies before it draws (SPEC section 4).
+
+import { digest } from "../core/canonical.js";
+import { must } from "../core/errors.js";
+import { SURVEY_NAME, anything, between, integer, named, object, text } from "../core/shape.js";
+import { checkQuestion } from "./questions.js";
+
+/** @import { Definition } from "./types.js" */
+
+/**
+ * The definition, once everything that it states is verified: its form, each mechanism, each
+ * claim, and that its digest is `expectedDigest`. Throws Refused with what is wrong and where.
+ * @type {(definition: unknown, expectedDigest: string) => Promise<Definition>}
+ */
+export async function verify(definition, expectedDigest) {
+  SURVEY(definition, "survey");
+  const survey = /** @type {Definition} */ (definition);
+  for (const [i, question] of survey.questions.entries()) {
+    await checkQuestion(question, `survey.questions[${i}]`);
+  }
+  if (conditional(survey)) (await import("./answers.js")).checkConditions(survey);
+  checkWaves(survey);
+  const found = await digest(definition);
+  must(found === expectedDigest, "survey", `was changed: its version is ${found}`);
+  return survey;
+}
+
+/** @type {(definition: Definition) => boolean} whether not everybody is asked every question */
+export const conditional = ({ questions, ask }) =>
+  ask !== undefined || questions.some((question) => "show_if" in question);
+
+/** @type {(definition: Definition) => void} */
+function checkWaves(survey) {
+  const { questions, waves } = survey;
+  const keeps = waves !== undefined && waves.count === undefined;
+  const fits = questions.every(({ mechanism }) => (mechanism.name === "memoised") === keeps);
+  must(fits, "survey", "with waves, but no count, every mechanism is memoised, and else none");
+  const everything = waves === undefined || !conditional(survey);
+  must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if");
+}
+
+/** @type {import("../core/types.js").Check} */
+const yes = (value, path) => must(value === true, path, "is not true");
+
+const WAVES = object(
+  { panel: SURVEY_NAME },
+  { count: between(2, 100), recognised: between(10, 1000) },
+);
+
+const SURVEY = object(
+  {
+    spec: (value, path) => must(value === 1, path, "is not the version that this page knows"),
+    name: SURVEY_NAME,
+    title: text,
+    language: text,
+    results: object(
+      {
+        minimum: between(1, Infinity),
+        while_open: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
+      },
+      { to: (value, path) => must(value === "analysts", path, "is not analysts") },
+    ),
+    questions: named(anything, 1, 100),
+  },
+  { intro: text, contact: text, ask: integer, waves: WAVES, invited: yes },
+);

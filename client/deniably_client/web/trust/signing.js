@@ -1,0 +1,43 @@
+// The author's signature of a definition (SPEC section 9).
+
+import { sha256 } from "../core/canonical.js";
+import { Refused } from "../core/errors.js";
+
+/**
+ * Throws Refused unless this is the author's signature of the definition with this digest.
+ * @type {(digest: string, author: string, signature: string) => Promise<void>}
+ */
+export async function checkSignature(digest, author, signature) {
+  const texts = typeof author === "string" && typeof signature === "string";
+  const formed = texts && /^[0-9a-f]{64}$/.test(author) && /^[0-9a-f]{128}$/.test(signature);
+  const message = new TextEncoder().encode(`deniably survey 1\n${digest}\n`);
+  if (!formed || !(await verify(bytes(author), bytes(signature), message))) {
+    throw new Refused("the signature is not this author's, of this definition");
+  }
+}
+
+/** @type {(author: string) => Promise<string>} what people compare instead of the key */
+export async function fingerprint(author) {
+  return ((await sha256(author)).slice(0, 32).match(/.{4}/g) ?? []).join(" ");
+}
+
+/** @type {(hex: string) => Uint8Array<ArrayBuffer>} */
+export const bytes = (hex) =>
+  Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
+
+/**
+ * Whether it is the key's signature of the message. Browsers of before 2025 cannot tell; then our
+ * own code does.
+ * @param {Uint8Array<ArrayBuffer>} key
+ * @param {Uint8Array<ArrayBuffer>} signature
+ * @param {Uint8Array<ArrayBuffer>} message
+ */
+export async function verify(key, signature, message) {
+  try {
+    const imported = await crypto.subtle.importKey("raw", key, "Ed25519", false, ["verify"]);
+    return await crypto.subtle.verify("Ed25519", imported, signature, message);
+  } catch {
+    const own = await import("./ed25519.js");
+    return own.verify(key, signature, message);
+  }
+}
