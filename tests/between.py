@@ -13,8 +13,8 @@ from typing import Any
 
 import requests
 
-from deniably.canonical import canonical, digest
-from deniably.register import NOTHING
+from deniably.core.canonical import canonical, digest
+from deniably.trust.register import NOTHING
 
 Entries = list[dict[str, Any]]
 Change = Callable[[bytes], bytes]

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 import numpy.typing as npt
 
-from deniably.bulk import noise, ordered, picks, randomise_many, several_choices
-from deniably.coins import Coins
+from deniably.core.coins import Coins
 from deniably.mechanisms import Mechanism, Report, SetResponse, SubsetSelection, Unary
+from deniably.simulation.bulk import noise, ordered, picks, randomise_many, several_choices
 
 MODULES = (noise, ordered, picks, several_choices)
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from deniably.estimation.tally import Tally
 from deniably.mechanisms.subset_selection import (
     SubsetSelection,
     subset_selection,
     weights_for_epsilon,
 )
-from deniably.tally import Tally
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from deniably.survey import Survey, as_survey
+from deniably.survey.survey import Survey, as_survey
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
 MILD = 5514847171  # epsilon 0.25

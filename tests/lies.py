@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from between import Entries
-from deniably.signing import key_of
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
+from deniably.trust.signing import key_of
 from server.material import signed
 
 STRANGER = key_of(bytes(32))

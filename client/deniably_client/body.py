@@ -11,8 +11,8 @@ from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import InvalidHeader
 from urllib3.util.retry import Retry
 
-from deniably.errors import Refused
-from deniably.register import LARGEST_REGISTER
+from deniably.core.errors import Refused
+from deniably.trust.register import LARGEST_REGISTER
 
 DEFINITION = 16 << 20
 """Bytes, once decompressed. Authors write at most 1 MiB; the mechanisms come to it."""

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 
 import click
 
-from deniably.errors import DeniablyError
+from deniably.core.errors import DeniablyError
 from deniably_client.errors import shown
 
 _WHOLE = 1000  # characters

@@ -23,20 +23,20 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 import requests
 from requests.adapters import HTTPAdapter
 
-from deniably import memory as remembered
-from deniably.codes import read_code
-from deniably.errors import BadSurvey, Refused, SurveyChanged, Uninvited
-from deniably.explain import at_most
-from deniably.invitations import begin_trade, end_trade, finish_trade
-from deniably.ledger import Limits, Scope, charge, check, spent
-from deniably.loss import Loss
-from deniably.memory import Kept, Memory, Seen, Ticket
-from deniably.questions import Question
-from deniably.report import draw_questions
-from deniably.signing import fingerprint
-from deniably.survey import Survey, read_survey
-from deniably.trust import Contact, contact
-from deniably.words import ENGLISH, Words
+from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
+from deniably.core.loss import Loss
+from deniably.device import memory as remembered
+from deniably.device.contact import Contact, contact
+from deniably.device.ledger import Limits, Scope, charge, check, spent
+from deniably.device.memory import Kept, Memory, Seen, Ticket
+from deniably.device.tickets import begin_trade, end_trade, finish_trade
+from deniably.survey.questions import Question
+from deniably.survey.report import draw_questions
+from deniably.survey.survey import Survey, read_survey
+from deniably.trust.codes import read_code
+from deniably.trust.signing import fingerprint
+from deniably.wording.explain import at_most
+from deniably.wording.words import ENGLISH, Words
 from deniably_client.body import DEFINITION, PROBLEM, REGISTER, Patience, body, seconds_in
 from deniably_client.errors import (
     AlreadyAnswered,

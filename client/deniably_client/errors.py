@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from deniably.errors import DeniablyError
+from deniably.core.errors import DeniablyError
 
 
 class AlreadyAnswered(DeniablyError):

@@ -10,11 +10,11 @@ from typing import Any
 import click
 import msgspec
 
-from deniably import explain
-from deniably.ledger import Entry, Ledger, Limits, Scope, share, total
-from deniably.loss import Loss
-from deniably.memory import Memory
-from deniably.signing import fingerprint
+from deniably.core.loss import Loss
+from deniably.device.ledger import Entry, Ledger, Limits, Scope, share, total
+from deniably.device.memory import Memory
+from deniably.trust.signing import fingerprint
+from deniably.wording import explain
 from deniably_client.errors import MemoryUnusable
 from deniably_client.storage import Storage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from deniably.words import Words
+from deniably.wording.words import Words
 
 
 class TwoReadings(Exception):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from deniably.errors import (
+from deniably.core.errors import (
     BadInvitation,
     BudgetSpent,
     DeniablyError,
@@ -15,8 +15,8 @@ from deniably.errors import (
     SurveyChanged,
     WavesSent,
 )
-from deniably.ledger import Scope, percent
-from deniably.words import Words
+from deniably.device.ledger import Scope, percent
+from deniably.wording.words import Words
 from deniably_client.errors import (
     InvitationUnknown,
     InvitationUsed,

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 import requests
 
-from deniably.errors import BadRegister, BadSignature, Refused
-from deniably.register import Register, differ, read_register, signature_of
-from deniably.signing import fingerprint, verify
+from deniably.core.errors import BadRegister, BadSignature, Refused
+from deniably.trust.register import Register, differ, read_register, signature_of
+from deniably.trust.signing import fingerprint, verify
 from deniably_client.body import REGISTER, body
 from deniably_client.device import session
 from deniably_client.errors import Unreachable

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 import click
 
-from deniably.coins import Coins
-from deniably.parts import Choice, Range
-from deniably.questions import (
+from deniably.core.coins import Coins
+from deniably.survey.parts import Choice, Range
+from deniably.survey.questions import (
     NOT_APPLICABLE,
     Number,
     Point,
@@ -27,9 +27,9 @@ from deniably.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
-from deniably.report import is_shown
-from deniably.steering import one_line
-from deniably.survey import Survey
+from deniably.survey.report import is_shown
+from deniably.survey.steering import one_line
+from deniably.survey.survey import Survey
 from deniably_client.device import Device, session
 
 MOST = 100_000

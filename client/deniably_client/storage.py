@@ -19,9 +19,9 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from deniably.errors import BadMemory
-from deniably.home import home
-from deniably.memory import Memory, read_memory
+from deniably.core.errors import BadMemory
+from deniably.core.home import home
+from deniably.device.memory import Memory, read_memory
 from deniably_client.errors import MemoryUnusable
 
 Change = Callable[[Memory], Memory]

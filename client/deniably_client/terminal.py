@@ -9,17 +9,16 @@ from typing import TypeVar
 
 import click
 
-from deniably import explain
-from deniably.errors import (
+from deniably.core.errors import (
     AuthorChanged,
     BadAnswer,
     BadInvitation,
     DeniablyError,
     Uninvited,
 )
-from deniably.ledger import Limits, Scope, share
-from deniably.parts import Choice, Range
-from deniably.questions import (
+from deniably.device.ledger import Limits, Scope, share
+from deniably.survey.parts import Choice, Range
+from deniably.survey.questions import (
     Number,
     Point,
     Product,
@@ -27,9 +26,10 @@ from deniably.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
-from deniably.report import is_shown
-from deniably.survey import Survey
-from deniably.words import LANGUAGES, Words
+from deniably.survey.report import is_shown
+from deniably.survey.survey import Survey
+from deniably.wording import explain
+from deniably.wording.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device, Receipt
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed, Unreachable
 from deniably_client.ledger_cli import with_limits

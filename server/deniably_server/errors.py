@@ -1,4 +1,4 @@
-"""Everything that the server refuses, beside what ``deniably.errors`` holds.
+"""Everything that the server refuses, beside what ``deniably.core.errors`` holds.
 
 DeniablyError
   Refusal                 a request is refused; ``why`` is a sentence
@@ -30,7 +30,7 @@ DeniablyError
 
 from __future__ import annotations
 
-from deniably.errors import DeniablyError
+from deniably.core.errors import DeniablyError
 
 
 class Refusal(DeniablyError):

@@ -18,9 +18,9 @@ from typing import Any
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from deniably.coins import Coins
-from deniably.gaussian_noise import classical_sigma
-from deniably.histories import InWaves
+from deniably.audit.histories import InWaves
+from deniably.audit.walking import extremes
+from deniably.core.coins import Coins
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -35,11 +35,11 @@ from deniably.mechanisms import (
     Unary,
     Window,
 )
+from deniably.mechanisms.gaussian_noise import classical_sigma
 from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace
-from deniably.questions import Question
-from deniably.survey import as_survey
-from deniably.walking import extremes
+from deniably.survey.questions import Question
+from deniably.survey.survey import as_survey
 from every_type import survey_of_everything
 
 OWN_E, OTHER = 11674931554, 1 << 32  # epsilon 1

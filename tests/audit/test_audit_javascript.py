@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from playwright.sync_api import Page
 
-from deniably.audit import distribution, distribution_above
-from deniably.coins import Coins
-from deniably.histories import joint_probability
+from deniably.audit.audit import distribution, distribution_above
+from deniably.audit.histories import joint_probability
+from deniably.core.coins import Coins
 from deniably.mechanisms import Channel, Mechanism, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import Family, memoised
 

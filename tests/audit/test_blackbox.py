@@ -9,8 +9,8 @@ from collections.abc import Callable, Hashable
 
 import pytest
 
-from deniably.blackbox import certify, lower_bound
-from deniably.coins import Coins
+from deniably.audit.blackbox import certify, lower_bound
+from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection, Unary
 
 TRIALS = 20_000

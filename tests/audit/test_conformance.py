@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from deniably.audit import INFINITE, distribution, worst_odds
-from deniably.coins import Coins
+from deniably.audit.audit import INFINITE, distribution, worst_odds
+from deniably.core.coins import Coins
 from deniably.mechanisms.subset_selection import SubsetSelection, k_ary, warner, weights_for_epsilon
 
 ODDS = [Fraction(3), Fraction(2), Fraction(13, 7)]

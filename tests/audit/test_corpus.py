@@ -33,14 +33,14 @@ from audit.planted import (
 from audit.whole_faults import PLANTED as BETWEEN
 from audit.whole_faults import send_with
 from audit.whole_surveys import SURVEYS
-from deniably.audit import distribution, follow, worst_odds
-from deniably.auditing import Verdict, audit, audit_question
-from deniably.blackbox import certify, lower_bound
-from deniably.coins import Coins
+from deniably.audit.audit import distribution, follow, worst_odds
+from deniably.audit.auditing import Verdict, audit, audit_question
+from deniably.audit.blackbox import certify, lower_bound
+from deniably.audit.walking import fault_of
+from deniably.audit.whole import walk_whole, waves_of
+from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection, Unary
-from deniably.survey import as_survey
-from deniably.walking import fault_of
-from deniably.whole import walk_whole, waves_of
+from deniably.survey.survey import as_survey
 from deniably_server.commands.audit import audit as command
 from every_type import survey_of_everything
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.audit import distribution, worst_odds
-from deniably.channels import matrix, position_scores
-from deniably.errors import BadAnswer, BadMechanism, BadReport
+from deniably.audit.audit import distribution, worst_odds
+from deniably.core.errors import BadAnswer, BadMechanism, BadReport
+from deniably.estimation.channels import matrix, position_scores
 from deniably.mechanisms import Channel, SampledTicks, SetResponse, Unary, Vector, Window
 
 Law = dict[tuple[int, ...], Fraction]
@@ -209,7 +209,7 @@ def test_answers_out_of_range_are_refused_before_any_draw(mechanism: Any, answer
     def no_coins(_: int) -> bytes:
         raise AssertionError("a byte was drawn")
 
-    from deniably.coins import Coins
+    from deniably.core.coins import Coins
 
     with pytest.raises(BadAnswer):
         mechanism.randomise(answer, Coins(no_coins))

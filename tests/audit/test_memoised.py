@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from deniably.audit import distribution, worst_odds
-from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadMechanism, BadReport
+from deniably.audit.audit import distribution, worst_odds
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer, BadMechanism, BadReport
+from deniably.design.recognition import recognised
 from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import Family, memoised, widest
 from deniably.mechanisms.subset_selection import subset_selection
-from deniably.privacy import Privacy
-from deniably.recognition import recognised
+from deniably.survey.privacy import Privacy
 
 ONCE: list[Family] = [
     SubsetSelection(2, 1, 3, 1),

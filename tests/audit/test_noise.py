@@ -17,9 +17,9 @@ import pytest
 from mpmath import mp, mpf
 from scipy.stats import chi2
 
-from deniably.audit import distribution_above
-from deniably.channels import matrix, noise_law
-from deniably.coins import Coins
+from deniably.audit.audit import distribution_above
+from deniably.core.coins import Coins
+from deniably.estimation.channels import matrix, noise_law
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 

@@ -13,12 +13,9 @@ from hypothesis import strategies as st
 
 from audit.whole_faults import PLANTED, Planted, send_with
 from audit.whole_surveys import SURVEYS
-from deniably.audit import IDS, drawn_ids, follow
-from deniably.canonical import canonical
-from deniably.sayings import saying
-from deniably.survey import Survey, Waves, as_survey
-from deniably.walking import answers
-from deniably.whole import (
+from deniably.audit.audit import IDS, drawn_ids, follow
+from deniably.audit.walking import answers
+from deniably.audit.whole import (
     Send,
     device,
     inputs,
@@ -29,6 +26,9 @@ from deniably.whole import (
     waves_of,
     whole_reports,
 )
+from deniably.core.canonical import canonical
+from deniably.survey.sayings import saying
+from deniably.survey.survey import Survey, Waves, as_survey
 from every_type import survey_of_everything
 
 SENDS = {"make_report": reports(), "a device": device()}

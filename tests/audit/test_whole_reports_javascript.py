@@ -15,12 +15,12 @@ import pytest
 from audit.whole_faults import PLANTED, Change, Planted
 from audit.whole_surveys import SURVEYS
 from conftest import WEB
-from deniably.audit import IDS
-from deniably.coins import Coins
-from deniably.errors import BadReport
-from deniably.sayings import saying
-from deniably.survey import as_survey
-from deniably.whole import combinations_of, inputs, law, waves_of
+from deniably.audit.audit import IDS
+from deniably.audit.whole import combinations_of, inputs, law, waves_of
+from deniably.core.coins import Coins
+from deniably.core.errors import BadReport
+from deniably.survey.sayings import saying
+from deniably.survey.survey import as_survey
 
 HERE = Path(__file__).parent
 

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.audit import follow, worst_odds
-from deniably.auditing import maximal_event
-from deniably.channels import matrix
+from deniably.audit.audit import follow, worst_odds
+from deniably.audit.auditing import maximal_event
+from deniably.audit.walking import answers, count, extremes, walk
+from deniably.estimation.channels import matrix
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -29,7 +30,6 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
-from deniably.walking import answers, count, extremes, walk
 
 Law = Mapping[Any, Fraction]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import deniably.memory
-import deniably.report
-from deniably.coins import Coins
-from deniably.whole import Send, device, reports
+import deniably.device.memory
+import deniably.survey.report
+from deniably.audit.whole import Send, device, reports
+from deniably.core.coins import Coins
 
 Change = tuple[str, *tuple[tuple[str, str], ...]]
 """A module, and texts of it with what is put in their place."""
@@ -272,8 +272,8 @@ PLANTED = [
 
 def send_with(change: Change) -> list[Send]:
     """What a device sends that runs the shipped modules, one of them changed."""
-    report = _changed(deniably.report, change)
-    memory = _changed(deniably.memory, change)
+    report = _changed(deniably.survey.report, change)
+    memory = _changed(deniably.device.memory, change)
     if change[0] == "memory":
         return [device(memory.answer)]
     memory.make_report = report.make_report
@@ -284,7 +284,7 @@ def _changed(shipped: ModuleType, change: Change) -> Any:
     """A copy of a module, run from its source with the change in it."""
     source = Path(str(shipped.__file__)).read_text(encoding="utf-8")
     module, *texts = change
-    for text, other in texts if shipped.__name__ == f"deniably.{module}" else ():
+    for text, other in texts if shipped.__name__.endswith(f".{module}") else ():
         assert source.count(text) == 1, f"not exactly once in {module}: {text}"
         source = source.replace(text, other)
     copy = ModuleType(f"planted_{shipped.__name__.replace('.', '_')}")

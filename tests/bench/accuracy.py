@@ -25,10 +25,10 @@ from alternatives import NOT_PRIVATE, Peers, rows_of
 from sheet import Sheet
 from speed import mechanism
 
-from deniably.bulk import randomise_many
-from deniably.estimate import estimate
+from deniably.estimation.estimate import estimate
+from deniably.estimation.tally import tally_packed
 from deniably.mechanisms.subset_selection import SubsetSelection
-from deniably.tally import tally_packed
+from deniably.simulation.bulk import randomise_many
 
 N = 1000
 SIZES = (2, 16, 128)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from sheet import Sheet, rate, scaled, seconds_of
 
-from deniably.bulk import randomise_many
-from deniably.choosing import for_choice, for_distribution, for_mean, for_ticks, for_vector
-from deniably.coins import Coins
+from deniably.core.coins import Coins
+from deniably.design.choosing import for_choice, for_distribution, for_mean, for_ticks, for_vector
 from deniably.mechanisms import Gaussian, Mechanism, SampledTicks, SetResponse, Unary, Vector
-from deniably.privacy import Privacy
+from deniably.simulation.bulk import randomise_many
+from deniably.survey.privacy import Privacy
 
 PURE = Privacy(epsilon=Fraction(1))
 APPROXIMATE = Privacy(epsilon=Fraction(1), delta=Fraction(1, 100_000))

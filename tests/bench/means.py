@@ -14,16 +14,16 @@ import numpy as np
 from alternatives import Peers
 from sheet import Sheet
 
-from deniably.analysis import roots
-from deniably.authoring import compile_survey
-from deniably.bulk import randomise_many
-from deniably.channels import matrix, position_scores
-from deniably.choosing import for_distribution
-from deniably.distribution import density, wasserstein
-from deniably.mean_design import best_for_mean, best_window
+from deniably.authoring.authoring import compile_survey
+from deniably.design.choosing import for_distribution
+from deniably.design.mean_design import best_for_mean, best_window
+from deniably.estimation.analysis import roots
+from deniably.estimation.channels import matrix, position_scores
+from deniably.estimation.distribution import density, wasserstein
+from deniably.estimation.profile import quantile_intervals
 from deniably.mechanisms.subset_selection import weights_for_epsilon
-from deniably.privacy import Privacy
-from deniably.profile import quantile_intervals
+from deniably.simulation.bulk import randomise_many
+from deniably.survey.privacy import Privacy
 
 POSSIBLE = {1.0: 3.991, 1.5: 1.692, 2.0: 0.866, 3.0: 0.304, 4.0: 0.127, 6.0: 0.027}
 BUCKETS = 32
@@ -136,7 +136,7 @@ def noise_of(
 
 
 def matrix_row(mechanism, position: int):  # type: ignore[no-untyped-def]
-    from deniably.channels import rounding, rows
+    from deniably.estimation.channels import rounding, rows
 
     found = rows(mechanism)
     return (rounding(mechanism.k, len(found), [position]) @ found)[0]

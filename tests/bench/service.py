@@ -21,12 +21,12 @@ import msgspec
 import numpy as np
 from sheet import Sheet, duration, rate
 
-from deniably.authoring import compile_survey
-from deniably.bulk import randomise_many
-from deniably.report import Report
-from deniably.signing import new_key
-from deniably.survey import Survey
-from deniably.tally import Tally, tally_packed
+from deniably.authoring.authoring import compile_survey
+from deniably.estimation.tally import Tally, tally_packed
+from deniably.simulation.bulk import randomise_many
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey
+from deniably.trust.signing import new_key
 from deniably_server.api.lines import take_lines
 from deniably_server.storage.commit import entry_of
 from deniably_server.storage.store import Store

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import service
 from sheet import Sheet, duration, scaled
 
-from deniably.signing import new_key
+from deniably.trust.signing import new_key
 from deniably_server.storage.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

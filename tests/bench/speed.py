@@ -9,15 +9,15 @@ import numpy as np
 from sheet import Sheet, duration, rate, seconds_of
 
 import browser
-from deniably.bulk import randomise_many
-from deniably.coins import Coins
-from deniably.estimate import estimate
+from deniably.core.coins import Coins
+from deniably.estimation.estimate import estimate
+from deniably.estimation.tally import tally, tally_packed
 from deniably.mechanisms.subset_selection import (
     SubsetSelection,
     subset_selection,
     weights_for_epsilon,
 )
-from deniably.tally import tally, tally_packed
+from deniably.simulation.bulk import randomise_many
 
 GOAL_BULK = 20e6
 GOAL_DEVICE = 100e3

@@ -19,7 +19,7 @@ import load
 from service import BEHIND_A_PROXY, CONNECTIONS, requests, serving, survey_named
 from sheet import Sheet, duration, rate
 
-from deniably.signing import new_key
+from deniably.trust.signing import new_key
 from deniably_server.storage.store import Store
 
 SHARE = 0.6

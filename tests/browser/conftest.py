@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route
 
 from between import Between
-from deniably.authoring import publish_text
+from deniably.authoring.authoring import publish_text
 from server.material import Server
 
 PHONE = {"width": 390, "height": 780}

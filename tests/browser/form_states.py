@@ -8,8 +8,8 @@ from contextlib import closing, suppress
 from playwright.sync_api import BrowserContext, Error, Page, Route
 
 from browser.test_memory import SPOIL
-from deniably.authoring import publish_text
-from deniably.codes import shown
+from deniably.authoring.authoring import publish_text
+from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
 from every_type import survey_of_everything, survey_within_limits
 from lies import STRANGER

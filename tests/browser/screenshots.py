@@ -33,8 +33,8 @@ from browser.form_states import (  # noqa: E402
     survey_in,
 )
 from conftest import ARGUMENTS  # noqa: E402
-from deniably.authoring import publish_text  # noqa: E402
-from deniably.report import randomise_answers  # noqa: E402
+from deniably.authoring.authoring import publish_text  # noqa: E402
+from deniably.survey.report import randomise_answers  # noqa: E402
 from deniably_client.demo import HERE, respondents  # noqa: E402
 from deniably_client.rehearsal import answer_all  # noqa: E402
 from deniably_server.storage.store import Store  # noqa: E402

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.conftest import ANSWERS, IMPATIENT, Watched
-from deniably.words import LANGUAGES
+from deniably.wording.words import LANGUAGES
 from server.material import Server
 
 pytestmark = pytest.mark.browser

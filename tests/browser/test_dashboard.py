@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from browser.conftest import SURVEY, Watched
-from deniably.authoring import publish_text
+from deniably.authoring.authoring import publish_text
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_server.results.finding import estimate_text, shown_text

@@ -18,8 +18,8 @@ from playwright.sync_api import Browser, BrowserContext
 
 from browser.conftest import PHONE, Watched
 from conftest import ARGUMENTS
-from deniably.authoring import publish_text
-from deniably.codes import shown
+from deniably.authoring.authoring import publish_text
+from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
 from server.material import Server
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page
 
 from browser.conftest import ANSWERS, SURVEY, Watched
-from deniably.authoring import publish_text
+from deniably.authoring.authoring import publish_text
 from every_type import survey_within_limits
 from server.material import Server
 

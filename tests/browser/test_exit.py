@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from browser.conftest import ANSWERS, SURVEY, Watched
-from deniably.authoring import publish_text
+from deniably.authoring.authoring import publish_text
 from server.material import Server
 
 pytestmark = pytest.mark.browser

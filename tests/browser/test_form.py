@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Route
 
 from browser.conftest import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched
-from deniably.authoring import publish_text
-from deniably.report import read_report
+from deniably.authoring.authoring import publish_text
+from deniably.survey.report import read_report
 from deniably_server.web.files import BUILD
 from server.material import Server
 

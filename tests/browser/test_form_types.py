@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.conftest import PHONE, Watched
-from deniably.authoring import publish_text
-from deniably.report import randomise_answers, read_report
-from deniably.survey import Survey
+from deniably.authoring.authoring import publish_text
+from deniably.survey.report import randomise_answers, read_report
+from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from every_type import somebody, survey_of_everything, survey_within_limits
 from server.material import Server, signed

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, Request
 
 from browser.conftest import IMPATIENT, PHONE, READ, SURVEY, Watched
 from browser.test_offline import HURRY
-from deniably.authoring import publish_text
-from deniably.codes import shown
+from deniably.authoring.authoring import publish_text
+from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
 from server.material import Server
 

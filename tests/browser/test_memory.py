@@ -11,8 +11,8 @@ from playwright.sync_api import Browser
 
 from browser.conftest import ANSWERS, IMPATIENT, MODULE, READ, SURVEY, Watched
 from browser.test_offline import KEPT
-from deniably.authoring import publish_text
-from deniably.report import read_report
+from deniably.authoring.authoring import publish_text
+from deniably.survey.report import read_report
 from server.material import Server
 
 pytestmark = pytest.mark.browser

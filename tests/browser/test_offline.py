@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Request, Route
 from playwright.sync_api import Error as BrowserError
 
 from browser.conftest import ANSWERS, IMPATIENT, MODULE, PHONE, READ, SURVEY, Watched
-from deniably.authoring import publish_text
+from deniably.authoring.authoring import publish_text
 from deniably_server.storage.store import Store
 from every_type import survey_within_limits
 from server.material import Server

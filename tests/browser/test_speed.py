@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from browser.conftest import SURVEY, Watched
-from deniably.authoring import publish_text
+from deniably.authoring.authoring import publish_text
 from every_type import survey_within_limits
 from server.material import Server
 

@@ -12,8 +12,8 @@ from playwright.sync_api import Browser
 from between import Between, Entries
 from browser.conftest import PHONE, SURVEY, Watched
 from browser.test_memory import answer, memory
-from deniably.authoring import publish_text
-from deniably.signing import fingerprint
+from deniably.authoring.authoring import publish_text
+from deniably.trust.signing import fingerprint
 from lies import LATER, LIES, STRANGER, signed_by_a_stranger
 from server.material import AUTHOR, Server
 

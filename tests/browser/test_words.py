@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.conftest import PHONE, Watched
-from deniably.authoring import publish_text
-from deniably.questions import Number, Point, VectorOfNumbers
-from deniably.words import LANGUAGES, Words
+from deniably.authoring.authoring import publish_text
+from deniably.survey.questions import Number, Point, VectorOfNumbers
+from deniably.wording.words import LANGUAGES, Words
 from deniably_client.plain import TwoReadings, plain
 from every_type import survey_of_everything
 from server.material import Server

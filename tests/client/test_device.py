@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from urllib3 import HTTPResponse
 
-from deniably.authoring import publish_text
-from deniably.errors import BadAnswer, BudgetSpent, Refused
-from deniably.ledger import Limits
-from deniably.survey import read_survey
+from deniably.authoring.authoring import publish_text
+from deniably.core.errors import BadAnswer, BudgetSpent, Refused
+from deniably.device.ledger import Limits
+from deniably.survey.survey import read_survey
 from deniably_client import Device
 from deniably_client.body import Patience
 from deniably_client.device import session

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from deniably.authoring import publish_text
-from deniably.errors import BadAnswer, BadReport, BudgetSpent, WavesSent
-from deniably.ledger import Limits, total
-from deniably.memory import Memory, Rounds, answer, memo_keys, read_memory
-from deniably.words import ENGLISH, LANGUAGES, Words
+from deniably.authoring.authoring import publish_text
+from deniably.core.errors import BadAnswer, BadReport, BudgetSpent, WavesSent
+from deniably.device.ledger import Limits, total
+from deniably.device.memory import Memory, Rounds, answer, memo_keys, read_memory
+from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import MemoryUnusable, Unreachable

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 
 from between import Entries, between
 from client.test_terminal import answer as in_terminal
-from deniably.authoring import publish_text
-from deniably.blind_rsa import new_key
-from deniably.codes import read_code, shown
-from deniably.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
-from deniably.ledger import Limits
+from deniably.authoring.authoring import publish_text
+from deniably.core.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
+from deniably.device.ledger import Limits
+from deniably.trust.blind_rsa import new_key
+from deniably.trust.codes import read_code, shown
 from deniably_client import Device, terminal
 from deniably_client.body import seconds_in
 from deniably_client.device import session

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from between import Entries, between
-from deniably.signing import fingerprint
+from deniably.trust.signing import fingerprint
 from server.material import AUTHOR, DENIABLY, Server, survey_named
 
 

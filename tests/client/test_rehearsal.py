@@ -10,9 +10,9 @@ import pytest
 import requests
 from click.testing import CliRunner, Result
 
-from deniably.authoring import publish_text
-from deniably.questions import NOT_APPLICABLE
-from deniably.report import make_report
+from deniably.authoring.authoring import publish_text
+from deniably.survey.questions import NOT_APPLICABLE
+from deniably.survey.report import make_report
 from deniably_client import rehearsal
 from every_type import survey_of_everything
 from server.material import Server, contents, survey_named

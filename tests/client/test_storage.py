@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from deniably.ledger import Limits, total
-from deniably.memory import Memory, answer
+from deniably.device.ledger import Limits, total
+from deniably.device.memory import Memory, answer
 from deniably_client.errors import MemoryUnusable
 from deniably_client.storage import Storage
 from server.material import survey_named

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from between import between
-from deniably.authoring import publish_text
-from deniably.errors import BudgetSpent
-from deniably.loss import Loss
-from deniably.memory import Kept, Memory, replace
-from deniably.survey import as_survey
-from deniably.words import LANGUAGES, Words
+from deniably.authoring.authoring import publish_text
+from deniably.core.errors import BudgetSpent
+from deniably.core.loss import Loss
+from deniably.device.memory import Kept, Memory, replace
+from deniably.survey.survey import as_survey
+from deniably.wording.words import LANGUAGES, Words
 from deniably_client import refusals
 from deniably_client.device import Device, session
 from deniably_client.errors import Rejected

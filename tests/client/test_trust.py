@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from between import Between, Entries, rechained
-from deniably.authoring import publish_text
-from deniably.canonical import canonical
-from deniably.errors import AuthorChanged, Refused
-from deniably.memory import Memory
-from deniably.register import NOTHING
+from deniably.authoring.authoring import publish_text
+from deniably.core.canonical import canonical
+from deniably.core.errors import AuthorChanged, Refused
+from deniably.device.memory import Memory
+from deniably.trust.register import NOTHING
 from deniably_client import Device
 from deniably_client.device import _address, session
 from deniably_client.storage import Storage, Transient

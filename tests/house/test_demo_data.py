@@ -4,7 +4,7 @@ from collections import Counter
 
 import statsmodels.api as sm
 
-from deniably.authoring import publish_text
+from deniably.authoring.authoring import publish_text
 from deniably_client.demo import HERE, respondents
 
 RATINGS = ["very_poor", "poor", "fair", "good", "very_good"]

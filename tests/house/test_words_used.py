@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("shared/deniably", "client/deniably_client", "server/deniably_server")
-KEYS = set(json.loads((ROOT / "shared/deniably/languages/en.json").read_text(encoding="utf-8")))
+KEYS = set(
+    json.loads((ROOT / "shared/deniably/wording/languages/en.json").read_text(encoding="utf-8"))
+)
 FILES = (".css", ".db", ".html", ".js", ".json", ".key", ".py")  # names, but not of texts
 SECTIONS = {key.split(".")[0] for key in KEYS if "." in key}
 

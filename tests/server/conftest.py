@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store

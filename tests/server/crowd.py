@@ -14,8 +14,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from deniably.report import Report
-from deniably.survey import Survey
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.doctor import examine
 from deniably_server.storage.store import Store
@@ -93,9 +93,9 @@ class Crowd:
         self._gone.set()
         self.leave()
 
-    def wait_for(self, reports: int) -> None:
-        """Until so many are acknowledged."""
-        self._wait(lambda: len(self.acknowledged) >= reports)
+    def wait_for(self, reports: int, or_else: Callable[[], bool] = lambda: False) -> None:
+        """Until so many are acknowledged, or something else has happened."""
+        self._wait(lambda: len(self.acknowledged) >= reports or or_else())
 
     def leave(self) -> None:
         """Until everybody has noticed that the server is gone."""

@@ -18,14 +18,14 @@ from typing import Any, Protocol
 import pytest
 import requests
 
-from deniably import blind_rsa
-from deniably.canonical import canonical, digest
-from deniably.invitations import begin_trade, finish_trade
-from deniably.memory import Memory
-from deniably.register import NOTHING, Entry, Register, published_entry
-from deniably.report import Report
-from deniably.signing import Key, Signature, key_of
-from deniably.survey import Survey, as_survey
+from deniably.core.canonical import canonical, digest
+from deniably.device.memory import Memory
+from deniably.device.tickets import begin_trade, finish_trade
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey, as_survey
+from deniably.trust import blind_rsa
+from deniably.trust.register import NOTHING, Entry, Register, published_entry
+from deniably.trust.signing import Key, Signature, key_of
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.store import Store
@@ -230,9 +230,12 @@ class Server:
 
     @property
     def workers(self) -> list[int]:
-        """The processes that answer requests."""
+        """The processes that answer requests; none where the server has ended."""
         main = self._process.pid
-        return list(map(int, Path(f"/proc/{main}/task/{main}/children").read_text().split()))
+        try:
+            return list(map(int, Path(f"/proc/{main}/task/{main}/children").read_text().split()))
+        except FileNotFoundError:
+            return []
 
     def _wait(self, before: int) -> str:
         until = time.monotonic() + 60

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from deniably.report import randomise_answers
-from deniably.survey import Survey
+from deniably.survey.report import randomise_answers
+from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 
 

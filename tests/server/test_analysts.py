@@ -9,8 +9,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import publish_text
-from deniably.survey import Survey
+from deniably.authoring.authoring import publish_text
+from deniably.survey.survey import Survey
 from deniably_server.guard.auth import new_token
 from server.material import a_report, assert_problem, signed, survey_named
 

@@ -23,10 +23,10 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import publish_text
-from deniably.planning import plan_survey
-from deniably.signing import new_key, read_key
-from deniably.survey import EPSILON_LIMIT
+from deniably.authoring.authoring import publish_text
+from deniably.authoring.planning import plan_survey
+from deniably.survey.survey import EPSILON_LIMIT
+from deniably.trust.signing import new_key, read_key
 from deniably_client import Device
 from deniably_client.cli import deniably
 from deniably_client.device import session

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.web.files import BUILD
 from server.material import a_report, signed, survey_named
 

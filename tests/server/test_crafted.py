@@ -11,10 +11,10 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import publish_text
-from deniably.plausibility import deviation, pair_score
-from deniably.report import Report, randomise_answers
-from deniably.survey import Survey
+from deniably.authoring.authoring import publish_text
+from deniably.robustness.plausibility import deviation, pair_score
+from deniably.survey.report import Report, randomise_answers
+from deniably.survey.survey import Survey
 from deniably_server.storage.commit import Bulk, Outcome
 from deniably_server.storage.store import Store
 from server.material import assert_problem, signed

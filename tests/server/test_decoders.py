@@ -14,10 +14,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably import blind_rsa, codes, signing
-from deniably.authoring import compile_survey, load
-from deniably.canonical import canonical, parse
-from deniably.errors import (
+from deniably.authoring.authoring import compile_survey, load
+from deniably.core.canonical import canonical, parse
+from deniably.core.errors import (
     BadInvitation,
     BadKey,
     BadMemory,
@@ -26,10 +25,11 @@ from deniably.errors import (
     BadSignature,
     BadSurvey,
 )
-from deniably.memory import read_memory
-from deniably.register import read_register
-from deniably.report import read_report
-from deniably.survey import read_survey
+from deniably.device.memory import read_memory
+from deniably.survey.report import read_report
+from deniably.survey.survey import read_survey
+from deniably.trust import blind_rsa, codes, signing
+from deniably.trust.register import read_register
 from deniably_server.api.lines import Outcomes, _Reader
 from deniably_server.storage.tokens import id_in
 from server.material import a_report, register_of, register_text, survey_named

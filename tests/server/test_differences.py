@@ -13,11 +13,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.analysis import compared
-from deniably.authoring import compile_survey
-from deniably.difference import between_means, holm
-from deniably.report import Report
-from deniably.survey import Survey
+from deniably.authoring.authoring import compile_survey
+from deniably.estimation.analysis import compared
+from deniably.estimation.difference import between_means, holm
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from server.material import assert_problem, signed, survey_named
 from server.people import answer

@@ -15,8 +15,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.report import Report, randomise_answers
-from deniably.survey import Survey
+from deniably.survey.report import Report, randomise_answers
+from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from every_type import somebody, survey_of_everything
 from server.material import assert_problem, signed

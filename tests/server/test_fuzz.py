@@ -13,7 +13,7 @@ from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.report import LARGEST_BODY
+from deniably.survey.report import LARGEST_BODY
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from server.hostile import draw, pour

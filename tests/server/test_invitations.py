@@ -21,9 +21,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlite_utils import Database
 
-from deniably.blind_rsa import EXPONENT
-from deniably.codes import read_code
-from deniably.invitations import is_ticket
+from deniably.device.tickets import is_ticket
+from deniably.trust.blind_rsa import EXPONENT
+from deniably.trust.codes import read_code
 from deniably_server.commands import care
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
@@ -250,7 +250,7 @@ def test_a_server_that_keeps_all_it_ever_sees_cannot_link_a_report_to_an_invitat
 
 
 def _finished(memory: Any, key: str, signature: str) -> tuple[Any, str]:
-    from deniably.invitations import finish_trade
+    from deniably.device.tickets import finish_trade
 
     trade = memory.trade(SURVEY.digest)
     ticket = finish_trade(memory, SURVEY.digest, key, trade, signature).ticket(SURVEY.digest)

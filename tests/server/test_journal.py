@@ -19,8 +19,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.routing import Rule
 
-from deniably.report import LARGEST_BODY
-from deniably.survey import Survey
+from deniably.survey.report import LARGEST_BODY
+from deniably.survey.survey import Survey
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.told import STEPS, Answer, milliseconds
 from server.crowd import until

@@ -12,9 +12,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import publish_text
-from deniably.survey import Survey
-from deniably.words import LANGUAGES, Words
+from deniably.authoring.authoring import publish_text
+from deniably.survey.survey import Survey
+from deniably.wording.words import LANGUAGES, Words
 from deniably_server.storage.store import Store
 from every_type import survey_of_everything
 from server.material import signed

@@ -15,8 +15,8 @@ import pytest
 import requests
 from flask.testing import FlaskClient
 
-from deniably.report import LARGEST_BODY
-from deniably.survey import Survey
+from deniably.survey.report import LARGEST_BODY
+from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.guard.limits import Limit

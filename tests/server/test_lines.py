@@ -15,8 +15,8 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.report import LARGEST_BODY, Report
-from deniably.survey import Survey
+from deniably.survey.report import LARGEST_BODY, Report
+from deniably.survey.survey import Survey
 from deniably_server.api import lines
 from deniably_server.api.lines import take_lines
 from deniably_server.guard.auth import new_token

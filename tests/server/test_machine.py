@@ -24,8 +24,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from deniably.report import Report
-from deniably.survey import Survey
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.doctor import examine

@@ -17,7 +17,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server import serving
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.commit import Outcome

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import publish_text
-from deniably.register import closing_digest
-from deniably.signing import Key, key_of
+from deniably.authoring.authoring import publish_text
+from deniably.trust.register import closing_digest
+from deniably.trust.signing import Key, key_of
 from deniably_server.app import create_app
 from deniably_server.commands import authoring
 from deniably_server.commands.care import doctor

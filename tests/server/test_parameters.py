@@ -17,11 +17,11 @@ import pytest
 from flask import Flask, request
 from flask.testing import FlaskClient
 
-from deniably.coins import Coins
-from deniably.report import randomise_answers
-from deniably.survey import Survey
-from deniably.tally import Tally
-from deniably.words import LANGUAGES, Words
+from deniably.core.coins import Coins
+from deniably.estimation.tally import Tally
+from deniably.survey.report import randomise_answers
+from deniably.survey.survey import Survey
+from deniably.wording.words import LANGUAGES, Words
 from deniably_server.api.openapi import OPERATIONS, is_page
 from deniably_server.results.result import result
 from deniably_server.storage.commit import Bulk

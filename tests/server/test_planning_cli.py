@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from audit.whole_faults import PLANTED, send_with
-from deniably import auditing, whole
-from deniably.coins import Coins
+from deniably.audit import auditing, whole
+from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably_server.commands.audit import audit, tell
 from deniably_server.commands.plan import plan

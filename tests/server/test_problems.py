@@ -11,7 +11,7 @@ import pytest
 from flask import Flask, abort
 from flask.testing import FlaskClient
 
-from deniably.errors import BadMechanism, DeniablyError
+from deniably.core.errors import BadMechanism, DeniablyError
 from deniably_server import errors
 from deniably_server.web.problems import BY_EXCEPTION, KINDS, kind_of
 from server.material import assert_problem

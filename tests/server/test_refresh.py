@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from flask.testing import FlaskClient
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.commit import Bulk
 from deniably_server.storage.store import Store

@@ -14,11 +14,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.canonical import canonical, digest
-from deniably.errors import BadSignature
-from deniably.register import NOTHING, read_register
-from deniably.signing import Signature, key_of
-from deniably.survey import Survey
+from deniably.core.canonical import canonical, digest
+from deniably.core.errors import BadSignature
+from deniably.survey.survey import Survey
+from deniably.trust.register import NOTHING, read_register
+from deniably.trust.signing import Signature, key_of
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.store import Store
 from server.material import AUTHOR, assert_problem, contents, signed, survey_named

@@ -12,8 +12,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from deniably.report import LARGEST_BODY, Report
-from deniably.survey import Survey
+from deniably.survey.report import LARGEST_BODY, Report
+from deniably.survey.survey import Survey
 from server.material import a_report, assert_problem, contents, survey_named
 
 PATH = "/api/surveys/workplace/reports"

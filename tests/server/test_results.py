@@ -18,10 +18,10 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.analysis import shown_shares, standing_out
-from deniably.estimate import estimate
-from deniably.survey import Survey
-from deniably.tally import Tally
+from deniably.estimation.analysis import shown_shares, standing_out
+from deniably.estimation.estimate import estimate
+from deniably.estimation.tally import Tally
+from deniably.survey.survey import Survey
 from deniably_server.results import spreadsheet
 from deniably_server.results.finding import enough
 from deniably_server.results.publishing import results

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from deniably.report import LARGEST_BODY
+from deniably.survey.report import LARGEST_BODY
 from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.serving import AddressTaken, claim
 from deniably_server.storage.store import Store

@@ -21,15 +21,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bulk_law import drawing
-from deniably.audit import distribution
-from deniably.authoring import compile_survey, load
-from deniably.bulk import uniform
-from deniably.bulk.picks import picked
-from deniably.errors import BadAnswer
+from deniably.audit.audit import distribution
+from deniably.authoring.authoring import compile_survey, load
+from deniably.core.errors import BadAnswer
 from deniably.mechanisms import Mechanism
-from deniably.questions import Question
-from deniably.report import draw_questions, randomise_answers
-from deniably.survey import Survey
+from deniably.simulation.bulk import uniform
+from deniably.simulation.bulk.picks import picked
+from deniably.survey.questions import Question
+from deniably.survey.report import draw_questions, randomise_answers
+from deniably.survey.survey import Survey
 from deniably_server.commands.simulate import simulate as command
 from deniably_server.simulation import People, compare, people, read_people, simulate
 from deniably_server.simulation.expected import SO_MANY, expected_tally

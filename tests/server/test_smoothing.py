@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import compile_survey
+from deniably.authoring.authoring import compile_survey
 from deniably_server.results.publishing import results
 from deniably_server.storage.store import Store
 from server.material import assert_problem, signed

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.commands import authoring
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store

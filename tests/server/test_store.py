@@ -12,8 +12,8 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from deniably.report import Report
-from deniably.tally import tally
+from deniably.estimation.tally import tally
+from deniably.survey.report import Report
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.commit import Outcome

@@ -11,9 +11,9 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import publish_text, schema
-from deniably.signing import key_of
-from deniably.survey import Survey, read_survey
+from deniably.authoring.authoring import publish_text, schema
+from deniably.survey.survey import Survey, read_survey
+from deniably.trust.signing import key_of
 from deniably_server.guard.auth import new_token
 from server.material import (
     a_report,

@@ -12,11 +12,11 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import compile_survey
-from deniably.crosstab import count_pairs, crosstab, likeliest
-from deniably.estimate import project
-from deniably.report import Report
-from deniably.survey import Survey
+from deniably.authoring.authoring import compile_survey
+from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
+from deniably.estimation.estimate import project
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from server.material import a_report, assert_problem, signed, survey_named
 
@@ -137,7 +137,7 @@ def test_what_would_take_long_is_projected(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crossed(app)
-    monkeypatch.setattr("deniably.crosstab._WORK", 1)
+    monkeypatch.setattr("deniably.estimation.crosstab._WORK", 1)
 
     found = client.get(PATH).get_json()
 

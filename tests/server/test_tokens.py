@@ -16,8 +16,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlite_utils import Database
 
-from deniably.authoring import publish_text
-from deniably.survey import Survey
+from deniably.authoring.authoring import publish_text
+from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.commands import token as token_cli
 from deniably_server.errors import Unauthorised

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from deniably.report import Report
+from deniably.survey.report import Report
 from deniably_server.commands import care
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.pages_of_file import lies_by_keys, report_pages

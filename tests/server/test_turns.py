@@ -15,8 +15,8 @@ import msgspec
 import pytest
 import requests
 
-from deniably.authoring import compile_survey
-from deniably.survey import Survey
+from deniably.authoring.authoring import compile_survey
+from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.errors import BadParameter, Busy, TooMuch, Uncomputed
 from deniably_server.guard.auth import new_token

@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring import compile_survey
+from deniably.authoring.authoring import compile_survey
 from deniably.mechanisms import Memoised
-from deniably.report import make_report
-from deniably.survey import Survey
+from deniably.survey.report import make_report
+from deniably.survey.survey import Survey
 from deniably_server.commands.audit import audit
 from deniably_server.commands.authoring import check
 from deniably_server.commands.plan import plan

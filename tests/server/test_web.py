@@ -7,7 +7,7 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.web.files import BUILD
 
 

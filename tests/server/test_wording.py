@@ -11,9 +11,9 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.inversion import Margin, Mean
-from deniably.survey import Survey
-from deniably.tally import Tally
+from deniably.estimation.inversion import Margin, Mean
+from deniably.estimation.tally import Tally
+from deniably.survey.survey import Survey
 from deniably_server.results.finding import (
     estimate_text,
     figure_text,

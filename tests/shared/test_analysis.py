@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably import analysis
-from deniably.audit import distribution
-from deniably.binomial import Floats
-from deniably.bulk import tally_many
-from deniably.channels import matrix, noise_law
-from deniably.estimate import estimate
-from deniably.intervals import population_interval, respondents_interval
-from deniably.inversion import Mean
+from deniably.audit.audit import distribution
+from deniably.core.binomial import Floats
+from deniably.estimation import analysis
+from deniably.estimation.channels import matrix, noise_law
+from deniably.estimation.estimate import estimate
+from deniably.estimation.intervals import population_interval, respondents_interval
+from deniably.estimation.inversion import Mean
+from deniably.estimation.tally import Tally, from_cells, tally
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -32,10 +32,10 @@ from deniably.mechanisms import (
     SubsetSelection,
     Window,
 )
-from deniably.parts import Claim
-from deniably.questions import Question, Scale
-from deniably.survey import as_survey
-from deniably.tally import Tally, from_cells, tally
+from deniably.simulation.bulk import tally_many
+from deniably.survey.parts import Claim
+from deniably.survey.questions import Question, Scale
+from deniably.survey.survey import as_survey
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
 RANGE = {"minimum": "0", "maximum": "10", "step": "1"}

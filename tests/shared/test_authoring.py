@@ -10,10 +10,17 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring import compile_survey, compile_with_notes, load, publish_text, schema, slug
-from deniably.errors import BadSurvey
-from deniably.survey import Survey, read_survey
-from deniably.words import LANGUAGES, Words
+from deniably.authoring.authoring import (
+    compile_survey,
+    compile_with_notes,
+    load,
+    publish_text,
+    schema,
+    slug,
+)
+from deniably.core.errors import BadSurvey
+from deniably.survey.survey import Survey, read_survey
+from deniably.wording.words import LANGUAGES, Words
 
 NONES = [Words(language)("question.none") for language in LANGUAGES]
 

@@ -12,7 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.blind_rsa import (
+from deniably.core.errors import BadKey, BadSignature
+from deniably.trust.blind_rsa import (
     EXPONENT,
     PrivateKey,
     PublicKey,
@@ -22,8 +23,7 @@ from deniably.blind_rsa import (
     prepare,
     read_private_key,
 )
-from deniably.blind_rsa import _encoded as encoded  # pyright: ignore[reportPrivateUsage]
-from deniably.errors import BadKey, BadSignature
+from deniably.trust.blind_rsa import _encoded as encoded  # pyright: ignore[reportPrivateUsage]
 
 KEY = new_key()
 PUBLIC = KEY.public

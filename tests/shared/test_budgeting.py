@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.authoring import compile_survey, compile_with_notes
-from deniably.budgeting import part, sample, split, together
-from deniably.choosing import for_choice
-from deniably.errors import BadSurvey
+from deniably.authoring.authoring import compile_survey, compile_with_notes
+from deniably.authoring.publishing import measure
+from deniably.core.errors import BadSurvey
+from deniably.design.budgeting import part, sample, split, together
+from deniably.design.choosing import for_choice
+from deniably.estimation.variances import share_variance
 from deniably.mechanisms import SubsetSelection
-from deniably.privacy import Privacy
-from deniably.publishing import measure
-from deniably.questions import Product
-from deniably.survey import read_survey
-from deniably.variances import share_variance
+from deniably.survey.privacy import Privacy
+from deniably.survey.questions import Product
+from deniably.survey.survey import read_survey
 
 YES_NO: dict[str, Any] = {"type": "yes_no"}
 PART = {"name": "a", "label": "A", "minimum": 0, "maximum": 10}

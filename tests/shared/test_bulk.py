@@ -19,12 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.audit import distribution
-from deniably.bulk import randomise_many, uniform
-from deniably.bulk import single_choice as bulk
-from deniably.bulk.blocks import BLOCK
-from deniably.coins import Coins
-from deniably.errors import BadAnswer
+from deniably.audit.audit import distribution
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer
 from deniably.mechanisms.subset_selection import (
     Report,
     SubsetSelection,
@@ -33,6 +30,9 @@ from deniably.mechanisms.subset_selection import (
     warner,
     weights_for_epsilon,
 )
+from deniably.simulation.bulk import randomise_many, uniform
+from deniably.simulation.bulk import single_choice as bulk
+from deniably.simulation.bulk.blocks import BLOCK
 
 ONE = weights_for_epsilon(Fraction(1))
 SMALL = [

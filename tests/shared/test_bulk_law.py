@@ -15,13 +15,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bulk_law import drawing, listed, one_report
-from deniably.audit import distribution
-from deniably.bulk import ordered, randomise_many, tally_many, uniform
-from deniably.bulk.blocks import BLOCK, BLOCK_OF_ROWS
-from deniably.bulk.picks import picked
-from deniably.channels import matrix
-from deniably.coins import Coins
-from deniably.errors import BadAnswer
+from deniably.audit.audit import distribution
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer
+from deniably.estimation.channels import matrix
+from deniably.estimation.tally import tally
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -36,7 +34,9 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
-from deniably.tally import tally
+from deniably.simulation.bulk import ordered, randomise_many, tally_many, uniform
+from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS
+from deniably.simulation.bulk.picks import picked
 
 Answers = npt.NDArray[np.generic]
 

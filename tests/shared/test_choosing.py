@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.budgeting import best, sample, split, together
-from deniably.channels import matrix
-from deniably.choosing import (
+from deniably.design.budgeting import best, sample, split, together
+from deniably.design.choosing import (
     cdf_variance,
     for_choice,
     for_distribution,
@@ -21,7 +20,9 @@ from deniably.choosing import (
     two_coins,
     vector_variance,
 )
-from deniably.inversion import scores
+from deniably.estimation.channels import matrix
+from deniably.estimation.inversion import scores
+from deniably.estimation.variances import marginal_variance, mean_variance, share_variance
 from deniably.mechanisms import (
     Channel,
     SampledTicks,
@@ -30,8 +31,7 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
-from deniably.privacy import Privacy
-from deniably.variances import marginal_variance, mean_variance, share_variance
+from deniably.survey.privacy import Privacy
 
 
 def eps(epsilon: object, delta: str | None = None) -> Privacy:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniably.clusters import clusters
-from deniably.questions import Point
-from deniably.tally import Tally
+from deniably.estimation.clusters import clusters
+from deniably.estimation.tally import Tally
+from deniably.survey.questions import Point
 from every_type import survey_of_everything
 
 (HOME,) = [question for question in survey_of_everything().questions if isinstance(question, Point)]

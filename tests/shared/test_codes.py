@@ -7,8 +7,8 @@ from math import log2
 
 import pytest
 
-from deniably.codes import _ALPHABET, _RANDOM, new_code, read_code, shown
-from deniably.errors import BadInvitation
+from deniably.core.errors import BadInvitation
+from deniably.trust.codes import _ALPHABET, _RANDOM, new_code, read_code, shown
 
 CODE = new_code()
 

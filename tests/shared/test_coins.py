@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.audit import distribution
-from deniably.coins import LARGEST, Coins
+from deniably.audit.audit import distribution
+from deniably.core.coins import LARGEST, Coins
 
 
 def tape(data: bytes) -> tuple[Coins, list[int]]:

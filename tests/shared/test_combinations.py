@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from deniably.authoring import compile_survey, publish_text
-from deniably.errors import BadSurvey
+from deniably.authoring.authoring import compile_survey, publish_text
+from deniably.core.errors import BadSurvey
 
 NUMBER: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 10}
 SCALE: dict[str, Any] = {"type": "scale", "choices": list("abcde")}

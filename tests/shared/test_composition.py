@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.composition import (
+from deniably.design.composition import (
     Pair,
     binomial_window,
     composed_delta,
@@ -28,7 +28,7 @@ from deniably.composition import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from deniably.gaussian_noise import analytic_delta
+from deniably.mechanisms.gaussian_noise import analytic_delta
 
 EPSILONS = st.floats(0.05, 4)
 DELTA = 1e-6

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.crosstab import (
+from deniably.estimation.crosstab import (
     PairTally,
     cell_variance,
     count_pairs,
@@ -17,8 +17,8 @@ from deniably.crosstab import (
     joint_likelihood,
     likeliest,
 )
-from deniably.estimate import project
-from deniably.likelihood import Fit
+from deniably.estimation.estimate import project
+from deniably.estimation.likelihood import Fit
 
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.int64]

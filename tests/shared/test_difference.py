@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.difference import (
+from deniably.estimation.difference import (
     Answers,
     Scores,
     against,
@@ -21,7 +21,7 @@ from deniably.difference import (
     holm,
     pair_support,
 )
-from deniably.inversion import scores
+from deniably.estimation.inversion import scores
 
 Floats = npt.NDArray[np.float64]
 SHARES = (0.0, 0.02, 0.1, 0.3, 0.5)

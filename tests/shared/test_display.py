@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably import display
-from deniably.binomial import sum_law
-from deniably.display import shrunken, within
-from deniably.estimate import estimate, project
+from deniably.core.binomial import sum_law
+from deniably.estimation import display
+from deniably.estimation.display import shrunken, within
+from deniably.estimation.estimate import estimate, project
 from designs import Design, surveys, true_shares
 from share_sweep import SHAPES, summary, sweep
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.distribution import Quantile, cumulative, density, quantiles, wasserstein
+from deniably.estimation.distribution import Quantile, cumulative, density, quantiles, wasserstein
 
 Floats = npt.NDArray[np.float64]
 

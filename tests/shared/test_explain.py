@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from deniably.authoring import publish_text
-from deniably.explain import (
+from deniably.authoring.authoring import publish_text
+from deniably.mechanisms.memoised import memoised
+from deniably.mechanisms.subset_selection import k_ary, warner
+from deniably.wording.explain import (
     clipped,
     factor,
     forward,
@@ -20,8 +22,6 @@ from deniably.explain import (
     total,
     weak,
 )
-from deniably.mechanisms.memoised import memoised
-from deniably.mechanisms.subset_selection import k_ary, warner
 from every_type import survey_of_everything
 
 SURVEY = publish_text(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.exponential import at_most_exp, exp_bounds, floor_exp
+from deniably.core.exponential import at_most_exp, exp_bounds, floor_exp
 
 EPSILONS = st.decimals("0.01", "10", places=6).map(Fraction)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from deniably.gaussian_noise import (
+from deniably.mechanisms.gaussian_noise import (
     analytic_delta,
     analytic_sigma,
     classical_sigma,
@@ -313,7 +313,7 @@ def test_the_next_smaller_noise_is_not_enough(epsilon: Fraction) -> None:
 
 
 def test_a_device_calibrates_without_numpy() -> None:
-    code = "import sys, deniably.gaussian_noise; print(*sys.modules)"
+    code = "import sys, deniably.mechanisms.gaussian_noise; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

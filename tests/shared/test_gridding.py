@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniably.authoring import publish_text
-from deniably.binomial import Floats
-from deniably.display import shrunken
-from deniably.gridding import best_grid, grid_note, map_error, suggested
+from deniably.authoring.authoring import publish_text
+from deniably.authoring.planning import plan_survey
+from deniably.core.binomial import Floats
+from deniably.design.gridding import best_grid, grid_note, map_error, suggested
+from deniably.estimation.display import shrunken
 from deniably.mechanisms.subset_selection import subset_selection
-from deniably.planning import plan_survey
-from deniably.questions import Point
+from deniably.survey.questions import Point
 
 E = 2.718281828459045
 FINE = 240

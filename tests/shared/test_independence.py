@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.independence import independence
+from deniably.estimation.independence import independence
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

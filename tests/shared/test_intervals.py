@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.binomial import clopper_pearson, sum_at_most, sum_law, upper_tail, wilson
-from deniably.intervals import Interval, population_interval, respondents_interval
+from deniably.core.binomial import clopper_pearson, sum_at_most, sum_law, upper_tail, wilson
+from deniably.estimation.intervals import Interval, population_interval, respondents_interval
 
 Floats = npt.NDArray[np.float64]
 SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)

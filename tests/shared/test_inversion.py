@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.intervals import population_interval, respondents_interval
-from deniably.inversion import Margin, linear, scores, tilted
+from deniably.estimation.intervals import population_interval, respondents_interval
+from deniably.estimation.inversion import Margin, linear, scores, tilted
 
 Floats = npt.NDArray[np.float64]
 SCALE = np.linspace(-1, 1, 5)

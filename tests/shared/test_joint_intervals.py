@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.channels import matrix
-from deniably.estimate import estimate, estimate_through
-from deniably.intervals import group_interval, population_interval, scores_interval
+from deniably.estimation.channels import matrix
+from deniably.estimation.estimate import estimate, estimate_through
+from deniably.estimation.intervals import group_interval, population_interval, scores_interval
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import SetResponse, Unary, Window
-from deniably.tally import Tally
 from designs import Design, surveys, true_shares
 
 LINES = [  # the design, the true shares, and the mean width of the exact intervals

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from deniably import laws
-from deniably.audit import distribution, worst_odds
+from deniably.audit import laws
+from deniably.audit.audit import distribution, worst_odds
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from deniably.estimate import project
-from deniably.inversion import scores
-from deniably.likelihood import (
+from deniably.estimation.estimate import project
+from deniably.estimation.inversion import scores
+from deniably.estimation.likelihood import (
     distinct,
     expectation_maximisation,
     maximum_likelihood,

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably import mean_design
-from deniably.channels import matrix, position_scores
-from deniably.exponential import at_most_exp
-from deniably.mean_design import best_channel, best_for_mean, best_window, worst_variance
+from deniably.core.exponential import at_most_exp
+from deniably.design import mean_design
+from deniably.design.mean_design import best_channel, best_for_mean, best_window
+from deniably.estimation.channels import matrix, position_scores
+from deniably.estimation.variances import worst_variance
 from deniably.mechanisms import Channel, Window
 from deniably.mechanisms.subset_selection import weights_for_epsilon
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.analysis import compared, is_ratio, mean, mean_of_scored
-from deniably.authoring import compile_survey
-from deniably.bulk import randomise_many, tally_many
-from deniably.channels import noise_variance
-from deniably.difference import Moments, between_means
-from deniably.inversion import Margin, Mean
-from deniably.means import against_value, between_ratios, two_sided
+from deniably.authoring.authoring import compile_survey
+from deniably.estimation.analysis import compared, is_ratio, mean, mean_of_scored
+from deniably.estimation.channels import noise_variance
+from deniably.estimation.difference import Moments, between_means
+from deniably.estimation.inversion import Margin, Mean
+from deniably.estimation.means import against_value, between_ratios, two_sided
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import SubsetSelection
-from deniably.questions import Number, Scale
-from deniably.tally import Tally
+from deniably.simulation.bulk import randomise_many, tally_many
+from deniably.survey.questions import Number, Scale
 
 NUMBER: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 20, "epsilon": 1}
 BUCKETS = NUMBER | {"aim": "distribution", "buckets": 7}

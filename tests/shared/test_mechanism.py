@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadMechanism, BadReport
-from deniably.estimate import variance
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer, BadMechanism, BadReport
+from deniably.estimation.estimate import variance
 from deniably.mechanisms.subset_selection import (
     SubsetSelection,
     best_omega,

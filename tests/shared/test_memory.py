@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 
-from deniably.authoring import publish_text
-from deniably.errors import BadAnswer, BadMemory, BudgetSpent
-from deniably.ledger import Limits, share, total
-from deniably.memory import Memory, answer, mark_sent, read_memory
-from deniably.survey import as_survey
+from deniably.authoring.authoring import publish_text
+from deniably.core.errors import BadAnswer, BadMemory, BudgetSpent
+from deniably.device.ledger import Limits, share, total
+from deniably.device.memory import Memory, answer, mark_sent, read_memory
+from deniably.survey.survey import as_survey
 from every_type import QUESTIONS, survey_of_everything
 from server.material import survey_named
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.analysis import shares
-from deniably.audit import distribution
-from deniably.authoring import compile_survey, compile_with_notes
-from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadReport, BadSurvey
-from deniably.explain import describe, total
-from deniably.loss import Loss
+from deniably.audit.audit import distribution
+from deniably.authoring.authoring import compile_survey, compile_with_notes
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer, BadReport, BadSurvey
+from deniably.core.loss import Loss
+from deniably.estimation.analysis import shares
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import Memoised, SetResponse, SubsetSelection, Window
-from deniably.questions import YesNo
-from deniably.report import make_report, randomise_answers
-from deniably.survey import Survey, Waves, read_survey
-from deniably.tally import Tally
+from deniably.survey.questions import YesNo
+from deniably.survey.report import make_report, randomise_answers
+from deniably.survey.survey import Survey, Waves, read_survey
+from deniably.wording.explain import describe, total
 
 STOLEN: dict[str, Any] = {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}
 EVERY: list[dict[str, Any]] = [

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably import planning
-from deniably.analysis import number_distribution
-from deniably.authoring import compile_survey
-from deniably.channels import matrix
-from deniably.choosing import for_choice
-from deniably.estimate import estimate
-from deniably.figures import figures
+from deniably.authoring import planning
+from deniably.authoring.authoring import compile_survey
+from deniably.authoring.publishing import mechanism_at
+from deniably.design.choosing import for_choice
+from deniably.estimation.analysis import number_distribution
+from deniably.estimation.channels import matrix
+from deniably.estimation.estimate import estimate
+from deniably.estimation.figures import figures
+from deniably.estimation.tally import Tally
+from deniably.estimation.variances import marginal_variance
 from deniably.mechanisms import Channel, SubsetSelection, Window
 from deniably.mechanisms.subset_selection import subset_selection
-from deniably.privacy import Privacy
-from deniably.publishing import mechanism_at
-from deniably.questions import Number, Question
-from deniably.survey import Survey
-from deniably.tally import Tally
-from deniably.variances import marginal_variance
+from deniably.survey.privacy import Privacy
+from deniably.survey.questions import Number, Question
+from deniably.survey.survey import Survey
 from every_type import QUESTIONS, survey_of_everything
 
 Z = NormalDist().inv_cdf(0.975)

@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from deniably.binomial import upper_tail
-from deniably.bulk import randomise_many, tally_many
-from deniably.channels import matrix
+from deniably.core.binomial import upper_tail
+from deniably.estimation.channels import matrix
+from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms import (
     Gaussian,
     Laplace,
@@ -22,7 +22,7 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.subset_selection import k_ary
-from deniably.plausibility import (
+from deniably.robustness.plausibility import (
     Spread,
     beyond_noise,
     deviation,
@@ -37,8 +37,8 @@ from deniably.plausibility import (
     spread_of_weighted,
     too_far,
 )
-from deniably.poisoning import share_scores
-from deniably.tally import Tally, from_cells
+from deniably.robustness.poisoning import share_scores
+from deniably.simulation.bulk import randomise_many, tally_many
 
 SUBSETS = SubsetSelection(6, 3, 3, 1)
 BITS = Unary(6, 1, 5, 2, 10)
@@ -257,7 +257,7 @@ def test_where_reports_name_one_choice_there_is_nothing_to_compare() -> None:
 def test_pairs_are_counted_in_blocks_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     some = drawn(SUBSETS, 50)
     n, both = pair_counts(some, 6)
-    monkeypatch.setattr("deniably.plausibility._BLOCK", 7)
+    monkeypatch.setattr("deniably.robustness.plausibility._BLOCK", 7)
 
     again = pair_counts(some, 6)
 

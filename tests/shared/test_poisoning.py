@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniably import poisoning
-from deniably.authoring import publish_text
-from deniably.bulk import randomise_many, tally_many
-from deniably.channels import matrix
-from deniably.estimate import Pure, estimate
+from deniably.authoring.authoring import publish_text
+from deniably.estimation.channels import matrix
+from deniably.estimation.estimate import Pure, estimate
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary, Window
 from deniably.mechanisms.subset_selection import k_ary, subset_selection, weights_for_epsilon
-from deniably.poisoning import Leverage, gain, most_supported, of_choices
-from deniably.questions import Number, Scale, VectorOfNumbers
-from deniably.tally import Tally
+from deniably.robustness import poisoning
+from deniably.robustness.poisoning import Leverage, gain, most_supported, of_choices
+from deniably.simulation.bulk import randomise_many, tally_many
+from deniably.survey.questions import Number, Scale, VectorOfNumbers
 
 OWN, OTHER = weights_for_epsilon(Fraction(1))
 # OUE at epsilon 1: p = 1/2, q = 1 / (e + 1).

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from deniably.analysis import QUANTILES, number_distribution, roots
-from deniably.authoring import compile_survey
-from deniably.channels import matrix
+from deniably.authoring.authoring import compile_survey
+from deniably.estimation.analysis import QUANTILES, number_distribution, roots
+from deniably.estimation.channels import matrix
+from deniably.estimation.profile import quantile_intervals
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import Window
-from deniably.profile import quantile_intervals
-from deniably.questions import Number
-from deniably.tally import Tally
+from deniably.survey.questions import Number
 
 Floats = npt.NDArray[np.float64]
 

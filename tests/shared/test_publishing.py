@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from deniably.authoring import compile_survey, compile_with_notes, publish_text
-from deniably.errors import BadSurvey
+from deniably.authoring.authoring import compile_survey, compile_with_notes, publish_text
+from deniably.core.errors import BadSurvey
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -24,7 +24,7 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
-from deniably.questions import Product, SelectOne, YesNo
+from deniably.survey.questions import Product, SelectOne, YesNo
 
 PART = {"name": "a", "label": "A", "minimum": 0, "maximum": 10}
 OTHER = PART | {"name": "b", "label": "B"}

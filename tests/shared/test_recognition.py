@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.audit import distribution
-from deniably.coins import Coins
-from deniably.histories import common_law, joint_probability
+from deniably.audit.audit import distribution
+from deniably.audit.histories import common_law, joint_probability
+from deniably.core.coins import Coins
+from deniably.design.recognition import pair_law, recognised
 from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import memoised, widest
 from deniably.mechanisms.subset_selection import subset_selection
-from deniably.privacy import Privacy
-from deniably.recognition import pair_law, recognised
+from deniably.survey.privacy import Privacy
 
 
 def kept(k: int, epsilon: str, times: int) -> Memoised[SubsetSelection]:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring import publish_text
-from deniably.canonical import canonical
-from deniably.errors import BadAnswer, BadReport
-from deniably.report import MalformedReport, randomise_answers, read_report
+from deniably.authoring.authoring import publish_text
+from deniably.core.canonical import canonical
+from deniably.core.errors import BadAnswer, BadReport
+from deniably.survey.report import MalformedReport, randomise_answers, read_report
 
 SURVEY = publish_text(
     """

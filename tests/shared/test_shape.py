@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.analysis import number_distribution
-from deniably.authoring import compile_with_notes
+from deniably.authoring.authoring import compile_with_notes
+from deniably.authoring.shape import hidden_shapes, middle_error
+from deniably.estimation.analysis import number_distribution
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import Laplace, Window
-from deniably.questions import Number
-from deniably.shape import hidden_shapes, middle_error
-from deniably.survey import Survey
-from deniably.tally import Tally
+from deniably.survey.questions import Number
+from deniably.survey.survey import Survey
 
 NUMBER: dict[str, Any] = {
     "name": "income",
@@ -93,8 +93,8 @@ def test_at_the_largest_epsilon_so_many_buckets_are_past_use() -> None:
 def test_the_error_is_that_of_simulated_surveys() -> None:
     """400 surveys of 1,000 at their best scores: the ratio of variances is within 1 +- 0.36,
     5 standard errors of a normal variance, which gives a false alarm below 1e-6."""
-    from deniably.channels import matrix
-    from deniably.inversion import scores
+    from deniably.estimation.channels import matrix
+    from deniably.estimation.inversion import scores
 
     window = Window(k=8, m=10, w=3, own=3, other=1)
     channel = matrix(window)

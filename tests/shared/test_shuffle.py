@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.composition import Pair
-from deniably.shuffle import (
+from deniably.design.composition import Pair
+from deniably.design.shuffle import (
     Clones,
     binary_delta,
     binary_epsilon,

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.analysis import number_distribution
-from deniably.authoring import compile_survey
-from deniably.channels import matrix
-from deniably.distribution import SMALL, wasserstein
-from deniably.likelihood import expectation_maximisation
-from deniably.questions import Number
-from deniably.smoothing import helps, smoothed
-from deniably.tally import Tally
+from deniably.authoring.authoring import compile_survey
+from deniably.estimation.analysis import number_distribution
+from deniably.estimation.channels import matrix
+from deniably.estimation.distribution import SMALL, wasserstein
+from deniably.estimation.likelihood import expectation_maximisation
+from deniably.estimation.smoothing import helps, smoothed
+from deniably.estimation.tally import Tally
+from deniably.survey.questions import Number
 
 
 def number(**keys: Any) -> Number:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.analysis import standing_out
+from deniably.estimation.analysis import standing_out
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SubsetSelection, Unary
-from deniably.tally import Tally
 from designs import Design, surveys, true_shares
 
 # The designs at which a normal threshold raised false alarms in .11 to .58 of surveys, and others.

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring import publish_text
-from deniably.errors import BadSurvey
-from deniably.steering import one_line, printable, steering_problems
-from deniably.survey import read_survey
+from deniably.authoring.authoring import publish_text
+from deniably.core.errors import BadSurvey
+from deniably.survey.steering import one_line, printable, steering_problems
+from deniably.survey.survey import read_survey
 from server.material import survey_named
 
 TEXT = """

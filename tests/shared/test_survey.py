@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring import publish_text
-from deniably.errors import BadSurvey
-from deniably.loss import Loss, largest
-from deniably.survey import read_survey
+from deniably.authoring.authoring import publish_text
+from deniably.core.errors import BadSurvey
+from deniably.core.loss import Loss, largest
+from deniably.survey.survey import read_survey
 
 DEFINITION = publish_text(
     """

@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deniably.audit import distribution
-from deniably.channels import position_scores
-from deniably.estimate import Pure
+from deniably.audit.audit import distribution
+from deniably.estimation.channels import position_scores
+from deniably.estimation.estimate import Pure
+from deniably.estimation.variances import marginal_variance, mean_variance, share_variance
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -24,7 +25,6 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.subset_selection import subset_selection
-from deniably.variances import marginal_variance, mean_variance, share_variance
 
 Law = dict[tuple[int, ...], Fraction]
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from deniably.explain import clipped, forward, reverse, total
-from deniably.words import LANGUAGES, Words, direction
+from deniably.wording.explain import clipped, forward, reverse, total
+from deniably.wording.words import LANGUAGES, Words, direction
 from every_type import survey_of_everything
 
 ROOT = Path(__file__).parents[2]
 CATALOGUES = {
     language: json.loads(
-        (ROOT / f"shared/deniably/languages/{language}.json").read_text(encoding="utf-8")
+        (ROOT / f"shared/deniably/wording/languages/{language}.json").read_text(encoding="utf-8")
     )
     for language in LANGUAGES
 }
@@ -238,8 +238,8 @@ def test_every_mechanism_is_explained_in_every_language(language: str) -> None:
 
 
 def test_the_figures_of_sentences_are_written_as_the_language_does() -> None:
-    from deniably.explain import at_most
-    from deniably.loss import Loss
+    from deniably.core.loss import Loss
+    from deniably.wording.explain import at_most
 
     loss = Loss(Fraction(99, 10), delta=Fraction(1, 100_000))
 

@@ -13,11 +13,11 @@ from playwright.sync_api import Page
 
 import reference
 from definition_cases import party, stolen, workplace
-from deniably.blind_rsa import new_key
-from deniably.invitations import finish_trade, is_ticket
-from deniably.memory import Memory, read_memory
-from deniably.report import read_report
-from deniably.survey import as_survey
+from deniably.device.memory import Memory, read_memory
+from deniably.device.tickets import finish_trade, is_ticket
+from deniably.survey.report import read_report
+from deniably.survey.survey import as_survey
+from deniably.trust.blind_rsa import new_key
 from reference_definition import check_definition
 
 pytestmark = pytest.mark.browser

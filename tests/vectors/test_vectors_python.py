@@ -13,13 +13,10 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from deniably import blind_rsa
-from deniably.audit import distribution
-from deniably.blind_rsa import PublicKey
-from deniably.canonical import canonical, digest, parse
-from deniably.codes import read_code
-from deniably.coins import Coins
-from deniably.errors import (
+from deniably.audit.audit import distribution
+from deniably.core.canonical import canonical, digest, parse
+from deniably.core.coins import Coins
+from deniably.core.errors import (
     AuthorChanged,
     BadAnswer,
     BadInvitation,
@@ -33,20 +30,23 @@ from deniably.errors import (
     Refused,
     WavesSent,
 )
-from deniably.estimate import estimate
-from deniably.ledger import Limits, charge, spent
-from deniably.loss import Loss
+from deniably.core.loss import Loss
+from deniably.device.contact import Contact, contact
+from deniably.device.ledger import Limits, charge, spent
+from deniably.device.memory import Memory, Seen, charges, fresh_questions, read_memory, rounds
+from deniably.estimation.estimate import estimate
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.memoised import Family
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
-from deniably.memory import Memory, Seen, charges, fresh_questions, read_memory, rounds
-from deniably.parts import Claim
-from deniably.report import is_shown, randomise_answers
-from deniably.signing import Signature, verify
-from deniably.survey import read_survey
-from deniably.tally import Tally
-from deniably.trust import Contact, contact
+from deniably.survey.parts import Claim
+from deniably.survey.report import is_shown, randomise_answers
+from deniably.survey.survey import read_survey
+from deniably.trust import blind_rsa
+from deniably.trust.blind_rsa import PublicKey
+from deniably.trust.codes import read_code
+from deniably.trust.signing import Signature, verify
 
 VECTORS = Path(__file__).parents[2] / "shared/vectors"
 

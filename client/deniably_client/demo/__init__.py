@@ -26,7 +26,7 @@ from typing import Any
 import click
 import requests
 
-from deniably.signing import new_key
+from deniably.trust.signing import new_key
 from deniably_client.rehearsal import answer_all
 
 HERE = files("deniably_client") / "demo"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from deniably.invitations import is_ticket
-from deniably.report import Report
-from deniably.survey import Survey
+from deniably.device.tickets import is_ticket
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey
 from deniably_server.errors import Uninvited
 from deniably_server.storage.store import Store
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from deniably.report import LARGEST_BODY
+from deniably.survey.report import LARGEST_BODY
 from deniably_server.api.admission import HEADER
 from deniably_server.api.reports import take
 from deniably_server.errors import Malformed

@@ -18,9 +18,9 @@ from typing import cast
 
 import msgspec
 
-from deniably.errors import BadReport
-from deniably.report import LARGEST_BODY, read_report
-from deniably.survey import Survey
+from deniably.core.errors import BadReport
+from deniably.survey.report import LARGEST_BODY, read_report
+from deniably.survey.survey import Survey
 from deniably_server.api.admission import admit
 from deniably_server.errors import Malformed, Refusal, TooLarge, WrongDigest
 from deniably_server.storage.commit import Bulk, Outcome

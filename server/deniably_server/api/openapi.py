@@ -21,7 +21,7 @@ import msgspec
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.routing import Rule
 
-from deniably.report import Report
+from deniably.survey.report import Report
 from deniably_server.api import access, surveys, tickets
 from deniably_server.api.admission import HEADER as TICKET
 from deniably_server.api.lines import NDJSON

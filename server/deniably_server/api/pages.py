@@ -5,12 +5,13 @@ from __future__ import annotations
 from flask import Blueprint, render_template
 from markupsafe import Markup
 
-from deniably import analysis, explain
-from deniably.parts import Range
-from deniably.parts import number as exact
-from deniably.questions import NOT_APPLICABLE, Conditional, Point, Product
-from deniably.survey import Survey, show_if
-from deniably.words import ENGLISH, LANGUAGES, Words
+from deniably.estimation import analysis
+from deniably.survey.parts import Range
+from deniably.survey.parts import number as exact
+from deniably.survey.questions import NOT_APPLICABLE, Conditional, Point, Product
+from deniably.survey.survey import Survey, show_if
+from deniably.wording import explain
+from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_server.errors import Hidden
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts, finding

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from flask import Blueprint, Response, render_template, request
 
-from deniably.explain import describe
-from deniably.register import Entry, signature_of
-from deniably.signing import fingerprint
+from deniably.trust.register import Entry, signature_of
+from deniably.trust.signing import fingerprint
+from deniably.wording.explain import describe
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.storage.store import Store

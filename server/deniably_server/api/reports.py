@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from deniably.report import read_report
+from deniably.survey.report import read_report
 from deniably_server.api.admission import HEADER, admit
 from deniably_server.api.lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest

@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from flask import Blueprint, Response, render_template, request
 
-from deniably.survey import Results
+from deniably.survey.survey import Results
 from deniably_server.api.metrics import current_metrics
 from deniably_server.api.surveys import final_count
 from deniably_server.guard.auth import is_bearer, require

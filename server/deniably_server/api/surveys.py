@@ -8,11 +8,11 @@ from typing import Literal, cast
 import msgspec
 from flask import Blueprint, Response, current_app, request
 
-from deniably import authoring
-from deniably.errors import BadSignature
-from deniably.register import closing_digest
-from deniably.signing import Signature, verify
-from deniably.survey import Survey
+from deniably.authoring import authoring
+from deniably.core.errors import BadSignature
+from deniably.survey.survey import Survey
+from deniably.trust.register import closing_digest
+from deniably.trust.signing import Signature, verify
 from deniably_server.errors import Closed, Forbidden, Malformed, TooFew, Unsigned
 from deniably_server.guard.auth import require, require_scope
 from deniably_server.guard.current import current_store

@@ -11,8 +11,8 @@ import re
 import msgspec
 from flask import Blueprint, Response, request
 
-from deniably.codes import read_code
-from deniably.errors import BadInvitation, BadSignature
+from deniably.core.errors import BadInvitation, BadSignature
+from deniably.trust.codes import read_code
 from deniably_server.errors import Malformed, Uninvited
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.web.answer import json_answer

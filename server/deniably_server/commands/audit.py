@@ -15,10 +15,10 @@ import click
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
-    from deniably.auditing import Verdict
-    from deniably.survey import Survey
-    from deniably.walking import Walk
-    from deniably.whole import Whole, Wholes
+    from deniably.audit.auditing import Verdict
+    from deniably.audit.walking import Walk
+    from deniably.audit.whole import Whole, Wholes
+    from deniably.survey.survey import Survey
 
 
 @click.command()
@@ -61,7 +61,7 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
 
 
 def _walked_together(survey: Survey) -> Wholes:
-    from deniably.whole import Wholes, whole_reports
+    from deniably.audit.whole import Wholes, whole_reports
 
     tell("walking whole reports")
     found: list[Whole] = []
@@ -74,7 +74,7 @@ def _walked_together(survey: Survey) -> Wholes:
 
 
 def _audited(survey: Survey, trials: int) -> Iterator[Verdict]:
-    from deniably.auditing import verdicts
+    from deniably.audit.auditing import verdicts
 
     running = verdicts(survey, trials)
     for number, question in enumerate(survey.questions, start=1):

@@ -9,9 +9,9 @@ from tempfile import NamedTemporaryFile
 
 import click
 
-from deniably.errors import BadKey
-from deniably.home import home, settings
-from deniably.signing import Key, new_key, read_key
+from deniably.core.errors import BadKey
+from deniably.core.home import home, settings
+from deniably.trust.signing import Key, new_key, read_key
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

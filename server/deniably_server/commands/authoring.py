@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 import click
 
-from deniably.steering import one_line, printable
+from deniably.survey.steering import one_line, printable
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
-    from deniably.loss import Loss
-    from deniably.survey import Survey
+    from deniably.core.loss import Loss
+    from deniably.survey.survey import Survey
 
 _MARGIN_AT = 1000  # respondents
 _CROWDS = (500, 2_000, 10_000)  # respondents, for whom the grid of a map is looked at
@@ -56,11 +56,11 @@ _key = click.option(
 @_file
 def check(file: Path) -> None:
     """Check a survey and show what its questions protect, and how accurate they are."""
-    from deniably.budgeting import SHARE
-    from deniably.explain import describe
-    from deniably.first_page import first_page
-    from deniably.planning import plan_survey
-    from deniably.survey import Waves
+    from deniably.authoring.planning import plan_survey
+    from deniably.design.budgeting import SHARE
+    from deniably.survey.survey import Waves
+    from deniably.wording.explain import describe
+    from deniably.wording.first_page import first_page
     from deniably_server.results.odds import odds_text
 
     began = process_time()
@@ -121,8 +121,8 @@ def check(file: Path) -> None:
 
 def _grid_notes(survey: Survey) -> list[str]:
     """A sentence for each map whose grid suits another number of people."""
-    from deniably.gridding import grid_note
-    from deniably.questions import Point
+    from deniably.design.gridding import grid_note
+    from deniably.survey.questions import Point
 
     answered = survey.asked / len(survey.questions)
     maps = [question for question in survey.questions if isinstance(question, Point)]
@@ -135,7 +135,7 @@ def _margin_text(margin: float) -> str:
 
 
 def _delta_text(loss: Loss) -> str:
-    from deniably.privacy import plain
+    from deniably.survey.privacy import plain
 
     return plain(loss.delta) if loss.delta else "0"
 
@@ -148,8 +148,8 @@ def _refusals(survey: Survey) -> list[str]:
     """A sentence where devices refuse the survey, for its epsilon, and one for its delta."""
     from fractions import Fraction
 
-    from deniably.ledger import DELTA_LIMIT, Limits
-    from deniably.survey import EPSILON_LIMIT
+    from deniably.device.ledger import DELTA_LIMIT, Limits
+    from deniably.survey.survey import EPSILON_LIMIT
 
     refused: list[str] = []
     limit = Fraction(EPSILON_LIMIT)
@@ -276,9 +276,9 @@ def status(name: str, server: str, token: str) -> None:
 
 def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
     """The author's signature for a closing, as headers; none where there is no key here."""
-    from deniably.errors import DeniablyError
-    from deniably.register import closing_digest
-    from deniably.survey import read_survey
+    from deniably.core.errors import DeniablyError
+    from deniably.survey.survey import read_survey
+    from deniably.trust.register import closing_digest
     from deniably_server.commands.author_key import author_key, default_path
 
     if path is None and not default_path().exists():
@@ -292,8 +292,8 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
 
 
 def _compile_with_notes(file: Path) -> tuple[Survey, list[str]]:
-    from deniably.authoring import compile_with_notes, load
-    from deniably.errors import BadSurvey
+    from deniably.authoring.authoring import compile_with_notes, load
+    from deniably.core.errors import BadSurvey
 
     try:
         return compile_with_notes(load(file.read_bytes()))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniably.steering import one_line
+from deniably.survey.steering import one_line
 from deniably_server.commands.database import open_store, settings_options, store_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
     """
     from contextlib import closing
 
-    from deniably.register import LARGEST_REGISTER
+    from deniably.trust.register import LARGEST_REGISTER
     from deniably_server.storage import doctor as doctors
 
     if files and not privacy:

@@ -59,7 +59,7 @@ def invite(
 
 
 def _show(codes: list[str], name: str, server: str | None, *, as_table: bool) -> None:
-    from deniably.codes import shown
+    from deniably.trust.codes import shown
 
     base = None if server is None else f"{server.rstrip('/')}/s/{quote(name, safe='')}"
     written = [shown(code) for code in codes]
@@ -73,8 +73,8 @@ def _show(codes: list[str], name: str, server: str | None, *, as_table: bool) ->
 
 
 def _revoke(store: Store, name: str, file: TextIO) -> None:
-    from deniably.codes import read_code
-    from deniably.errors import BadInvitation
+    from deniably.core.errors import BadInvitation
+    from deniably.trust.codes import read_code
 
     codes: list[str] = []
     for number, line in enumerate(file, start=1):

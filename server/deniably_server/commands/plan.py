@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deniably.privacy import plain
-from deniably.steering import one_line, steering_problems
+from deniably.survey.privacy import plain
+from deniably.survey.steering import one_line, steering_problems
 
 if TYPE_CHECKING:
-    from deniably.planning import Goal, Plan, Row
-    from deniably.survey import Survey
+    from deniably.authoring.planning import Goal, Plan, Row
+    from deniably.survey.survey import Survey
 
 TOGETHER = "all together"
 
@@ -68,7 +68,7 @@ def plan(
     With a survey FILE its own epsilons hold where you give --margin or --n; give both to get the
     epsilon that each question needs.
     """  # fmt: skip
-    from deniably import planning
+    from deniably.authoring import planning
 
     if file is None:
         goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
@@ -97,7 +97,7 @@ def plan(
 def _solve(
     goal: Goal, epsilon: float | None, margin: float | None, n: int | None, confidence: float
 ) -> Plan:
-    from deniably import planning
+    from deniably.authoring import planning
 
     solve: Callable[[], Plan]
     match epsilon, margin, n:
@@ -117,9 +117,9 @@ def _solve(
 
 def read_definition(file: Path) -> Survey:
     """An author's survey or a published definition. Raises ClickException."""
-    from deniably.authoring import compile_survey, load
-    from deniably.errors import BadSurvey
-    from deniably.survey import as_survey
+    from deniably.authoring.authoring import compile_survey, load
+    from deniably.core.errors import BadSurvey
+    from deniably.survey.survey import as_survey
 
     try:
         document: Any = load(file.read_bytes())

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from deniably.steering import one_line
+from deniably.survey.steering import one_line
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
-    from deniably.survey import Survey
-    from deniably.tally import Tally
+    from deniably.estimation.tally import Tally
+    from deniably.survey.survey import Survey
     from deniably_server.simulation import Figure, People
 
 MOST_RUNS = 10_000
@@ -67,7 +67,7 @@ def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
 
 def _people(survey: Survey, path: Path) -> People:
     """The answers in the file. Raises ClickException with the row and what is wrong."""
-    from deniably.errors import BadAnswer
+    from deniably.core.errors import BadAnswer
     from deniably_server.simulation import read_people
 
     try:

@@ -17,7 +17,7 @@ from threading import Lock
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
-from deniably.report import LARGEST_BODY
+from deniably.survey.report import LARGEST_BODY
 from deniably_server.errors import TooMany
 from deniably_server.guard.peer import network_of
 from deniably_server.web.body import Body

@@ -11,9 +11,9 @@ from typing import TypedDict
 from flask import Blueprint, Response, render_template
 
 from deniably.mechanisms import SubsetSelection, Unary
-from deniably.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
-from deniably.questions import Point, Product, Scale, SelectOne, YesNo
-from deniably.survey import Survey
+from deniably.robustness.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
+from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
+from deniably.survey.survey import Survey
 from deniably_server.guard.current import current_store
 from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.costly import costly

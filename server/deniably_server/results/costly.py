@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 import msgspec
 from flask import Flask, Response, current_app, request
 
-from deniably import authoring
-from deniably.errors import BadSurvey, Problem
-from deniably.survey import Survey, read_survey
+from deniably.authoring import authoring
+from deniably.core.errors import BadSurvey, Problem
+from deniably.survey.survey import Survey, read_survey
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.door import outside
 from deniably_server.results.analysts import View

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypedDict
 
-from deniably import plausibility, poisoning
-from deniably.analysis import bucket_middles, tally_of_part
-from deniably.channels import matrix
-from deniably.estimate import Estimate
-from deniably.inversion import Mean, scores
+from deniably.estimation.analysis import bucket_middles, tally_of_part
+from deniably.estimation.channels import matrix
+from deniably.estimation.estimate import Estimate
+from deniably.estimation.inversion import Mean, scores
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import (
     Gaussian,
     Laplace,
@@ -20,10 +20,10 @@ from deniably.mechanisms import (
     Unary,
     Vector,
 )
-from deniably.plausibility import Spread
-from deniably.poisoning import Leverage
-from deniably.questions import Number, Question, Scale, VectorOfNumbers
-from deniably.tally import Tally
+from deniably.robustness import plausibility, poisoning
+from deniably.robustness.plausibility import Spread
+from deniably.robustness.poisoning import Leverage
+from deniably.survey.questions import Number, Question, Scale, VectorOfNumbers
 from deniably_server.results.finding import quoted
 
 FEW, MORE = 0.01, 0.05

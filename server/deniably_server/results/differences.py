@@ -8,8 +8,8 @@ from typing import TypedDict
 
 from flask import Blueprint, Response, request
 
-from deniably import analysis
-from deniably.difference import (
+from deniably.estimation import analysis
+from deniably.estimation.difference import (
     Answers,
     Difference,
     Moments,
@@ -20,11 +20,11 @@ from deniably.difference import (
     holm,
     pair_support,
 )
-from deniably.estimate import supports
-from deniably.inversion import Mean
-from deniably.means import against_value, between_ratios, two_sided
+from deniably.estimation.estimate import supports
+from deniably.estimation.inversion import Mean
+from deniably.estimation.means import against_value, between_ratios, two_sided
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
-from deniably.questions import (
+from deniably.survey.questions import (
     Number,
     Question,
     Scale,
@@ -33,7 +33,7 @@ from deniably.questions import (
     VectorOfNumbers,
     YesNo,
 )
-from deniably.survey import Waves
+from deniably.survey.survey import Waves
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.results.costly import costly

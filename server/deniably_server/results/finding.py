@@ -10,12 +10,12 @@ from typing import cast
 
 import numpy as np
 
-from deniably.estimate import Estimate, Pure, supports, variance
-from deniably.inversion import Mean
+from deniably.estimation.estimate import Estimate, Pure, supports, variance
+from deniably.estimation.inversion import Mean
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
-from deniably.parts import Range
-from deniably.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
-from deniably.tally import Tally
+from deniably.survey.parts import Range
+from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 
 CHOICES = (YesNo, SelectOne, SelectMultiple)
 Asked = YesNo | SelectOne | SelectMultiple | Scale

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, request
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.errors import BadParameter, Hidden, NotFound
 from deniably_server.guard.current import current_store
 from deniably_server.results.costly import costly

@@ -8,15 +8,17 @@ from typing import Any, Literal, TypedDict, cast
 
 import msgspec
 
-from deniably import analysis, explain, poisoning, smoothing
-from deniably.binomial import Floats
-from deniably.display import within
-from deniably.estimate import Estimate
-from deniably.inversion import Margin, Mean
+from deniably.core.binomial import Floats
+from deniably.estimation import analysis, smoothing
+from deniably.estimation.display import within
+from deniably.estimation.estimate import Estimate
+from deniably.estimation.inversion import Margin, Mean
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
-from deniably.parts import Choice, Range
-from deniably.plausibility import RISK
-from deniably.questions import (
+from deniably.robustness import poisoning
+from deniably.robustness.plausibility import RISK
+from deniably.survey.parts import Choice, Range
+from deniably.survey.questions import (
     Number,
     Point,
     Product,
@@ -25,8 +27,8 @@ from deniably.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
-from deniably.survey import Survey
-from deniably.tally import Tally
+from deniably.survey.survey import Survey
+from deniably.wording import explain
 from deniably_server.results import crafted, finding
 from deniably_server.results.crafted import CraftedResult
 from deniably_server.results.odds import odds_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.errors import Hidden
 from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_store

@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 from flask import Blueprint, Response, render_template, request
 
-from deniably.binomial import Floats
-from deniably.clusters import Clusters, clusters
-from deniably.crosstab import count_pairs, crosstab, likeliest
-from deniably.estimate import project
-from deniably.independence import independence
+from deniably.core.binomial import Floats
+from deniably.estimation.clusters import Clusters, clusters
+from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
+from deniably.estimation.estimate import project
+from deniably.estimation.independence import independence
+from deniably.estimation.tally import support_rows
 from deniably.mechanisms import SetResponse, SubsetSelection, Unary
-from deniably.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
-from deniably.survey import Survey
-from deniably.tally import support_rows
+from deniably.survey.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey.survey import Survey
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts

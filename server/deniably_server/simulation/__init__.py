@@ -15,13 +15,13 @@ from typing import Literal
 
 import numpy as np
 
-from deniably import bulk
-from deniably.binomial import Floats
-from deniably.bulk.picks import picked
+from deniably.core.binomial import Floats
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, Vector
-from deniably.questions import Question
-from deniably.survey import Survey
-from deniably.tally import Tally
+from deniably.simulation import bulk
+from deniably.simulation.bulk.picks import picked
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
 from deniably_server.simulation.expected import SO_MANY, expected_tally
 from deniably_server.simulation.figures import Found, Truth, estimates, truths
 from deniably_server.simulation.people import Answers, People, blocks, read_people

@@ -6,8 +6,9 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from deniably.binomial import Floats
-from deniably.channels import matrix, noise_law, noise_variance, rounding, rows
+from deniably.core.binomial import Floats
+from deniably.estimation.channels import matrix, noise_law, noise_variance, rounding, rows
+from deniably.estimation.tally import Tally
 from deniably.mechanisms import (
     BoundedLaplace,
     Gaussian,
@@ -20,7 +21,6 @@ from deniably.mechanisms import (
     Vector,
 )
 from deniably.mechanisms.vector import Part
-from deniably.tally import Tally
 from deniably_server.simulation.people import Answers, Encoded
 
 SO_MANY = 10**9

@@ -14,12 +14,13 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from deniably import analysis
-from deniably.binomial import Floats
-from deniably.estimate import Estimate
-from deniably.inversion import Mean
-from deniably.parts import Range
-from deniably.questions import (
+from deniably.core.binomial import Floats
+from deniably.estimation import analysis
+from deniably.estimation.estimate import Estimate
+from deniably.estimation.inversion import Mean
+from deniably.estimation.tally import Tally
+from deniably.survey.parts import Range
+from deniably.survey.questions import (
     Number,
     Point,
     Product,
@@ -30,7 +31,6 @@ from deniably.questions import (
     VectorOfNumbers,
     YesNo,
 )
-from deniably.tally import Tally
 from deniably_server.results.finding import area_text, number_text
 from deniably_server.simulation.people import Answers, Column, blocks
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deniably.errors import BadAnswer
+from deniably.core.errors import BadAnswer
 from deniably.mechanisms import Mechanism, SampledTicks, SetResponse, Unary
-from deniably.questions import (
+from deniably.survey.questions import (
     NOT_APPLICABLE,
     InParts,
     Input,
@@ -28,8 +28,8 @@ from deniably.questions import (
     VectorOfNumbers,
     by_name,
 )
-from deniably.report import is_shown
-from deniably.survey import Survey, show_if
+from deniably.survey.report import is_shown
+from deniably.survey.survey import Survey, show_if
 
 Encoded = npt.NDArray[Any]
 

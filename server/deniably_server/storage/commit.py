@@ -16,8 +16,8 @@ from threading import Lock
 
 import msgspec
 
-from deniably.report import Report
-from deniably.survey import Survey
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engine import Connection
 from deniably_server.storage.snapshots import batch_of, renew

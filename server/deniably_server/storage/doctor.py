@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from deniably.errors import BadKey, BadRegister
-from deniably.register import read_register
-from deniably.tally import Tally
+from deniably.core.errors import BadKey, BadRegister
+from deniably.estimation.tally import Tally
+from deniably.trust.register import read_register
 from deniably_server.errors import NotFound, Unavailable
 from deniably_server.storage.store import Store
 

@@ -11,7 +11,7 @@ import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from deniably.blind_rsa import PrivateKey, read_private_key
+from deniably.trust.blind_rsa import PrivateKey, read_private_key
 from deniably_server.errors import Uninvited, Used
 from deniably_server.storage.engine import Connection
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deniably.register import LARGEST_REGISTER
+from deniably.trust.register import LARGEST_REGISTER
 from deniably_server.errors import Quota
 from deniably_server.storage.engine import Connection
 from deniably_server.storage.register import today

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from deniably.canonical import canonical, digest, parse
-from deniably.register import Entry, Seen, closed_entry, published_entry
-from deniably.signing import Signature
-from deniably.survey import Survey, as_survey
+from deniably.core.canonical import canonical, digest, parse
+from deniably.survey.survey import Survey, as_survey
+from deniably.trust.register import Entry, Seen, closed_entry, published_entry
+from deniably.trust.signing import Signature
 from deniably_server.errors import Conflict
 from deniably_server.storage.engine import Connection
 

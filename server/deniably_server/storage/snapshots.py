@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
-from deniably.survey import Survey
+from deniably.survey.survey import Survey
 from deniably_server.storage.engine import Connection
 
 

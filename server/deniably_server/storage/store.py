@@ -13,14 +13,14 @@ from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
-from deniably.blind_rsa import PrivateKey, PublicKey, new_key
-from deniably.canonical import parse
-from deniably.codes import new_code
-from deniably.parts import SURVEY_NAME
-from deniably.report import Report
-from deniably.signing import Signature, verify
-from deniably.survey import Survey, as_survey
-from deniably.tally import Tally, from_cells
+from deniably.core.canonical import parse
+from deniably.estimation.tally import Tally, from_cells
+from deniably.survey.parts import SURVEY_NAME
+from deniably.survey.report import Report
+from deniably.survey.survey import Survey, as_survey
+from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
+from deniably.trust.codes import new_code
+from deniably.trust.signing import Signature, verify
 from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.commit import Bulk, Entry, Outcome, entry_of

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal, get_args
 
-from deniably.parts import SURVEY_NAME
+from deniably.survey.parts import SURVEY_NAME
 from deniably_server.storage.engine import Connection, Row
 
 Role = Literal["author", "analyst", "monitor", "operator"]

@@ -7,7 +7,7 @@ from typing import Protocol
 from flask import request
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from deniably.report import LARGEST_BODY
+from deniably.survey.report import LARGEST_BODY
 from deniably_server.errors import Malformed, UnsupportedMediaType
 
 JSON = "application/json"

@@ -7,8 +7,8 @@ import json
 from flask import request
 from markupsafe import Markup
 
-from deniably.survey import Survey
-from deniably.words import LANGUAGES, Words, direction
+from deniably.survey.survey import Survey
+from deniably.wording.words import LANGUAGES, Words, direction
 
 _FOR_SCRIPTS = ("script.", "number.")
 _FOR_FIELDS = "fields."

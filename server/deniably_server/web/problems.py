@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Flask, Response, render_template, request, url_for
 from werkzeug import exceptions as http
 
-from deniably.errors import BadInvitation, BadReport, BadSurvey
-from deniably.report import MalformedReport
-from deniably.words import ENGLISH
+from deniably.core.errors import BadInvitation, BadReport, BadSurvey
+from deniably.survey.report import MalformedReport
+from deniably.wording.words import ENGLISH
 from deniably_server import errors
 from deniably_server.watching import told
 from deniably_server.web import language

@@ -18,8 +18,8 @@ from itertools import chain, combinations, product
 from math import comb, fsum, prod
 from typing import Any, Protocol, TypeVar
 
-from deniably.coins import Coins
-from deniably.loss import Loss
+from deniably.core.coins import Coins
+from deniably.core.loss import Loss
 from deniably.mechanisms.reports import Report
 
 ROUNDED_UP = Fraction(10**9 + 1, 10**9)

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from deniably.coins import LARGEST, Coins
-from deniably.errors import BadMechanism
-from deniably.loss import Loss
+from deniably.core.coins import LARGEST, Coins
+from deniably.core.errors import BadMechanism
+from deniably.core.loss import Loss
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.reports import Report
 from deniably.mechanisms.subset_selection import SubsetSelection

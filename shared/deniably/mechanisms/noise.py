@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from deniably.coins import LARGEST, Coins
-from deniably.errors import BadAnswer, BadMechanism, BadReport
-from deniably.gaussian_noise import discrete_gaussian_vector_delta_upper
-from deniably.loss import Loss
+from deniably.core.coins import LARGEST, Coins
+from deniably.core.errors import BadAnswer, BadMechanism, BadReport
+from deniably.core.loss import Loss
+from deniably.mechanisms.gaussian_noise import discrete_gaussian_vector_delta_upper
 from deniably.mechanisms.law import Finite, Noise, One, Product
 from deniably.mechanisms.positions import check_position, check_positions
 from deniably.mechanisms.reports import Report, check_one

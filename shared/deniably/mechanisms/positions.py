@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadMechanism
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer, BadMechanism
 
 MOST_POSITIONS = (1 << 20) + 1
 

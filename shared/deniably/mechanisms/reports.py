@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from deniably.errors import BadReport
+from deniably.core.errors import BadReport
 
 Report = tuple[int, ...]
 """One perturbed value, as its mechanism writes it."""

@@ -13,10 +13,10 @@ from fractions import Fraction
 
 import msgspec
 
-from deniably.coins import LARGEST, Coins
-from deniably.errors import BadAnswer, BadMechanism
-from deniably.exponential import floor_exp
-from deniably.loss import Loss
+from deniably.core.coins import LARGEST, Coins
+from deniably.core.errors import BadAnswer, BadMechanism
+from deniably.core.exponential import floor_exp
+from deniably.core.loss import Loss
 from deniably.mechanisms.law import One, Supporting, TwoLevel
 from deniably.mechanisms.reports import Report, check_subset
 

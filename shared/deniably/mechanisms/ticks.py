@@ -8,9 +8,9 @@ from math import comb
 
 import msgspec
 
-from deniably.coins import LARGEST, Coins
-from deniably.errors import BadAnswer, BadMechanism, BadReport
-from deniably.loss import Loss
+from deniably.core.coins import LARGEST, Coins
+from deniably.core.errors import BadAnswer, BadMechanism, BadReport
+from deniably.core.loss import Loss
 from deniably.mechanisms.law import CoinEach, CoinForSome, Supporting, Ticks, TwoLevel
 from deniably.mechanisms.reports import Report, check_subset
 

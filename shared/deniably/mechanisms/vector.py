@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import msgspec
 
-from deniably.coins import Coins
-from deniably.errors import BadAnswer, BadMechanism, BadReport
-from deniably.loss import Loss, largest
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer, BadMechanism, BadReport
+from deniably.core.loss import Loss, largest
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.law import Product
 from deniably.mechanisms.noise import BoundedLaplace, Laplace

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import msgspec
 
-from deniably.coins import LARGEST, Coins
-from deniably.errors import BadMechanism
-from deniably.loss import Loss
+from deniably.core.coins import LARGEST, Coins
+from deniably.core.errors import BadMechanism
+from deniably.core.loss import Loss
 from deniably.mechanisms.law import Finite, One
 from deniably.mechanisms.positions import check_position, check_positions, knot
 from deniably.mechanisms.reports import Report, check_one

@@ -1,0 +1,176 @@
+"""An audit of a survey: what every question claims, what it realises, what reports prove.
+
+Each question is audited in two ways. Its code is walked branch by branch and held to the exact law
+of its mechanism (``walking``); that proves everything where all branches can be walked. And it is
+run as a black box: many reports of two answers certify an epsilon (``blackbox``), while every one
+of them is checked (``witness``). In a survey with waves two of them are audited together
+(``histories``). A question fails where any of this is against its claim. That several questions
+together give away no more than each apart is another walk, of whole reports (``whole``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import log
+from typing import Any, Literal
+
+from deniably.audit.blackbox import ALPHA, Certified, Event, certify
+from deniably.audit.histories import InWaves, fault_in_waves
+from deniably.audit.laws import check
+from deniably.audit.walking import Walk, extremes, walk
+from deniably.audit.witness import Randomise, Witness
+from deniably.core.coins import Coins
+from deniably.core.errors import BadReport
+from deniably.core.loss import Loss
+from deniably.mechanisms import (
+    Gaussian,
+    Laplace,
+    Mechanism,
+    Memoised,
+    Report,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+)
+from deniably.mechanisms.noise import ratio
+from deniably.survey.parts import Claim
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+TRIALS = 20_000
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One question: the ``claimed`` epsilon, the ``exact`` one of the published integers (with its
+    ``delta``), the ``walk`` through its code, what was ``certified`` by running it, and the first
+    ``fault`` that was found, in words. ``history`` is what all waves give away, where a memo is
+    kept."""
+
+    question: str
+    claimed: float
+    exact: Loss
+    walk: Walk
+    certified: Certified
+    fault: str | None
+    history: Loss | None = None
+
+    @property
+    def outcome(self) -> Literal["failed", "passed", "counted"]:
+        """``counted`` where no fault was found, and nothing was shown either: not every branch was
+        walked, and the reports certify no epsilon."""
+        if self.fault:
+            return "failed"
+        return "passed" if self.walk.complete or self.certified.epsilon else "counted"
+
+
+def audit(
+    survey: Survey,
+    trials: int = TRIALS,
+    alpha: float = ALPHA,
+    coins: Callable[[], Coins] = Coins,
+) -> list[Verdict]:
+    """The verdict on every question, by the code that devices run."""
+    return list(verdicts(survey, trials, alpha, coins))
+
+
+def verdicts(
+    survey: Survey,
+    trials: int = TRIALS,
+    alpha: float = ALPHA,
+    coins: Callable[[], Coins] = Coins,
+) -> Iterator[Verdict]:
+    """The same one by one, each as soon as it is there."""
+    for question in survey.questions:
+        yield audit_question(question, question.mechanism.randomise, trials, alpha, coins)
+
+
+def audit_question(
+    question: Question,
+    randomise: Randomise,
+    trials: int = TRIALS,
+    alpha: float = ALPHA,
+    coins: Callable[[], Coins] = Coins,
+    in_waves: InWaves | None = None,
+) -> Verdict:
+    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``, and
+    in several waves by ``in_waves(answer, waves, coins)``, by default as its mechanism has it.
+
+    A right randomiser is accused with a probability of at most ``alpha``: of nothing that was
+    walked, only by its reports.
+    """
+    keeping = question.mechanism if isinstance(question.mechanism, Memoised) else None
+    if keeping:
+        alpha /= 2
+    mechanism, claim = question.once, question.claim
+    exact, claimed = mechanism.loss, _epsilon(claim)
+    walked = walk(mechanism, randomise)
+    # After a complete walk the counts of reports have nothing to add.
+    share = alpha if walked.complete else alpha / 2
+    first, second = (Witness(mechanism, randomise, answer) for answer in extremes(mechanism))
+    found = certify(
+        first,
+        second,
+        trials,
+        event=maximal_event(mechanism, first.answer, second.answer),
+        delta=float(exact.delta),
+        alpha=share,
+        coins=coins,
+    )
+    fault = walked.fault or first.fault or second.fault
+    if not fault and not walked.complete:
+        fault = first.misfit(share / 2) or second.misfit(share / 2)
+    if keeping and not fault:
+        fault = fault_in_waves(keeping, in_waves or keeping.in_waves, trials, alpha, coins)
+    if not fault and found.epsilon > claimed:
+        fault = "its reports prove a larger epsilon than is claimed"
+    if not fault and not claim.covers(exact):
+        fault = "its weights give a larger epsilon than is claimed"
+    history = keeping.history if keeping else None
+    return Verdict(question.name, claimed, exact, walked, found, fault, history)
+
+
+def _epsilon(claim: Claim) -> float:
+    if isinstance(claim.epsilon, str):
+        return float(claim.epsilon)
+    assert isinstance(claim.odds, str)
+    return log(Fraction(claim.odds))
+
+
+def maximal_event(mechanism: Mechanism, first: Any, second: Any) -> Event | None:
+    """The reports with the largest ratio, where they are known; else None: to be learnt."""
+    event = _maximal(mechanism, first, second)
+
+    def among_reports(report: Hashable) -> bool:
+        try:
+            return event is not None and event(check(mechanism, report))
+        except BadReport:
+            return False
+
+    return event and among_reports
+
+
+def _maximal(mechanism: Mechanism, first: Any, second: Any) -> Callable[[Report], bool] | None:
+    match mechanism:
+        case SubsetSelection():
+            return lambda report: first in report and second not in report
+        case SetResponse():
+            ours = {*first, *range(mechanism.k, mechanism.domain - len(first))}
+            theirs = {*second, *range(mechanism.k, mechanism.domain - len(second))}
+            return lambda report: bool(ours & set(report)) and not theirs & set(report)
+        case Unary():
+            ours, theirs = set(first) - set(second), set(second) - set(first)
+            return lambda report: ours <= set(report) and not theirs & set(report)
+        case SampledTicks():
+            return lambda report: all((item // 2 in first) == item % 2 for item in report)
+        case Laplace():
+            return lambda report: report[0] <= 0
+        case Gaussian(d=1):
+            # Where the loss is largest a little mass is left: one standard deviation below.
+            reach = float(ratio(mechanism.sigma2, "sigma2")) ** 0.5
+            return lambda report: report[0] <= -reach
+        case _:
+            return None

@@ -1,0 +1,377 @@
+"""Whole reports, held to the product of the single questions' laws (SPEC 5).
+
+Each question can be right by itself while two of them together, or the id, give away more: the same
+coins for every question show whether two answers agree. So what leaves a device is walked as it is
+sent, in bytes, with every branch of all its questions and every answer to them.
+
+An id has 2**128 values, which nobody walks. It has a door of its own, ``Coins.draw_id``, and there
+a few values stand for all (``audit.IDS``), equally likely like any other draw. What is sent must
+hold the very id that was drawn, and the values must have the same law whichever it was. Code that
+only moves an id, as a device has to, does the same with every value of it; code that looks at it is
+noticed as soon as it treats one of these otherwise than the others, and each digit stands at each
+place in one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain, combinations, islice, product
+from math import comb, prod
+from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from deniably.audit.audit import IDS, Followed, drawn_ids, follow
+from deniably.audit.histories import joint_probability
+from deniably.audit.laws import probability
+from deniably.audit.walking import answers as inputs_of
+from deniably.audit.walking import count
+from deniably.core.canonical import canonical
+from deniably.core.coins import Coins
+from deniably.core.errors import BadReport, DeniablyError
+from deniably.device.ledger import Limits
+from deniably.device.memory import Memory, Ticket, answer
+from deniably.mechanisms import Mechanism, Memoised, Unary
+from deniably.survey.questions import NOT_APPLICABLE, Input, Question, SelectMultiple
+from deniably.survey.report import Report, draw_questions, make_report, read_report
+from deniably.survey.sayings import saying
+from deniably.survey.survey import Survey, Waves, show_if
+
+Answers = Mapping[str, object]
+Send = Callable[[Sequence[Survey], Answers, Coins], Sequence[bytes]]
+"""What a device sends of these surveys, one after the other (the waves of a panel; else one), for
+true answers: the bytes of its reports, also of those that it sends again."""
+
+Sent = tuple[tuple[bytes, ...], tuple[str, ...]]
+"""What was sent, and the ids that were drawn for it."""
+
+PATHS = 1 << 16
+"""Paths of the questions of one walk, over all answers."""
+_EACH = 1 << 12  # of one combination of answers
+_FEW = 1 << 8  # the same where there is no hope of walking all
+_PAIR = 1 << 12  # of two questions, at most
+_LEAST = 1 << 4  # below which the walk of two questions would show nothing
+_ANSWERS = 1 << 8  # combinations that are all walked; of more, the extremes
+_BOTH = 3  # questions of which every combination of extremes comes first
+
+
+# --- what devices send ----------------------------------------------------------------------------
+
+
+def reports(make: Callable[..., Any] = make_report) -> Send:
+    """Each survey's report by ``make_report``, with the memos of the one before."""
+
+    def send(surveys: Sequence[Survey], said: Answers, coins: Coins) -> list[bytes]:
+        sent: list[bytes] = []
+        memos: Mapping[str, Sequence[int]] | None = None
+        for survey in surveys:
+            made = make(survey, said, coins, None, memos)
+            memos = made.memos
+            sent.append(made.report.canonical)
+        return sent
+
+    return send
+
+
+def device(respond: Callable[..., Memory] = answer) -> Send:
+    """The same as a device does it, with a memory; each report is sent a second time."""
+    everything = Limits(*[Fraction(64)] * 3)
+
+    def send(surveys: Sequence[Survey], said: Answers, coins: Coins) -> list[bytes]:
+        sent: list[bytes] = []
+        memory = Memory()
+        for survey in surveys:
+            if survey.invited:
+                traded = {survey.digest: Ticket(coins.draw_id(), "00" * 288)}
+                memory = replace(memory, tickets=traded)
+            drawn = draw_questions(survey, coins)
+            for _ in range(2):
+                memory = respond(
+                    memory, survey, said, day="2000-01-01", limits=everything, drawn=drawn,
+                    coins=coins,
+                )  # fmt: skip
+                sent.append(memory.reports[survey.digest].text.encode())
+        return sent
+
+    return send
+
+
+# --- the law --------------------------------------------------------------------------------------
+
+
+def law(
+    surveys: Sequence[Survey],
+    given: Mapping[str, Input],
+    sent: Sequence[bytes],
+    drawn: Sequence[str],
+    ids: int = len(IDS),
+) -> Fraction:
+    """P(this is sent, with the ids that were ``drawn``, each one of so many | ``given``), which are
+    the inputs of the mechanisms by question.
+
+    Raises BadReport where no device may send it.
+    """
+    found = _apart(surveys, sent)
+    if [report.id for report in found] != list(drawn):
+        raise BadReport("the id of a report is the one that was drawn, and one alone is", "$.id")
+    survey, asked = surveys[0], found[0].values.keys()
+    chance = Fraction(1, comb(len(survey.questions), survey.asked) * ids ** len(found))
+    for question in survey.questions:
+        if question.name in asked:
+            values = tuple(tuple(report.values[question.name]) for report in found)
+            chance *= _of_values(question.mechanism, given[question.name], values)
+    return chance
+
+
+@lru_cache(maxsize=1 << 16)
+def _of_values(
+    mechanism: Mechanism | Memoised[Any], given: Input, values: tuple[tuple[int, ...], ...]
+) -> Fraction:
+    if isinstance(mechanism, Memoised):
+        return joint_probability(mechanism, given, values)
+    return prod((probability(mechanism, given, value) for value in values), start=Fraction(1))
+
+
+def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
+    """The report of each survey. Raises BadReport."""
+    bodies: dict[str, bytes] = {}
+    for body in sent:
+        report = read_report(body)
+        if canonical(msgspec.to_builtins(report)) != body:
+            raise BadReport("the report is not canonical JSON: what is free could carry an answer")
+        if bodies.setdefault(report.survey, body) != body:
+            raise BadReport("what is sent again is another report")
+    if list(bodies) != [survey.digest for survey in surveys]:
+        raise BadReport("the reports are not those of the survey", "$.survey")
+    found = [read_report(body) for body in bodies.values()]
+    for survey, report in zip(surveys, found, strict=True):
+        report.check(survey)
+    return found
+
+
+def inputs(survey: Survey, chosen: Sequence[Input]) -> dict[str, Input]:
+    """What mechanisms get of a respondent who means ``chosen``, by question: of what is hidden by
+    an earlier answer, that it does not apply (SPEC 4.2)."""
+    given: dict[str, Input] = {}
+    said: dict[str, object] = {}
+    for question, meant in zip(survey.questions, chosen, strict=True):
+        condition = show_if(question)
+        hidden = condition is not None and said[condition.question] not in condition.among
+        several = isinstance(question, SelectMultiple)
+        true = ([NOT_APPLICABLE] if several else NOT_APPLICABLE) if hidden else None
+        said[question.name] = saying(question, meant) if true is None else true
+        given[question.name] = meant if true is None else question.encode(true)
+    return given
+
+
+# --- the walk -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Whole:
+    """``answers`` ``of`` all that can be given to these ``questions`` were walked, in so many
+    ``paths``; no more than ``rest`` of the probability of any of them was left over."""
+
+    questions: tuple[str, ...]
+    answers: int
+    of: int
+    paths: int
+    rest: float
+    fault: str | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every branch of all answers was walked."""
+        return self.answers == self.of and not self.rest and not self.fault
+
+
+def walk_whole(
+    surveys: Sequence[Survey],
+    send: Send,
+    paths: int = PATHS,
+    ids: Sequence[str] | None = None,
+) -> Whole:
+    """Walk what is sent, as far as so many paths allow; the most different answers come first.
+    ``ids`` stand for all, by default as many as there is room for.
+
+    Where all paths of an answer were walked, and none is likelier than it may be, every report has
+    exactly the probability that it must have: nothing is missing, so nothing is less likely.
+    """
+    survey = surveys[0]
+    each, ids = _room(surveys, [ids] if ids else [IDS, IDS[-2:]], min(_EACH, paths))
+    followed, walked, rest = 0, 0, Fraction(0)
+    fault: str | None = None
+    for chosen in combinations_of(survey, every=each > _FEW):
+        if followed >= paths or fault:
+            break
+        said = {
+            question.name: saying(question, meant)
+            for question, meant in zip(survey.questions, chosen, strict=True)
+        }
+
+        def run(coins: Coins, said: Answers = said) -> Sent:
+            return tuple(send(surveys, said, coins)), drawn_ids(coins)
+
+        try:
+            found = follow(run, each, ids)
+        except (DeniablyError, ValueError) as error:
+            fault = f"it makes no report for {_shown(said)}: {error}"
+            break
+        followed, walked, rest = followed + found.paths, walked + 1, max(rest, found.rest)
+        fault = _fault(surveys, said, inputs(survey, chosen), found, len(ids))
+    names = tuple(question.name for question in survey.questions)
+    return Whole(names, walked, _number(survey), followed, float(rest), fault)
+
+
+def _fault(
+    surveys: Sequence[Survey],
+    said: Answers,
+    given: Mapping[str, Input],
+    found: Followed[Sent],
+    ids: int,
+) -> str | None:
+    """What is wrong with the paths that were followed for one respondent's answers."""
+    for (sent, drawn), share in found.law.items():
+        shown = " and ".join(body.decode() for body in dict.fromkeys(sent))
+        try:
+            most = law(surveys, given, sent, drawn, ids)
+        except BadReport as error:
+            return f"for {_shown(said)} it sends what no device may send, {shown}: {error}"
+        if share > most:
+            return (
+                f"for {_shown(said)} it sends {shown} with a probability of"
+                f" {'at least ' if found.rest else ''}{float(share):.6g}, not {float(most):.6g}"
+            )
+    return None
+
+
+def _shown(said: Answers) -> str:
+    return ", ".join(f"{name}: {text}" for name, text in said.items())
+
+
+def _room(
+    surveys: Sequence[Survey], choice: Sequence[Sequence[str]], most: int
+) -> tuple[int, Sequence[str]]:
+    """How many paths of each answer are followed, and which ids stand for all: all branches, with
+    as many ids as there is room for, or the likeliest where there are more than ``most``."""
+    survey = surveys[0]
+    first = next(combinations_of(survey, every=False))
+    number = comb(len(survey.questions), survey.asked)
+    for question, meant in zip(survey.questions, first, strict=True):
+        alone = _paths(question.mechanism, meant, len(surveys))
+        number *= alone.paths if not alone.rest else _EACH + 1
+    for ids in choice:
+        if number * len(ids) ** len(surveys) <= most:
+            return most, ids
+    return min(_FEW, most), choice[-1]
+
+
+@lru_cache(maxsize=1 << 10)
+def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Followed[Any]:
+    given: Any = meant
+    if isinstance(mechanism, Memoised):
+        return follow(lambda coins: tuple(mechanism.in_waves(given, waves, coins)), _EACH)
+    return follow(
+        lambda coins: tuple(mechanism.randomise(given, coins) for _ in range(waves)), _EACH
+    )
+
+
+def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...]]:
+    """What respondents mean: the most different, then ``every`` other where they are not many."""
+    pairs = [islice(_meant(question), 2) for question in survey.questions]
+    if len(survey.questions) <= _BOTH:
+        first = list(product(*pairs))
+    else:
+        ends = list(zip(*pairs, strict=True))
+        first = [*ends, tuple(pair[i % 2] for i, pair in enumerate(zip(*ends, strict=True)))]
+    if not every or _number(survey) > _ANSWERS:
+        return iter(first)
+    combined = product(*(_meant(question) for question in survey.questions))
+    return chain(first, (chosen for chosen in combined if chosen not in first))
+
+
+def _number(survey: Survey) -> int:
+    return prod(count(question.once) - _alone(question) for question in survey.questions)
+
+
+def _meant(question: Question) -> Iterator[Input]:
+    """The inputs that an answer to the question can be; of one choice by ticks there is one."""
+    alone = _alone(question)
+    return (one for one in inputs_of(question.once) if not alone or len(one) == 1)
+
+
+def _alone(question: Question) -> bool:
+    return isinstance(question.once, Unary) and not isinstance(question, SelectMultiple)
+
+
+# --- whole surveys --------------------------------------------------------------------------------
+
+
+def whole_reports(survey: Survey, send: Send | None = None, paths: int = PATHS) -> Iterator[Whole]:
+    """The walk of all questions together; where their branches are too many, after it that of every
+    two questions (with those that decide whether they are shown), neighbours first, which share out
+    ``paths``. ``send`` is by default the shipped ``make_report``."""
+    send = send or reports()
+    together = walk_whole(waves_of(survey), send, paths)
+    yield together
+    if together.complete or together.fault or len(survey.questions) < 3:
+        return
+    left = paths
+    places = combinations(range(len(survey.questions)), 2)
+    pairs = sorted(places, key=lambda pair: pair[1] - pair[0])
+    for behind, pair in zip(range(len(pairs), 0, -1), pairs, strict=True):
+        # What a small pair leaves over is shared out to those behind it.
+        share = min(left // behind, _PAIR)
+        if share < _LEAST:
+            return
+        found = walk_whole(waves_of(reduced(survey, pair)), send, share)
+        left -= found.paths
+        yield found
+
+
+@dataclass(frozen=True)
+class Wholes:
+    """What ``whole_reports`` found: of all questions ``together``, and of ``pairs``."""
+
+    together: Whole
+    pairs: tuple[Whole, ...]
+
+    @property
+    def fault(self) -> str | None:
+        """The first fault of all."""
+        return next((one.fault for one in (self.together, *self.pairs) if one.fault), None)
+
+    @property
+    def outcome(self) -> Literal["failed", "passed", "in part"]:
+        """``passed`` where every branch of all questions together was walked."""
+        if self.fault:
+            return "failed"
+        return "passed" if self.together.complete else "in part"
+
+    @property
+    def complete_pairs(self) -> int:
+        """How many pairs were walked to the end."""
+        return sum(pair.complete for pair in self.pairs)
+
+
+def waves_of(survey: Survey) -> list[Survey]:
+    """What one person answers: the survey, and of a panel a second wave."""
+    if not isinstance(survey.waves, Waves):
+        return [survey]
+    return [survey, replace(survey, name="wave-2" if survey.name != "wave-2" else "wave-3")]
+
+
+def reduced(survey: Survey, places: Sequence[int]) -> Survey:
+    """The survey with these questions alone, and those that they are hidden by."""
+    names = {survey.questions[place].name for place in places}
+    for question in reversed(survey.questions):
+        condition = show_if(question)
+        if condition and question.name in names:
+            names.add(condition.question)
+    questions = [question for question in survey.questions if question.name in names]
+    ask = min(survey.asked, len(questions))
+    return replace(survey, questions=questions, ask=ask if ask < len(questions) else msgspec.UNSET)

@@ -1,0 +1,114 @@
+"""What every report must keep, whatever its mechanism, noted while a randomiser runs.
+
+A report is drawn from the coins and from nothing else, so the same coins give it again; it is one
+that its mechanism can make; and reports fall into each cell of the tally as often as they should.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from deniably.audit.laws import cell_probability, cells, check
+from deniably.core.binomial import upper_tail
+from deniably.core.coins import Coins
+from deniably.core.errors import BadReport
+from deniably.mechanisms import Mechanism
+
+Randomise = Callable[..., Hashable]
+
+
+class _Recorded(Coins):
+    """Coins that remember every draw: its bound and what it gave."""
+
+    __slots__ = ("draws", "inner")
+
+    def __init__(self, inner: Coins) -> None:
+        super().__init__(lambda _: b"")
+        self.inner = inner
+        self.draws: list[tuple[int, int]] = []
+
+    def below(self, n: int) -> int:
+        drawn = self.inner.below(n)
+        self.draws.append((n, drawn))
+        return drawn
+
+
+class _OtherDraw(Exception):
+    """The code draws otherwise than it did with the same coins."""
+
+
+class _Repeated(Coins):
+    """Coins that give recorded draws once more."""
+
+    __slots__ = ("draws",)
+
+    def __init__(self, draws: list[tuple[int, int]]) -> None:
+        super().__init__(lambda _: b"")
+        self.draws = iter(draws)
+
+    def below(self, n: int) -> int:
+        bound, drawn = next(self.draws, (0, 0))
+        if bound != n:
+            raise _OtherDraw
+        return drawn
+
+
+class Witness:
+    """A randomiser with one answer, run on coins; ``fault`` is the first thing seen to be wrong."""
+
+    def __init__(self, mechanism: Mechanism, randomise: Randomise, answer: Any) -> None:
+        self.mechanism = mechanism
+        self.randomise = randomise
+        self.answer = answer
+        self.fault: str | None = None
+        self.runs = 0
+        self.counts: Counter[int] = Counter()
+
+    def __call__(self, coins: Coins) -> Hashable:
+        """A report, checked and made twice."""
+        recorded = _Recorded(coins)
+        report = self.randomise(self.answer, recorded)
+        self.runs += 1
+        if not recorded.draws:
+            self._note("it draws no coin")
+        try:
+            self.counts.update(check(self.mechanism, report))
+        except BadReport as error:
+            self._note(f"it makes a report that its mechanism cannot make: {error.why}")
+        try:
+            same = self.randomise(self.answer, _Repeated(recorded.draws)) == report
+        except _OtherDraw:
+            same = False
+        if not same:
+            self._note("it makes another report of the same coins")
+        return report
+
+    def misfit(self, alpha: float) -> str | None:
+        """The cell whose count is the least likely, where that is a fault.
+
+        Exact binomial tails, shared out over the cells and their two sides: a right randomiser is
+        accused with a probability of at most ``alpha``.
+        """
+        places = list(cells(self.mechanism, self.answer))
+        counts = np.array([self.counts[cell] for cell in places])
+        shares = np.array(
+            [float(cell_probability(self.mechanism, self.answer, cell)) for cell in places]
+        )
+        tails = np.minimum(
+            upper_tail(counts, self.runs, shares),
+            upper_tail(self.runs - counts, self.runs, 1 - shares),
+        )
+        worst = int(tails.argmin())
+        if tails[worst] >= alpha / (2 * len(places)):
+            return None
+        return (
+            f"{counts[worst]:,} of {self.runs:,} reports count in cell {places[worst]}, not about"
+            f" {self.runs * shares[worst]:,.0f}"
+        )
+
+    def _note(self, fault: str) -> None:
+        self.fault = self.fault or fault

@@ -1,0 +1,164 @@
+"""Reading what an author wrote: YAML or JSON, restricted to what says what it means.
+
+Needs the extra ``author`` (PyYAML).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Hashable
+from decimal import Decimal
+from typing import Any, cast
+
+import yaml
+
+from deniably.core.canonical import parse
+from deniably.core.errors import BadSurvey, Problem
+
+LONGEST_NUMBER = 20
+"""Characters; no survey needs more, and longer ones only cost time."""
+
+
+def load(text: str | bytes) -> object:
+    """The value of a YAML or JSON text; numbers with a point come as exact Decimals.
+
+    YAML is read as YAML 1.2 has it: a bare Yes or No is a text, only true and false are
+    booleans, dates and octal numbers are texts. Raises BadSurvey where the text is neither
+    YAML nor JSON, repeats a key, or uses anchors and tags (they hide what is published).
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8-sig")
+        if text.lstrip().startswith("{"):
+            try:
+                return parse(text)
+            except json.JSONDecodeError:
+                pass  # YAML in flow style also starts with a brace
+        return yaml.load(text, Loader=_Loader)  # noqa: S506  # a restricted SafeLoader
+    except UnicodeDecodeError:
+        raise BadSurvey([Problem("$", "the text is not UTF-8")]) from None
+    except yaml.MarkedYAMLError as error:
+        raise BadSurvey([Problem("$", _explained(error))]) from None
+    except RecursionError:
+        raise BadSurvey([Problem("$", "the text is nested too deeply")]) from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise BadSurvey([Problem("$", f"this is neither YAML nor JSON: {error}")]) from None
+
+
+_QUOTES = "put a text that has such a sign in quotes"
+_HINTS = (
+    ("'\\t'", "indent with spaces, not with tabs"),
+    ("cannot start any token", _QUOTES),
+    ("alphabetic or numeric character", _QUOTES),
+    ("anchors and aliases", "a text that begins with & or * stands in quotes"),
+    ("the tag", "a text that begins with ! stands in quotes"),
+    ("mapping values are not allowed", "put a text with a colon in quotes"),
+    ("got ':'", "put a text with a colon in quotes"),
+    ("found '?'", _QUOTES),
+    ("end of stream", "a quotation mark is not closed"),
+    ("got '<stream end>'", "the bracket that was opened there is not closed"),
+    ("another document", "a file has one survey, without lines of ---"),
+    ("expected <block end>", "a line is indented unlike those before it, or a quotation mark within"
+     " a text ended it: write such a text in the other kind of quotation marks"),
+    ("a key is a plain word", "a decimal number has a point, and within { } a text with a comma"
+     " stands in quotes"),
+)  # fmt: skip
+"""What PyYAML says, and the slip behind it; the first that fits."""
+_FROM_THERE = ("end of stream", "<stream end>")
+
+
+def _explained(error: yaml.MarkedYAMLError) -> str:
+    """The place, what is wrong there, and how it probably came about."""
+    problem, mark = str(error.problem), error.problem_mark
+    if error.context_mark and any(each in problem for each in _FROM_THERE):
+        mark = error.context_mark  # what has no end is mended where it begins
+    where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+    hint = next((f"; {hint}" for found, hint in _HINTS if found in problem), "")
+    return f"{where}{problem}{hint}"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML 1.2's core values only, exact numbers, no repeated keys, no anchors, no tags."""
+
+    def scan_plain(self) -> yaml.ScalarToken:
+        """YAML 1.2 lets a question stand within { } as it is; PyYAML would end it at its mark."""
+        scanner = cast(Any, super())
+
+        def peek(index: int = 0) -> str:
+            found: str = scanner.peek(index)
+            return "-" if found == "?" else found
+
+        vars(self)["peek"] = peek  # what is read is taken elsewhere (``prefix``)
+        try:
+            return cast(yaml.ScalarToken, scanner.scan_plain())
+        finally:
+            del vars(self)["peek"]
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  # as its base
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = cast(Any, self).peek_event()
+        mark: Any = event.start_mark
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            raise yaml.MarkedYAMLError(
+                problem="anchors and aliases are not allowed; write the text out",
+                problem_mark=mark,
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode) or key.tag != _STR:
+                raise yaml.MarkedYAMLError(
+                    problem="a key is a plain word", problem_mark=key.start_mark
+                )
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {key.value} is given twice", problem_mark=key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+_TAG = "tag:yaml.org,2002:"
+_STR = _TAG + "str"
+_RESOLVED: tuple[tuple[str, str, list[str]], ...] = (
+    ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+    ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
+    ("int", r"^[-+]?(?:0|[1-9][0-9]*)$", list("-+0123456789")),
+    (
+        "float",
+        r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)?$",
+        list("-+.0123456789"),
+    ),
+)
+for _kind, _pattern, _first in _RESOLVED:
+    cast(Any, _Loader).add_implicit_resolver(_TAG + _kind, re.compile(_pattern, re.ASCII), _first)
+
+
+def _number(make: Callable[[str], object]) -> Callable[[yaml.SafeLoader, yaml.ScalarNode], object]:
+    def construct(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> object:
+        text = str(loader.construct_scalar(node))
+        if len(text) > LONGEST_NUMBER:
+            raise yaml.MarkedYAMLError(
+                problem=f"the number has more than {LONGEST_NUMBER} characters",
+                problem_mark=node.start_mark,
+            )
+        return make(text)
+
+    return construct
+
+
+def _unknown_tag(_: yaml.SafeLoader, node: yaml.Node) -> object:
+    raise yaml.MarkedYAMLError(
+        problem=f"the tag {node.tag} is not allowed", problem_mark=node.start_mark
+    )
+
+
+_Loader.add_constructor(_TAG + "int", _number(int))
+_Loader.add_constructor(_TAG + "float", _number(Decimal))
+for _kind in ("binary", "timestamp", "omap", "pairs", "set"):
+    _Loader.add_constructor(_TAG + _kind, _unknown_tag)
+_Loader.add_constructor(None, _unknown_tag)

@@ -1,0 +1,191 @@
+"""Surveys that are repeated in waves, as authors write them: what goes with that, and the memos.
+
+Needs the extra ``author``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from msgspec.structs import replace
+
+from deniably.core.coins import LARGEST
+from deniably.core.errors import Problem
+from deniably.mechanisms import (
+    Channel,
+    Mechanism,
+    Memoised,
+    SetResponse,
+    SubsetSelection,
+    Window,
+)
+from deniably.mechanisms.memoised import Family, memoised, widest
+from deniably.survey.parts import LARGEST_EPSILON, odds_allowed
+from deniably.survey.privacy import BITS, Privacy
+
+_Question = Mapping[str, Any]
+
+_HISTORY = Fraction(2)
+_WIDER = Fraction(3)  # for reports with several choices: a memo stands before more of them
+
+_FINE = 1 << 12  # the odds of a memo are kept to one part in so many
+_FEWEST_BITS = 12
+
+_FORGETFUL = {
+    "laplace", "bounded_laplace", "exponential", "gaussian", "sampled_ticks", "oue", "rappor",
+}  # fmt: skip
+_SHOWN_ALL = "in waves everybody is asked everything: leave {} out, or ask in a survey of its own"
+
+
+def asked_afresh(waves: Mapping[str, Any]) -> bool:
+    """Whether the waves are so few that devices need keep nothing: no more than the history would
+    allow, which is by default as many times the epsilon of one."""
+    count = waves.get("count")
+    return count is not None and Fraction(str(waves.get("history", count))) >= count
+
+
+def wave_problems(written: Mapping[str, Any], questions: Sequence[_Question]) -> Iterator[Problem]:
+    """What does not go with waves."""
+    budget: Mapping[str, Any] = written.get("budget") or {}
+    for key in ("ask", "spend"):
+        if (key == "ask" and key in budget) or budget.get(key) == "sample":
+            yield Problem(f"$.budget.{key}", "waves ask everybody everything: write spend: split")
+    whole = Fraction(str(written["waves"].get("history", 2))).denominator == 1
+    for index, question in enumerate(questions):
+        path = f"$.questions[{index}]"
+        if "show_if" in question:
+            yield Problem(f"{path}.show_if", _SHOWN_ALL.format("show_if"))
+        if question["type"] == "vector":
+            why = "no memo is kept of a vector; ask its numbers as separate questions"
+            yield Problem(f"{path}.type", why)
+        elif question.get("mechanism") in _FORGETFUL:
+            why = f"no memo is kept with {question['mechanism']}; leave mechanism out"
+            yield Problem(f"{path}.mechanism", why)
+        if not whole and "epsilon" not in question and not budget:
+            why = "beside odds or coins the history is a whole number; or state epsilon"
+            yield Problem("$.waves.history", why)
+
+
+def remembering(question: _Question, *, afresh: bool = False) -> _Question:
+    """The question, asked by a mechanism that a kept answer can stand before; where it is asked
+    ``afresh`` in each wave, by one whose reports it is known how to recognise.
+
+    The best channel for a mean has a sixth less variance than a window, at most; but its rarest
+    outputs leave no weights with which a kept answer could be sent.
+    """
+    if question["type"] == "select_multiple":
+        return {"mechanism": "set_response", **question}
+    if afresh:
+        return question
+    usual = {"number": "mean", "scale": "distribution"}.get(question["type"])
+    mean = usual is not None and question.get("aim", usual) == "mean"
+    return {"mechanism": "window", **question} if mean else question
+
+
+def recognition_problem(people: int) -> Problem:
+    """What is wrong with a survey in whose waves so many of 1,000 people could be recognised."""
+    return Problem(
+        "$.waves",
+        f"of 1,000 people about {people} could be recognised from one wave to another by their"
+        " reports alone, and that is 1 in 10 or more. Ask fewer questions, raise history, or say"
+        " with count how many waves there are; or write recognisable: true, and respondents are"
+        " told",
+    )
+
+
+def recognition_note(people: int) -> str:
+    """How many of 1,000 people could be recognised, and what follows."""
+    said = (
+        f"Of 1,000 people who answer two waves, about {people} could be recognised from one to the"
+        " other by their stored reports alone (1 by guessing), if answers are spread evenly."
+    )
+    if people < TOLD:
+        return said
+    return (
+        f"{said} That is 1 in 100 or more: form and receipt say so. Separate invitations for each"
+        " wave do not keep such reports apart."
+    )
+
+
+TOLD, FLAGGED = 10, 100
+"""Of 1,000 people: from so many on respondents are told, and authors have to ask for it."""
+
+
+def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:
+    """How many times the epsilon of one report all waves together may give away where the author
+    says nothing, and a note on it.
+
+    A history of twice the epsilon is enough where a report has one choice. Where it has several,
+    three times keep their accuracy and let far fewer be recognised, unless that is not allowed.
+    """
+    found = list(asked)
+    wide = any(
+        (isinstance(one, SubsetSelection) and one.omega > 1)
+        or (isinstance(one, Window) and one.w > 1)
+        for one, _ in found
+    )
+    if not wide:
+        return _HISTORY, _SAID.format("twice", "2")
+    if not all(_allowed(privacy.times(_WIDER)) for _, privacy in found):
+        return _HISTORY, _SAID.format("twice", "2")
+    return _WIDER, f"{_SAID.format('three times', '3')} {_WHY_WIDER}"
+
+
+_SAID = "All waves together give away at most {} the epsilon of one (history: {})."
+_WHY_WIDER = (
+    "Reports here name several choices or neighbours, of which a kept answer within twice the"
+    " epsilon could hide fewer people, or less accurately."
+)
+
+
+def _allowed(history: Privacy) -> bool:
+    if history.epsilon is not None:
+        return history.epsilon <= LARGEST_EPSILON
+    return history.odds is not None and odds_allowed(history.odds)
+
+
+def with_memo(
+    once: Mechanism, privacy: Privacy, times: Fraction
+) -> tuple[Memoised[Any], dict[str, str]]:
+    """The mechanism of waves that give away at most ``times`` the epsilon of one together, and the
+    claim of that. Its reports are, one by one, those of ``once``, or of the one next to it that a
+    memo can stand before. Raises ValueError."""
+    history = privacy.times(times)
+    if not _allowed(history):
+        raise ValueError(
+            f"epsilon {history.ln:.4g} for the whole history is too much, 10 is the most: write a"
+            " smaller history, or less for one report"
+        )
+    if not isinstance(once, SubsetSelection | Window | Channel | SetResponse):
+        raise ValueError("no memo is kept of this mechanism; leave mechanism out")
+    odds = Fraction(*history.weights())
+    return memoised(_with_room(_fitting(once, odds), privacy, odds), odds), history.claim
+
+
+def _fitting(once: Family, history: Fraction) -> Family:
+    """The mechanism, with as many choices, neighbours or ticks in a report as a memo allows."""
+    most = widest(once.loss.odds, history) if history > once.loss.odds else 1
+    match once:
+        case SubsetSelection(omega=omega):
+            return replace(once, omega=min(omega, most))
+        case Window(m=m, w=w) if min(w, m - w) > most:
+            return replace(once, m=m - w + most, w=most)
+        case SetResponse():
+            return replace(once, size=1)
+        case _:
+            return once
+
+
+def _with_room(once: Family, privacy: Privacy, history: Fraction) -> Family:
+    """The same with as fine weights as leave room for those of a memo within 2**53."""
+    if isinstance(once, Channel):
+        return once
+    room = LARGEST // max(ceil(history), _FINE)
+    for bits in range(BITS, _FEWEST_BITS, -1):
+        own, other = privacy.weights(bits=bits)
+        if own > other and (found := replace(once, own=own, other=other)).total <= room:
+            return found
+    return once

@@ -1,0 +1,304 @@
+"""How many respondents, how precise, how private: any of the three from the other two.
+
+Margins are half the width of a normal interval at the exact variance of one report. Beside them
+stands the price: how many people would do if they were asked directly and told the truth, and how
+many if a trusted curator collected true answers and published them at the same epsilon.
+
+    rows = plan_survey(survey, margin=0.05)     # respondents for every figure of every question
+    whole(survey, rows)                         # for all of them together
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, inf, sqrt
+from statistics import NormalDist
+
+from deniably.authoring.publishing import mechanism_at
+from deniably.design.choosing import for_choice, for_mean, for_ticks
+from deniably.design.gridding import grid_note
+from deniably.estimation.estimate import Pure
+from deniably.estimation.figures import Figure, figures
+from deniably.estimation.variances import population_variance, share_variance
+from deniably.mechanisms import Channel
+from deniably.survey.privacy import Privacy
+from deniably.survey.questions import Point, Question
+from deniably.survey.survey import Survey
+
+_SMALLEST, _LARGEST = 1, 1000  # hundredths of epsilon
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``n`` respondents at ``epsilon`` give ``margin`` either way (a share, or a part of the
+    range of a mean). ``direct`` people would do without protection, ``curator`` with a trusted
+    curator at the same epsilon; ``design_effect`` is n / direct."""
+
+    epsilon: float
+    n: int
+    margin: float
+    direct: int
+    curator: int
+
+    @property
+    def design_effect(self) -> float:
+        """As many times more respondents as a direct question would need."""
+        return self.n / self.direct
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is estimated: its variance at an epsilon, and the spread of the true answers.
+
+    ``spread`` is the variance of one true answer: f (1 - f) for a share, at most 1/4.
+    ``reports`` is the part of the respondents who answer (1 unless questions are sampled).
+    """
+
+    variance: Callable[[float], float]
+    spread: float
+    reports: float = 1.0
+
+
+def share_goal(
+    k: int, share: float | None = None, most: int | None = None, reports: float = 1.0
+) -> Goal:
+    """A share of one of k choices (of k options of which up to ``most`` apply).
+
+    ``share`` None stands for the worst: where the support of the choice is even. Raises
+    ValueError unless the share is within [0, 1].
+    """
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError("a share is between 0 and 1")
+
+    def variance(epsilon: float) -> float:
+        privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
+        mechanism = for_choice(k, privacy) if most is None else for_ticks(k, most, privacy)
+        assert not isinstance(mechanism, Channel)
+        return share_variance(mechanism, worst_share(mechanism) if share is None else share)
+
+    spread = 0.25 if share is None else share * (1 - share)
+    return Goal(variance, spread, reports)
+
+
+def mean_goal(positions: int, reports: float = 1.0) -> Goal:
+    """A mean on a grid, as a part of its range, where answers are spread in the worst way."""
+
+    def variance(epsilon: float) -> float:
+        privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
+        return population_variance(for_mean(positions, privacy))
+
+    return Goal(variance, 0.25, reports)
+
+
+def worst_share(mechanism: Pure) -> float:
+    """The true share at which the estimate varies most: where a report supports it as often as
+    not, or as near to that as shares get."""
+    p, q = float(mechanism.p), float(mechanism.q)
+    return min(max((0.5 - q) / (p - q), 0.0), 1.0)
+
+
+def respondents(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
+    """How many respondents bring the margin. Raises ValueError unless margin is within (0, 1)."""
+    _check(margin=margin)
+    z = _z(confidence)
+    variance = goal.variance(epsilon) / goal.reports
+    n = max(1, floor(z * z * variance / (margin * margin) * (1 - 1e-12)))
+    while _half(variance, n, z) > margin:  # at most twice; so the margin of n is never above
+        n += 1
+    return _plan(goal, epsilon, n, margin, z)
+
+
+def margin(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
+    """How precise n respondents are. Raises ValueError unless n is at least 1."""
+    if n < 1:
+        raise ValueError("the number of respondents is at least 1")
+    z = _z(confidence)
+    return _plan(goal, epsilon, n, _half(goal.variance(epsilon) / goal.reports, n, z), z)
+
+
+def epsilon(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
+    """The smallest epsilon, in hundredths, at which n respondents bring the margin.
+
+    Raises ValueError where no epsilon up to 10 does: the mend is more respondents or a wider
+    margin.
+    """
+    _check(margin=wanted)
+    if n < 1:
+        raise ValueError("the number of respondents is at least 1")
+    z = _z(confidence)
+
+    def fits(hundredths: int) -> bool:
+        return _half(goal.variance(hundredths / 100) / goal.reports, n, z) <= wanted
+
+    low, high = _SMALLEST - 1, _LARGEST
+    if not fits(high):
+        raise ValueError(
+            f"no epsilon up to 10 brings {n:,} respondents within {wanted:g}; ask more people or"
+            " accept a wider margin"
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fits(middle) else (middle, high)
+    return margin(goal, high / 100, n, confidence)
+
+
+def direct_respondents(spread: float, margin: float, z: float) -> int:
+    """How many people asked directly give this margin."""
+    return max(1, ceil(z * z * spread / (margin * margin) - 1e-9))
+
+
+def curator_respondents(spread: float, epsilon: float, margin: float, z: float) -> int:
+    """How many true answers a trusted curator needs who adds Laplace noise to their sum.
+
+    One person moves the sum by at most 1 (in units of the range), so the noise on the mean of n
+    has the variance 2 / (n epsilon)^2 (Dwork, McSherry, Nissim and Smith 2006, TCC).
+    """
+    # z^2 (spread / n + 2 / (n epsilon)^2) = margin^2, a quadratic in n.
+    ratio = (z / margin) ** 2
+    exact = (ratio * spread + sqrt((ratio * spread) ** 2 + 8 * ratio / epsilon**2)) / 2
+    return max(1, ceil(exact - 1e-9))
+
+
+def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal:
+    """The goal of a question that has its mechanism already; its epsilon is fixed."""
+    at = worst_share(mechanism) if share is None else share
+    spread = 0.25 if share is None else share * (1 - share)
+    return Goal(lambda _: share_variance(mechanism, at), spread, reports)
+
+
+_margin = margin  # beside arguments of that name
+
+
+# --- a whole survey ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """The plan of one figure of a question's results; ``note`` says what the figure is where its
+    name does not. ``delta`` is the probability with which the epsilon need not hold."""
+
+    question: str
+    figure: str
+    plan: Plan
+    note: str = ""
+    delta: Fraction = Fraction(0)
+
+
+def plan_survey(
+    survey: Survey,
+    *,
+    n: int | None = None,
+    margin: float | None = None,
+    share: float | None = None,
+    confidence: float = 0.95,
+) -> list[Row]:
+    """Every figure of a survey: the margin of ``n`` respondents, or the respondents for a margin,
+    at the epsilons that the survey has; of both, the epsilon that the question would need.
+
+    ``share`` is the expected share, by default the worst. Raises ValueError where neither is given,
+    and where no epsilon is enough.
+    """
+    reports = survey.asked / len(survey.questions)
+
+    def solve(question: Question, figure: Figure) -> Plan:
+        own = question.once.loss.epsilon
+        as_asked = Goal(lambda _: figure.variance(question.once), figure.spread, reports)
+        if n is None and margin is None:
+            raise ValueError("a survey is planned for a number of respondents, a margin or both")
+        if margin is None:
+            return _margin(as_asked, own, n or 0, confidence)
+        if n is None:
+            return respondents(as_asked, own, margin, confidence)
+        anew = Goal(lambda at: _anew(question, figure, at), figure.spread, reports)
+        try:
+            return epsilon(anew, n, margin, confidence)
+        except ValueError as error:
+            raise ValueError(f"{question.name}: {error}") from None
+
+    def note(question: Question, figure: Figure, plan: Plan) -> str:
+        if isinstance(question, Point) and (n is None or margin is None):
+            return "; ".join(filter(None, [figure.note, grid_note(question, [plan.n], reports)]))
+        return figure.note
+
+    return [
+        Row(question.name, figure.name, plan, note(question, figure, plan), loss.delta)
+        for question in survey.questions
+        for loss in [question.once.loss]
+        for figure in figures(question, share)
+        for plan in [solve(question, figure)]
+    ]
+
+
+def whole(survey: Survey, rows: Sequence[Row]) -> Plan:
+    """One plan for all figures: the most respondents and the widest margin, with its price, and
+    the epsilon of a person's whole report (of those questions that are asked, where a part is)."""
+    needed = {row.question: 0.0 for row in rows}
+    for row in rows:
+        needed[row.question] = max(needed[row.question], row.plan.epsilon)
+    margin = max(row.plan.margin for row in rows)
+    weakest = [row.plan for row in rows if row.plan.margin == margin]
+    return Plan(
+        sum(sorted(needed.values())[-survey.asked :]),
+        max(row.plan.n for row in rows),
+        margin,
+        max(plan.direct for plan in weakest),
+        max(plan.curator for plan in weakest),
+    )
+
+
+def _anew(question: Question, figure: Figure, epsilon: float) -> float:
+    """The variance if the question were published with this epsilon; inf where it cannot be."""
+    claim = question.claim
+    delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
+    try:
+        privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))), delta=delta)
+        return figure.variance(mechanism_at(question, privacy))
+    except ValueError:
+        return inf
+
+
+def _plan(goal: Goal, epsilon: float, n: int, margin: float, z: float) -> Plan:
+    return Plan(
+        epsilon,
+        n,
+        margin,
+        direct_respondents(goal.spread, margin, z),
+        curator_respondents(goal.spread, epsilon, margin, z),
+    )
+
+
+def _half(variance: float, n: int, z: float) -> float:
+    """Half the width of the interval."""
+    return z * sqrt(variance / n)
+
+
+def _z(confidence: float) -> float:
+    if not 0 < confidence < 1:
+        raise ValueError("confidence is between 0 and 1, such as 0.95")
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _check(*, margin: float) -> None:
+    if not 0 < margin < 1:
+        raise ValueError("the margin is between 0 and 1, such as 0.05 for five points")
+
+
+__all__ = [
+    "Fraction",
+    "Goal",
+    "Plan",
+    "Row",
+    "curator_respondents",
+    "direct_respondents",
+    "epsilon",
+    "margin",
+    "mean_goal",
+    "mechanism_goal",
+    "plan_survey",
+    "respondents",
+    "share_goal",
+    "whole",
+    "worst_share",
+]

@@ -1,0 +1,82 @@
+"""Does noise on a number leave its distribution to be seen? A warning for authors.
+
+A number plus noise has a distribution from which that of the number must be deconvolved. Gaussian
+noise wipes out detail faster than any number of reports can restore it: its characteristic function
+exp(-sigma^2 t^2 / 2) makes every estimate converge at a logarithmic rate only (Fan 1991, Annals of
+Statistics 19:1257), and below the accuracy of floating point there is none at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from deniably.estimation.channels import matrix, noise_law, noise_variance
+from deniably.estimation.inversion import scores
+from deniably.mechanisms import Gaussian, Laplace, Window
+from deniably.survey.questions import Number
+from deniably.survey.survey import Survey
+
+REPORTS = 1000
+USELESS = 0.25
+"""Standard error of a share from which on its 95 % interval is of no use."""
+
+_REACH = 6  # standard deviations of noise
+_MOST_BUCKETS = 128  # with more, no noise of epsilon 10 or less leaves an error that is of use
+_MOST_CELLS = 2_000_000  # of the channel; it is larger only where noise dwarfs many buckets
+
+
+def middle_error(mechanism: Laplace | Gaussian | Window, n: int = REPORTS) -> float:
+    """The standard error of the share of numbers in the lower half of the buckets, from n reports.
+
+    Of the best unbiased estimate where answers are evenly spread (see ``inversion.scores``);
+    infinite where there is none, or noise is so large that working it out would be in vain.
+    """
+    k = mechanism.k
+    if isinstance(mechanism, Window):
+        channel = matrix(mechanism)
+    else:
+        reach = int(_REACH * math.sqrt(noise_variance(mechanism))) + 1
+        if k > _MOST_BUCKETS or k * (k + 2 * reach) > _MOST_CELLS:
+            return math.inf
+        channel = noise_law(mechanism, np.arange(-reach, k + reach) - np.arange(k)[:, None])
+    try:
+        v = scores(channel, np.arange(k) < k // 2)
+    except ValueError:
+        return math.inf
+    likely = channel.mean(axis=0)
+    return math.sqrt(float(likely @ v**2 - (likely @ v) ** 2) / n)
+
+
+def hidden_shapes(survey: Survey) -> Iterator[str]:
+    """A sentence on each distribution that its noise leaves nothing of."""
+    for question in survey.questions:
+        mechanism = question.once
+        if not isinstance(question, Number) or question.aim != "distribution":
+            continue
+        if not isinstance(mechanism, Laplace | Gaussian):
+            continue
+        error = middle_error(mechanism)
+        if error > USELESS:
+            yield _sentence(question.name, mechanism, error)
+
+
+def _sentence(name: str, mechanism: Laplace | Gaussian, error: float) -> str:
+    noise = mechanism.__struct_config__.tag
+    return (
+        f"{name}: {noise} noise hides how the numbers are distributed: {_within(error)}, and the"
+        " histogram is no more than a guess. The mean is not concerned. Leave mechanism out for a"
+        " square wave, take fewer buckets, or write aim: mean."
+    )
+
+
+def _within(error: float) -> str:
+    if error < 1:
+        points = math.ceil(100 * error)
+        return (
+            f"of {REPORTS:,} reports, the share below the middle has a standard error of"
+            f" {points} points"
+        )
+    return "the results will have no shares up to a number and no quantiles worth reading"

@@ -1,0 +1,81 @@
+"""What reports can give away about one person, kept exactly and added up exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal, localcontext
+from fractions import Fraction
+from math import ceil, prod
+
+from deniably.core.exponential import at_most_exp, exp_bounds
+
+_BITS = 64
+_STEP = 64  # the largest exponent that exp_bounds takes
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Privacy loss: whatever is sent shifts the odds between two answers at most ``odds *
+    e**exponent`` times, except with probability ``delta``.
+
+    Finite channels have rational odds and exponent 0; Laplace noise has odds 1 and a rational
+    exponent. ``loss + loss`` is sequential composition (Dwork and Roth 2014, theorem 3.16).
+    """
+
+    odds: Fraction = Fraction(1)
+    exponent: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+
+    def __add__(self, other: Loss) -> Loss:
+        return Loss(
+            self.odds * other.odds, self.exponent + other.exponent, self.delta + other.delta
+        )
+
+    def __lt__(self, other: Loss) -> bool:
+        return self._ln() < other._ln()
+
+    def within(self, epsilon: Fraction) -> bool:
+        """Whether ``odds * e**exponent <= e**epsilon``, decided exactly."""
+        return epsilon >= self.exponent and at_most_exp(self.odds, epsilon - self.exponent)
+
+    @property
+    def epsilon(self) -> float:
+        """ln(odds) + exponent, rounded to a float for display only."""
+        return float(self._ln())
+
+    @property
+    def bound(self) -> Fraction:
+        """``odds * e**exponent``, exact where the exponent is 0, else rounded up (by 2**-60)."""
+        if not self.exponent:
+            return self.odds
+        parts = -(-self.exponent // _STEP)
+        _, high = exp_bounds(self.exponent / parts, _BITS)
+        return self.odds * Fraction(high, 1 << _BITS) ** int(parts)
+
+    def epsilon_text(self, places: int = 2) -> str:
+        """The epsilon for people, rounded up, so that what is printed is never too small."""
+        if self.odds == 1:  # rational: no logarithm to be rounded
+            return f"{ceil(self.exponent * 10**places) / 10**places:.{places}f}"
+        nudged = self._ln() + Decimal(10) ** -20
+        return str(nudged.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING))
+
+    def _ln(self) -> Decimal:
+        with localcontext(prec=50):
+            exact = Decimal(self.odds.numerator).ln() - Decimal(self.odds.denominator).ln()
+            return exact + Decimal(self.exponent.numerator) / self.exponent.denominator
+
+
+def largest(losses: Sequence[Loss], count: int) -> Loss:
+    """The most that ``count`` of the losses, whichever they are, can add up to.
+
+    The deltas are those of the largest deltas: a drawing of questions with small odds and a delta
+    is not covered by larger odds without one.
+    """
+    odds = sorted(losses, reverse=True)[:count]
+    deltas = sorted((loss.delta for loss in losses), reverse=True)[:count]
+    return Loss(
+        prod((loss.odds for loss in odds), start=Fraction(1)),
+        sum((loss.exponent for loss in odds), Fraction(0)),
+        sum(deltas, Fraction(0)),
+    )

@@ -1,0 +1,126 @@
+"""One epsilon for a whole survey, and the ways to spend it (needs the extra ``author``).
+
+``split`` gives every question its part; ``sample`` lets each device answer some questions only,
+picked at random, each with a larger part; a ``product`` asks several small questions in one joint
+report. RS+FD (Arcolezi et al. 2021) is not offered: the odds of its whole report exceed its claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+from deniably.estimation.variances import marginal_variance
+from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
+from deniably.survey.parts import SMALLEST_EPSILON
+from deniably.survey.privacy import Privacy, plain
+
+SHARE = 0.3
+"""The share at which ways to spend a budget are compared."""
+
+_PLACES = 10**6
+_PATIENCE = 2  # worse numbers of questions in a row before the search ends
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a budget is spent: ``ask`` questions a person (None for all), each with ``epsilon``, or
+    all in one ``product``. ``variance`` is n times that of a share of 30 % (of a mean on 0 to 1),
+    the average over the questions; ``note`` explains the choice in a sentence."""
+
+    epsilon: Fraction
+    ask: int | None
+    product: bool
+    variance: float
+    note: str
+
+
+def part(epsilon: Fraction, parts: int) -> Fraction:
+    """epsilon / parts, rounded down to six decimals. Raises ValueError below 0.01."""
+    found = Fraction(int(epsilon / parts * _PLACES), _PLACES)
+    if found < SMALLEST_EPSILON:
+        raise ValueError(
+            f"the budget leaves epsilon {plain(found)} to each question; 0.01 is the least: spend"
+            " more, ask fewer questions, or write spend: sample"
+        )
+    return found
+
+
+def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -> Plan:
+    """Everybody answers every question."""
+    each = part(epsilon, count)
+    return Plan(
+        each,
+        None,
+        False,
+        variance(Privacy(epsilon=each)),
+        f"Everybody answers all {count} questions with epsilon {plain(each)} each."
+        if count > 1
+        else f"Everybody answers the one question with epsilon {plain(each)}.",
+    )
+
+
+def sample(
+    epsilon: Fraction, count: int, variance: Callable[[Privacy], float], ask: int | None = None
+) -> Plan:
+    """Everybody answers ``ask`` questions, by default as many as give the least variance.
+
+    Raises ValueError where even one question cannot be asked so.
+    """
+    plans: list[Plan] = []
+    for s in range(1, count) if ask is None else [ask]:
+        try:
+            each = part(epsilon, s)
+            asked = variance(Privacy(epsilon=each))
+        except ValueError:
+            if plans:  # with the more questions each has the less epsilon
+                break
+            raise
+        plans.append(
+            Plan(
+                each,
+                s,
+                False,
+                asked * count / s,
+                f"Everybody answers {s} of the {count} questions, picked by chance on the device,"
+                f" with epsilon {plain(each)} each.",
+            )
+        )
+        if min(plans, key=lambda plan: plan.variance) not in plans[-_PATIENCE - 1 :]:
+            break
+    return min(plans, key=lambda plan: plan.variance)
+
+
+def together(epsilon: Fraction, sizes: Sequence[int]) -> Plan | None:
+    """One joint report on all questions, of ``sizes`` choices; None where there are too many."""
+    k = prod(sizes)
+    if len(sizes) < 2 or len(sizes) > 8 or k > MOST_CHOICES:
+        return None
+    joint = subset_selection(k, *Privacy(epsilon=epsilon).weights())
+    variances = [marginal_variance(joint, size, SHARE) for size in sizes]
+    return Plan(
+        epsilon,
+        None,
+        True,
+        sum(variances) / len(variances),
+        f"Everybody answers all {len(sizes)} questions in one joint report with epsilon"
+        f" {plain(epsilon)}, which also tells how the answers go together.",
+    )
+
+
+def best(plans: Sequence[Plan]) -> Plan:
+    """The plan with the least variance; its note says by how much."""
+    ranked = sorted(plans, key=lambda plan: plan.variance)
+    first = ranked[0]
+    others = ", ".join(f"{plan.variance:.3g}/n if {_briefly(plan)}" for plan in ranked[1:])
+    note = f"{first.note} The variance of a share of 30 % is then {first.variance:.3g}/n"
+    note += f", against {others}." if others else "."
+    return Plan(first.epsilon, first.ask, first.product, first.variance, note)
+
+
+def _briefly(plan: Plan) -> str:
+    if plan.product:
+        return "all are answered in one joint report"
+    return "all are answered" if plan.ask is None else f"{plan.ask} of them are answered"

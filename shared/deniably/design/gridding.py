@@ -1,0 +1,131 @@
+"""How many areas a map should have: few are coarse, many drown in the noise.
+
+The error of a map is that of its density: where areas are large, what lies within one is shown as
+even; where they are many, each has its share of the noise. Which grid balances the two depends on
+how many people report, so it can only be suggested to who knows that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import erf, exp, log, sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.estimation.estimate import variance
+from deniably.mechanisms import SubsetSelection
+from deniably.mechanisms.subset_selection import subset_selection
+from deniably.survey.questions import Point
+
+LARGEST_GRID = 32
+"""What a definition allows (SPEC 4.1)."""
+
+_SPREADS = (0.08, 0.14)
+"""Standard deviations of where people live, in parts of the map's side: a town, and a region."""
+_CENTRES = (0.37, 0.45, 0.5, 0.58)
+"""Places of its middle on either side, for a grid may cut it well or badly."""
+_REACH, _HALVINGS = 8, 40  # of the shift: in deviations, and how often its range is halved
+_FINE = 720  # cells of a side, to integrate over
+_TABLE = np.linspace(-8, 8, 1601)
+_NORMAL = np.array([NormalDist().cdf(each) for each in _TABLE])
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """The ``grid`` that errs least with ``n`` reports; the one in question errs ``times`` as
+    much."""
+
+    n: int
+    grid: int
+    times: float
+
+
+def suggested(mechanism: SubsetSelection, grid: int, n: int, most: int) -> Suggestion:
+    """The best grid of up to ``most`` at the odds of a map's mechanism, which has ``grid``."""
+    own, other = mechanism.own, mechanism.other
+    best = best_grid(own, other, n, min(most, LARGEST_GRID))
+    return Suggestion(n, best, map_error(own, other, grid, n) / map_error(own, other, best, n))
+
+
+@lru_cache(maxsize=256)
+def best_grid(own: int, other: int, n: int, most: int = LARGEST_GRID) -> int:
+    """The grid of up to ``most`` with the smallest ``map_error``, at odds of own to other."""
+    return min(range(2, most + 1), key=lambda grid: map_error(own, other, grid, n))
+
+
+@lru_cache(maxsize=4096)
+def map_error(own: int, other: int, grid: int, n: int) -> float:
+    """The integrated squared error of the density that a map shows of n reports, as a part of the
+    integral of the squared density: the geometric mean of a town and a region."""
+    mechanism = subset_selection(grid**2, own, other)
+    logs = 0.0
+    for spread in _SPREADS:
+        errors: list[float] = []
+        for centre in _CENTRES:
+            shares, square = _shares(centre, spread, grid)
+            noise = _projected_error(shares, np.sqrt(variance(mechanism, shares, n)))
+            coarse = square - grid**2 * float((shares**2).sum())
+            errors.append((coarse + grid**2 * noise) / square)
+        logs += log(sum(errors) / len(errors))
+    return exp(logs / len(_SPREADS))
+
+
+def _projected_error(shares: Floats, deviations: Floats) -> float:
+    """The expected squared error, summed, of normal estimates once they are moved to the simplex:
+    ``max(estimate - shift, 0)`` with the shift after which they sum to 1 on average."""
+    low, high = -float(deviations.max()), _REACH * float(deviations.max()) + 1
+    for _ in range(_HALVINGS):
+        shift = (low + high) / 2
+        mean, _ = _positive_parts(shares - shift, deviations)
+        low, high = (shift, high) if mean.sum() > 1 else (low, shift)
+    mean, square = _positive_parts(shares - high, deviations)
+    return float((square - 2 * shares * mean + shares**2).sum())
+
+
+def _positive_parts(means: Floats, deviations: Floats) -> tuple[Floats, Floats]:
+    """The mean and the mean square of max(X, 0) for normal X."""
+    at = means / deviations
+    below = np.interp(at, _TABLE, _NORMAL)
+    density = np.exp(-(at**2) / 2) / sqrt(2 * np.pi)
+    mean = means * below + deviations * density
+    return mean, (means**2 + deviations**2) * below + means * deviations * density
+
+
+@lru_cache(maxsize=512)
+def _shares(centre: float, spread: float, grid: int) -> tuple[Floats, float]:
+    """The shares of the areas of a town in the middle of one side and at ``centre`` of the other,
+    and the integral of its squared density over the unit square."""
+
+    def side(middle: float, cells: int) -> Floats:
+        ends = [erf((end / cells - middle) / (spread * sqrt(2))) for end in range(cells + 1)]
+        parts = np.diff(np.array(ends))
+        return np.asarray(parts / parts.sum())
+
+    middles = (centre, _CENTRES[0])
+    squares = [_FINE * float((side(middle, _FINE) ** 2).sum()) for middle in middles]
+    return np.outer(*(side(middle, grid) for middle in middles)).ravel(), squares[0] * squares[1]
+
+
+# --- for authors ------------------------------------------------------------------------------
+
+_WORTH = 1.15
+"""How many times the least error a grid may have before another is suggested."""
+
+
+def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0) -> str:
+    """A sentence where the grid of a map errs clearly more than the best for so many people, of
+    whom the part ``answered`` is asked; empty where none does."""
+    most = min(part.range.positions for part in question.parts)
+    better: list[str] = []
+    for n in respondents:
+        one = suggested(question.once, question.grid, max(1, round(n * answered)), most)
+        if one.times > _WORTH:
+            better.append(
+                f"with {n:,} respondents grid: {one.grid} errs least, and grid: {question.grid}"
+                f" {one.times:.1f} times as much"
+            )
+    return "; ".join(better)

@@ -1,0 +1,191 @@
+"""The best channels for a mean, at given odds: an optimal one by linear programming, and windows.
+
+Needs the extra ``analysis`` (scipy). Values are positions on [-1, 1] here; accuracy is the variance
+of one report's unbiased estimate of its value, where it is worst.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.coins import LARGEST
+from deniably.estimation.variances import worst_variance, worst_variances
+from deniably.mechanisms import Channel, Window
+
+_CANDIDATES = 161  # output values that the programme may use
+_REACH = 1.6  # how far beyond those of two outputs they go
+_ROWS = (3, 5, 9, 17, 33)
+_MOST_WEIGHTS = 2500  # of a definition; a respondent's phone loads them
+_SCALE = 1 << 44
+# Parts of the odds that are given up to the tolerance of the solver and to whole weights.
+_MARGINS = (1e-6, 1e-5, 1e-4)
+_WORTH = 0.995  # more rows have to gain half a percent
+_WIDEST = 64
+
+
+@dataclass(frozen=True)
+class Design:
+    """A mechanism for k positions and its worst variance on [-1, 1]."""
+
+    mechanism: Window | Channel
+    variance: float
+
+
+@lru_cache(maxsize=128)
+def best_for_mean(k: int, own: int, other: int) -> Design:
+    """The more accurate of the best window and the best channel at odds ``own / other``."""
+    window = best_window(k, own, other)
+    try:
+        channel = best_channel(k, own, other)
+    except ValueError:
+        return window
+    return channel if channel.variance < window.variance else window
+
+
+def best_window(k: int, own: int, other: int) -> Design:
+    """The window (m, w) with the smallest worst variance, for k positions."""
+    best: tuple[float, int, int] | None = None
+    for m, w, at_rows, between in _windows(own, other):
+        variance = at_rows if k <= m - w + 1 else max(at_rows, between)
+        if best is None or variance < best[0] * (1 - 1e-9):
+            best = variance, m, w
+    assert best is not None
+    variance, m, w = best
+    return Design(Window(k, m, w, own, other), variance)
+
+
+def best_channel(k: int, own: int, other: int) -> Design:
+    """The channel that a linear programme finds among all those with odds below ``own / other``.
+
+    The variables are the probabilities of outputs with given values at evenly spaced rows; the
+    best channels are staircases (Kairouz, Oh and Viswanath 2014): each output has one of two
+    probabilities. Positions between rows are rounded at random, which the programme accounts
+    for. The weights are whole numbers, their odds proved below the limit. Raises ValueError where
+    none is found.
+    """
+    best: Design | None = None
+    for r in sorted({min(r, k) for r in (*_ROWS, k) if r <= _ROWS[-1]}):
+        try:
+            weights = _weights(Fraction(own, other), r, between=r < k)
+            mechanism = Channel(k, tuple(tuple(int(w) for w in row) for row in weights))
+            variance = worst_variance(mechanism)
+        except ValueError:  # lost in rounding, which takes one number of rows in hundreds
+            continue
+        if weights.size <= _MOST_WEIGHTS and (best is None or variance < best.variance * _WORTH):
+            best = Design(mechanism, variance)
+    if best is None:
+        raise ValueError(f"no channel is found for {k} positions at odds of {own / other:.4g}")
+    return best
+
+
+@lru_cache(maxsize=64)
+def _windows(own: int, other: int) -> list[tuple[int, int, float, float]]:
+    """Every window (m, w) of these odds with its worst variances, for any number of positions."""
+    return [
+        (m, w, *worst_variances(Window(_WIDEST, m, w, own, other)))
+        for m in range(2, _WIDEST + 1)
+        for w in range(1, m // 2 + 1)
+        if w * own + (m - w) * other <= LARGEST
+    ]
+
+
+@lru_cache(maxsize=256)
+def _weights(odds: Fraction, r: int, *, between: bool) -> npt.NDArray[np.int64]:
+    for margin in _MARGINS:
+        found = _whole(_programme(float(odds) * (1 - margin), r, between=between))
+        if max(Fraction(int(column.max()), int(column.min())) for column in found.T) <= odds:
+            return found
+    raise ValueError(f"no channel could be rounded within odds of {odds}")
+
+
+def _programme(limit: float, r: int, *, between: bool) -> Floats:
+    """The best probabilities, shape (r, outputs); outputs of the same kind are put together.
+
+    A probability is the least of its output and what it has above that, at most (limit - 1) times
+    as much: so the odds cost one inequality and a bound, and the programme is solved 3 to 5 times
+    as fast as with two inequalities.
+    """
+    from scipy import optimize, sparse
+
+    linprog: Any = optimize.linprog  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+
+    m = _CANDIDATES
+    value = np.linspace(-1, 1, m) * _REACH * (limit + 1) / (limit - 1)
+    place = np.linspace(-1, 1, r)
+    half = (r + 1) // 2
+    # The problem is the same from both ends, so half of the rows are variables.
+    row, column = np.indices((r, m))
+    above = np.where(row >= half, (r - 1 - row) * m + (m - 1 - column), row * m + column)
+    least = half * m + np.minimum(np.arange(m), np.arange(m)[::-1])
+    worst = half * m + (m + 1) // 2
+
+    def over(i: int, factors: Floats) -> Floats:
+        """The factors of the variables in the sum of row i's probabilities times ``factors``."""
+        terms = np.zeros(worst + 1)
+        np.add.at(terms, above[i], factors)
+        np.add.at(terms, least, factors)
+        return terms
+
+    squares = [over(i, value**2) for i in range(half + (between and half < r))]
+    middles = [(a + b) / 2 for a, b in pairwise(squares)] if between else []
+    variances = np.array(squares[:half] + middles)
+    variances[:, worst] = -1
+    inside = (place[:-1] + place[1:])[: len(middles)] / 2
+    count = half * m
+    at, of = np.nonzero(variances)
+    limits = sparse.coo_matrix(
+        (
+            np.concatenate([np.ones(count), np.full(count, 1 - limit), variances[at, of]]),
+            (
+                np.concatenate([np.arange(count), np.arange(count), count + at]),
+                np.concatenate([np.arange(count), np.tile(least, half), of]),
+            ),
+        ),
+        (count + len(variances), worst + 1),
+    )
+    found: Any = linprog(
+        np.eye(worst + 1)[worst],
+        A_ub=limits,
+        b_ub=np.concatenate([np.zeros(count), place[:half] ** 2, inside**2]),
+        A_eq=np.array([over(i, power) for i in range(half) for power in (value**0, value)]),
+        b_eq=np.stack([np.ones(half), place[:half]], axis=1).ravel(),
+        method="highs",
+    )
+    if not found.success:
+        raise ValueError(f"no channel was found for odds of {limit:.4g}: {found.message}")
+    x = cast(Floats, found.x)
+    return _merged(x[above] + x[least])
+
+
+def _merged(probabilities: Floats) -> Floats:
+    """Outputs that every row gives in the same proportions, as one: they say the same."""
+    columns: list[Floats] = []
+    for column in probabilities.T:
+        if column.max() < 1e-7:
+            continue
+        shape = column / column.max()
+        for index, other in enumerate(columns):
+            if np.abs(other / other.max() - shape).max() < 1e-4:
+                columns[index] = other + column
+                break
+        else:
+            columns.append(column)
+    merged = np.array(columns).T
+    return cast(Floats, merged / merged.sum(axis=1, keepdims=True))
+
+
+def _whole(probabilities: Floats) -> npt.NDArray[np.int64]:
+    """Whole weights with equal sums."""
+    weights = np.maximum(np.floor(probabilities * _SCALE), 1).astype(np.int64)
+    sums = weights.sum(axis=1)
+    for row, missing in zip(weights, sums.max() - sums, strict=True):
+        row[row.argmax()] += missing
+    return weights

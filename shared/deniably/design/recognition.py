@@ -1,0 +1,150 @@
+"""Who can be recognised from one wave to the next, by nothing but two stored reports.
+
+A report by itself says little of an answer; yet whoever sends the like of it again may be the same
+person. Of two reports the likelihood ratio (one person sent both : two people did) is the best
+clue there is (Neyman and Pearson 1933), and over questions the logarithms add up. Answers are
+taken to be spread evenly over all there are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
+from typing import Any, cast
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.estimation.channels import rows
+from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection, Window
+from deniably.mechanisms.memoised import Family
+
+PEOPLE = 1000
+"""Of so many people in both waves the recognised are counted."""
+
+_STEP = 0.002  # of the grid of log likelihood ratios
+_LENGTH = 1 << 16  # of that grid, where it is not made coarser
+_FARTHEST = 30.0  # log likelihood ratios beyond are as good as certainty
+_NOTHING = 1e-12
+
+Asked = Memoised[Any] | Family
+"""What two waves are answered by: a memo that is kept, or fresh chance in each."""
+
+
+def recognised(asked: Iterable[Asked], people: int = PEOPLE) -> float:
+    """The share of ``people`` whose report of one wave is matched rightly with theirs of another,
+    by whoever takes the likeliest of all for each; the questions are answered by ``asked``.
+
+    With A the distribution function of the log likelihood ratio of two people's reports, and b its
+    law for one person's two, it is the sum over all values of b times the mean of t**(people - 1)
+    from the A before it to the A at it: ties are broken at random.
+    """
+    laws = Counter(asked)
+    pairs = [(*pair_law(one), count) for one, count in laws.items()]
+    ratios = [np.clip(np.log(same / other), -_FARTHEST, _FARTHEST) for same, other, _ in pairs]
+    reach = sum(
+        float(np.ptp(ratio)) * count for ratio, (_, _, count) in zip(ratios, pairs, strict=True)
+    )
+    step = max(_STEP, reach / _LENGTH)
+    length = 1 << (int(reach / step) + sum(laws.values()) + 2).bit_length()
+    same, other = np.ones(length // 2 + 1, complex), np.ones(length // 2 + 1, complex)
+    for ratio, (one, two, count) in zip(ratios, pairs, strict=True):
+        place = np.rint((ratio - ratio.min()) / step).astype(int)
+        for law, weights in ((same, one), (other, two)):
+            law *= np.fft.rfft(np.bincount(place, weights, length)) ** count
+    b, a = (np.clip(np.fft.irfft(law, length), 0, None) for law in (same, other))
+    return float(b @ _wins(a, people))
+
+
+def _wins(law: Floats, people: int) -> Floats:
+    """For each value the chance that it is the largest of ``people``, the others from ``law``."""
+    upto = np.minimum(law.cumsum() / law.sum(), 1.0)
+    before = np.concatenate([[0.0], upto[:-1]])
+    gap = upto - before
+    safe = np.where(gap > _NOTHING, gap, 1.0)
+    ties = (upto**people - before**people) / (people * safe)
+    return cast(Floats, np.where(gap > _NOTHING, ties, upto ** (people - 1)))
+
+
+@lru_cache(maxsize=256)
+def pair_law(asked: Asked) -> tuple[Floats, Floats]:
+    """P(what two reports show together | one person sent both), and the same of two people; over
+    the kinds of pairs that differ in that, none of them impossible.
+
+    Of sets that is how many members they have in common, of single outputs the pair itself.
+    """
+    match asked:
+        case Memoised(fresh=SubsetSelection() as sent):
+            found = _overlaps(sent)
+        case Memoised():
+            count = asked.memo.cell_count
+            sent_rows = np.array([asked.row(memo) for memo in range(count)], dtype=float)
+            found = _outputs(sent_rows / sent_rows.sum(axis=1, keepdims=True))
+        case SubsetSelection():
+            found = _overlaps(asked)
+        case Window() | Channel():
+            found = _outputs(rows(asked))
+        case SetResponse():
+            found = _shared(asked)
+    same, other = found
+    seen = (same > 0) & (other > 0)
+    return same[seen], other[seen]
+
+
+def overlap_law(sent: SubsetSelection) -> list[Fraction]:
+    """P(two reports of one memo share so many choices), for 0 to omega of them."""
+    k, omega, inside = sent.k, sent.omega, sent.p
+
+    def shared(first: int, second: int, count: int) -> Fraction:
+        """P(``count`` of the other choices are in both, of which so many are in each)."""
+        if not 0 <= count <= min(first, second):
+            return Fraction(0)
+        return Fraction(
+            comb(first, count) * comb(k - 1 - first, second - count), comb(k - 1, second)
+        )
+
+    return [
+        inside**2 * shared(omega - 1, omega - 1, count - 1)
+        + 2 * inside * (1 - inside) * shared(omega - 1, omega, count)
+        + (1 - inside) ** 2 * shared(omega, omega, count)
+        for count in range(omega + 1)
+    ]
+
+
+def _overlaps(sent: SubsetSelection) -> tuple[Floats, Floats]:
+    same = [float(share) for share in overlap_law(sent)]
+    return np.array(same), _of_two(sent.k, sent.omega)
+
+
+def _of_two(domain: int, size: int) -> Floats:
+    """P(two sets that have nothing to do with each other share so many members)."""
+    ways = [comb(size, i) * comb(domain - size, size - i) for i in range(size + 1)]
+    return np.array([float(Fraction(way, comb(domain, size))) for way in ways])
+
+
+def _outputs(channel: Floats) -> tuple[Floats, Floats]:
+    """All pairs of outputs, for a channel whose rows are equally likely."""
+    each = channel.mean(axis=0)
+    same: Floats = channel.T @ channel / len(channel)
+    return same.ravel(), np.outer(each, each).ravel()
+
+
+def _shared(asked: SetResponse) -> tuple[Floats, Floats]:
+    """Reports to the same ticks: of two with so many members in common, how often the ticks miss
+    one of them, and both."""
+    domain, size, most = asked.domain, asked.size, asked.most
+    other = _of_two(domain, size)
+    all_ticks = comb(domain, most)
+    missed = Fraction(comb(domain - size, most), all_ticks)
+    step = asked.own - asked.other
+    mean = asked.own - step * missed
+    ratios: list[float] = []
+    for count in range(size + 1):
+        left = domain - 2 * size + count
+        both = Fraction(comb(left, most) if left >= 0 else 0, all_ticks)
+        weight = asked.own**2 - 2 * asked.own * step * missed + step**2 * both
+        ratios.append(float(weight / mean**2))
+    return other * np.array(ratios), other

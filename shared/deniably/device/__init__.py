@@ -1,0 +1,1 @@
+"""What a respondent's device remembers and permits; pure, it neither sends nor stores."""

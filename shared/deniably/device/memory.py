@@ -1,0 +1,304 @@
+"""What a device remembers between reports, as one document, and how it changes (SPEC 7).
+
+It never holds a true answer: what is remembered is the perturbed report, and in waves the perturbed
+answer, so whoever takes the device learns no more than was promised. Everything here is pure;
+keeping it safe on a disk is the client's work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from deniably.core.canonical import canonical, digest, parse
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer, BadMemory, BadReport, Uninvited, WavesSent
+from deniably.core.loss import Loss
+from deniably.device.ledger import Author, Day, Digest, Entry, Ledger, Limits, charge, entry
+from deniably.mechanisms.memoised import Memoised
+from deniably.survey.questions import Question
+from deniably.survey.report import Report, check_names, draw_questions, make_report, read_report
+from deniably.survey.survey import MOST_WAVES, Survey, Waves, show_if
+
+_MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
+_ORIGIN = re.compile(r"https?://[^/\s]+")
+_Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
+_Prefix = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Number = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){256,512}\Z")]
+_Ticket = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{2}){288,544}\Z")]
+_Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-HJKMNP-TV-Y]{18}\Z")]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
+
+
+class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A report as it was sent, or is to be sent: ``text`` is its canonical JSON."""
+
+    text: str
+    sent: bool
+
+    @property
+    def report(self) -> Report:
+        """The report itself."""
+        return read_report(self.text.encode())
+
+
+class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far a register of published surveys was read: its entries and the hash of the last."""
+
+    count: _Count
+    head: Digest
+
+
+class Ticket(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an invitation was traded for (SPEC 11): the report's ``id``, and who signed that without
+    seeing it."""
+
+    id: _Id
+    ticket: _Ticket
+
+
+class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Of a question that is drawn afresh in each wave: how many waves were stated, and for how many
+    a report was made."""
+
+    count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)]
+    sent: Annotated[int, msgspec.Meta(ge=1, le=MOST_WAVES)]
+
+
+class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is needed to trade an invitation, and to trade it again where no answer came."""
+
+    blinded: _Number
+    code: _Code
+    id: _Id
+    inverse: _Number
+    prefix: _Prefix
+
+
+class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole memory of a device. Frozen: each change is a new document."""
+
+    spec: Literal[1] = 1
+    ledger: Ledger = ()
+    reports: dict[str, Kept] = {}
+    memos: dict[str, list[int]] = {}
+    authors: dict[str, list[Digest]] = {}
+    registers: dict[str, Seen] = {}
+    tickets: dict[Digest, Ticket] | msgspec.UnsetType = msgspec.UNSET
+    trades: dict[Digest, Trade] | msgspec.UnsetType = msgspec.UNSET
+    waves: dict[str, Rounds] | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        for version, kept in self.reports.items():
+            report = kept.report
+            if report.survey != version or report.canonical != kept.text.encode():
+                raise ValueError("a report is kept under another version, or not as it is sent")
+        if not all(map(_MEMO.fullmatch, [*self.memos, *(self.waves or ())])):
+            raise ValueError("the key of a memo is none")
+        if any(one.sent > one.count for one in (self.waves or {}).values()):
+            raise ValueError("more was sent than there are waves")
+        if not all(map(_ORIGIN.fullmatch, [*self.authors, *self.registers])):
+            raise ValueError("an origin is none")
+        if {} in (self.tickets, self.trades, self.waves):
+            raise ValueError("tickets, trades and waves are left out where there are none")
+
+    @property
+    def canonical(self) -> bytes:
+        """The document in canonical JSON (SPEC 3), to be encrypted and kept."""
+        return canonical(msgspec.to_builtins(self))
+
+    def report(self, version: str) -> Report | None:
+        """The report that this device made for a version of a survey, if it made one."""
+        kept = self.reports.get(version)
+        return None if kept is None else kept.report
+
+    def ticket(self, version: str) -> Ticket | None:
+        """What this device's invitation to a version of a survey was traded for."""
+        return self.tickets.get(version) if self.tickets else None
+
+    def trade(self, version: str) -> Trade | None:
+        """The trade of an invitation that has not come to an end."""
+        return self.trades.get(version) if self.trades else None
+
+
+# Built here, once and in one thread (see survey.py).
+_DECODER = msgspec.json.Decoder(Memory)
+
+
+def read_memory(text: bytes) -> Memory:
+    """The memory in a document. Raises BadMemory unless it is one, in canonical JSON."""
+    try:
+        parse(text)  # refuses repeated keys
+        memory = _DECODER.decode(text)
+        if memory.canonical == text:
+            return memory
+    except (ValueError, BadReport, UnicodeDecodeError, RecursionError):
+        pass  # what they say could hold a part of the document
+    raise BadMemory("this is not the memory of a device (SPEC 7)")
+
+
+def kept_memos(memory: Memory, survey: Survey, author: str) -> dict[str, list[int]]:
+    """The memos that earlier waves of a survey's panel left, by the name of the question."""
+    keys = memo_keys(survey, author)
+    return {name: memory.memos[key] for name, key in keys.items() if key in memory.memos}
+
+
+def memo_keys(survey: Survey, author: str) -> dict[str, str]:
+    """Under which key each question of a wave has its memo; empty where there are no waves."""
+    if not isinstance(survey.waves, Waves):
+        return {}
+    panel = survey.waves.panel
+    return {
+        question.name: f"{author}/{panel}/{digest(msgspec.to_builtins(question))}"
+        for question in survey.questions
+    }
+
+
+def fresh_questions(
+    memory: Memory,
+    survey: Survey,
+    drawn: Sequence[Question],
+    changed: Collection[str] = (),
+    author: str = "",
+) -> list[Question]:
+    """The questions to be asked, randomised and charged: what is not remembered, or changed.
+
+    ``drawn`` are those that this device asks where nothing is remembered. A question that is only
+    shown after a changed one is changed, too. Raises BadAnswer for a changed question that was
+    not answered.
+    """
+    report = memory.report(survey.digest)
+    if report and changed and survey.invited:
+        raise BadAnswer("one invitation gives one report, and it stays as it is", min(changed))
+    known = report.values if report else kept_memos(memory, survey, author)
+    for name in changed:
+        if name not in known:
+            raise BadAnswer("cannot have changed: this device has not answered it yet", name)
+    if report is None:
+        return [each for each in drawn if each.name in changed or each.name not in known]
+    fresh: list[Question] = []
+    for question in survey.questions:
+        condition = show_if(question)
+        after = condition is not None and any(condition.question == one.name for one in fresh)
+        if after or question.name in changed:
+            fresh.append(question)
+    return _on_their_own(fresh)
+
+
+def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[Entry]:
+    """What it costs to randomise these questions: one entry for each. A memo is paid for once,
+    with the loss of all waves."""
+    head = (day, author, survey.name, survey.digest)
+    return [entry(*head, question.name, _loss(question)) for question in fresh]
+
+
+def rounds(
+    memory: Memory, survey: Survey, fresh: Sequence[Question], author: str
+) -> dict[str, Rounds]:
+    """What ``memory.waves`` is once these questions are drawn afresh for a wave.
+
+    The smallest number of waves that was ever stated counts. Raises WavesSent where they were sent.
+    """
+    found = dict(memory.waves or {})
+    keys = memo_keys(survey, author)
+    for question in fresh if survey.count else ():
+        key = keys[question.name]
+        before = found.get(key)
+        count = min(survey.count or 0, before.count) if before else survey.count or 0
+        sent = before.sent if before else 0
+        if sent >= count:
+            raise WavesSent(count)
+        found[key] = Rounds(count, sent + 1)
+    return found
+
+
+def answer(
+    memory: Memory,
+    survey: Survey,
+    answers: Mapping[str, object],
+    *,
+    day: str,
+    limits: Limits,
+    author: str = "",
+    drawn: Sequence[Question] | None = None,
+    changed: Collection[str] = (),
+    coins: Coins | None = None,
+) -> Memory:
+    """The memory once the survey is answered: its charges and its report stand in it.
+
+    Where the survey was answered before, and nothing is said to have changed, the memory stays as
+    it is: the stored report goes out again, and of ``answers`` only the names are looked at. Of
+    ``changed`` questions, and only of them, the answers are needed; the other values stay, under a
+    new id.
+    An invited survey takes one report for an invitation, so there nothing can have changed once it
+    was answered, and the id is that of the ticket.
+
+    Raises Uninvited where there is no ticket, WavesSent and BudgetSpent (before a coin is thrown)
+    and BadAnswer; the memory is then as it was.
+    """
+    check_names(survey, answers)
+    drawn = draw_questions(survey, coins) if drawn is None else drawn
+    before = memory.report(survey.digest)
+    fresh = fresh_questions(memory, survey, drawn, changed, author)
+    if before and not fresh:
+        return memory
+    ticket = memory.ticket(survey.digest)
+    if survey.invited and ticket is None:
+        raise Uninvited("this survey needs an invitation, and this device has traded none")
+    waves = rounds(memory, survey, fresh, author)
+    ledger = charge(memory.ledger, charges(survey, fresh, author, day), limits)
+    names = {question.name for question in fresh}
+    memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
+    asked = fresh if before or not memos else drawn
+    made = make_report(survey, answers, coins, asked, memos, ticket.id if ticket else None)
+    values = (before.values if before else {}) | made.report.values
+    report = msgspec.structs.replace(made.report, values=values)
+    keys = memo_keys(survey, author)
+    return replace(
+        memory,
+        ledger=ledger,
+        reports=memory.reports | {survey.digest: _kept(report, sent=False)},
+        memos=memory.memos | {keys[name]: list(memo) for name, memo in made.memos.items()},
+        waves=waves or msgspec.UNSET,
+    )
+
+
+def mark_sent(memory: Memory, report: Report) -> Memory:
+    """The memory once this very report reached its server; as it was where another one is kept."""
+    if memory.report(report.survey) != report:
+        return memory
+    return replace(memory, reports=memory.reports | {report.survey: _kept(report, sent=True)})
+
+
+def replace(memory: Memory, **changes: Any) -> Memory:
+    """The memory with other parts. Raises ValueError where they make no memory."""
+    return msgspec.structs.replace(memory, **changes)
+
+
+def _loss(question: Question) -> Loss:
+    mechanism = question.mechanism
+    return mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
+
+
+def _kept(report: Report, *, sent: bool) -> Kept:
+    return Kept(report.canonical.decode(), sent)
+
+
+def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
+    """A question whose condition is not asked again is one that its respondent saw before."""
+    names = {question.name for question in fresh}
+    return [
+        msgspec.structs.replace(question, show_if=msgspec.UNSET)
+        if (condition := show_if(question)) and condition.question not in names
+        else question
+        for question in fresh
+    ]
+
+
+__all__ = [
+    "Author", "Day", "Kept", "Memory", "Rounds", "Seen", "Ticket", "Trade", "answer", "charges",
+    "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory", "replace", "rounds",
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Trading an invitation for a ticket (SPEC 11): how a device's memory changes.
+
+The device draws its report's id, blinds it, and has it signed for its invitation. Whoever signed
+cannot tell later which invitation a report came by. What is needed for that is kept before anything
+is sent, so that no crash loses an invitation. Everything here is pure.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from deniably.core.coins import Coins
+from deniably.core.errors import BadSignature, Refused
+from deniably.device.memory import Memory, Ticket, Trade, replace
+from deniably.trust.blind_rsa import PublicKey, blind, finalise, prepare
+from deniably.trust.codes import read_code
+
+_ID = 16  # bytes
+_PREFIX = 64  # digits
+
+
+def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
+    """The memory with a trade in it that may be sent; as it was where it has one, or a ticket.
+
+    ``text`` is the invitation, as it was typed. Raises BadInvitation.
+    """
+    code = read_code(text)
+    if memory.ticket(version) or memory.trade(version):
+        return memory
+    public, report = PublicKey(key), bytes.fromhex(Coins().draw_id())
+    prepared = prepare(report)
+    blinded, inverse = blind(public, prepared)
+    trade = Trade(
+        blinded=blinded.hex(),
+        code=code,
+        id=report.hex(),
+        inverse=f"{inverse:0{len(key)}x}",
+        prefix=prepared[:-_ID].hex(),
+    )
+    return replace(memory, trades=(memory.trades or {}) | {version: trade})
+
+
+def finish_trade(
+    memory: Memory, version: str, key: str, trade: Trade, blind_signature: str
+) -> Memory:
+    """The memory with the ticket in it; as it was where this trade has come to an end.
+
+    Raises Refused where the server signed something else, or with another key than everybody's.
+    """
+    if memory.trade(version) != trade:
+        return memory
+    prepared = bytes.fromhex(trade.prefix + trade.id)
+    try:
+        answered = bytes.fromhex(blind_signature)
+        signature = finalise(PublicKey(key), prepared, answered, int(trade.inverse, 16))
+    except (BadSignature, ValueError):
+        raise Refused("the server did not sign with the key that the register shows") from None
+    ticket = Ticket(trade.id, trade.prefix + signature.hex())
+    kept = (memory.tickets or {}) | {version: ticket}
+    return replace(end_trade(memory, version, trade), tickets=kept)
+
+
+def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
+    """The memory without a trade that the server refused; as it was where it has another one."""
+    if memory.trade(version) != trade or not memory.trades:
+        return memory
+    left = {key: one for key, one in memory.trades.items() if key != version}
+    return replace(memory, trades=left or msgspec.UNSET)
+
+
+def is_ticket(key: PublicKey, report: str, ticket: str) -> bool:
+    """Whether a ticket, in hexadecimal, is the key's for the report with this id."""
+    if len(ticket) != _PREFIX + len(key.text):
+        return False
+    try:
+        prefix, signature = bytes.fromhex(ticket[:_PREFIX]), bytes.fromhex(ticket[_PREFIX:])
+        key.verify(prefix + bytes.fromhex(report), signature)
+    except (BadSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,137 @@
+"""The shares of many choices for display, by empirical Bayes from the tally alone.
+
+Nearest to the estimates is not nearest to the truth: among many choices, noise raises some and
+pushes others below 0. The counts themselves say how the true shares scatter (many alike, a few
+large, most of them 0), and given that, each count says what its share probably is. It is for
+pictures: shrunken shares would bias means, sums and tests, which take the unbiased estimates.
+
+Source: Robbins 1956 (Berkeley Symp. 3:157); Jiang and Zhang 2009 (Ann. Stat. 37:1647). Over 280
+simulated designs (5 to 128 choices, 200 to 10,000 people, epsilon 0.5 to 4, seven shapes of the
+truth) the squared error has a geometric mean of about 0.45 times that of the nearest point of the
+simplex; where a few choices stand at one standard deviation of the noise it can be 1.4 times it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.estimation.estimate import project
+
+FEWEST = 5
+"""Choices from which on it is worth it: two to four tell too little of how shares scatter."""
+
+_FINEST = 0.0005  # the standard deviation of the noise below which nothing is to be won
+_STEP, _WIDEST = 0.35, 1 / 150  # of the grid: standard deviations, and at most so much
+_BEYOND = 9.0  # standard deviations above the largest estimate where no share is any more
+_EMPTY = (0.0, 0.5, 0.8, 0.9, 0.95, 0.975)
+"""The parts of the choices that may be nobody's."""
+_STRENGTHS = np.geomspace(0.02, 1e5, 45)
+"""Of the beta distributions that the other shares may have: from very unequal to all alike."""
+
+
+def shrunken(counts: npt.ArrayLike, n: int, p: float, q: float) -> Floats:
+    """The likely shares of a single choice, shape (k,), on the simplex.
+
+    ``counts`` (k,) says how many of n reports support each choice, with p = P(support | own
+    answer) and q = P(support | other answer). The shares meant are those of these n respondents:
+    a count is then the sum of two binomials. Their distribution is a mixture of beta
+    distributions with a part at 0, averaged over all with the weight that the counts give them,
+    and corrected by one step of expectation maximisation; shown is the posterior mean.
+    With fewer than five choices, or next to no noise, it is the nearest point of the simplex.
+    """
+    count = np.asarray(counts, dtype=np.float64)
+    raw = (count / n - q) / (p - q)
+    k = len(count)
+    if k < FEWEST or max(_noise(end, n, p, q) for end in (0.0, 1.0)) < _FINEST:
+        return project(raw)
+    shares = _grid(float(raw.max()), n, p, q)
+    likely = _likelihood(count, n, p, q, shares)
+    priors = _priors(k, shares)
+    evidence = likely @ priors.T  # of every count under every prior
+    # Shares sum to 1, so that k of them say as much as k - 1.
+    weight = (k - 1) / k * np.log(np.maximum(evidence, 1e-300)).sum(axis=0)
+    weight = np.exp(weight - weight.max())
+    prior = weight / weight.sum() @ priors
+    prior *= (likely / (likely @ prior)[:, None]).mean(axis=0)
+    means: Floats = likely @ (prior * shares) / (likely @ prior)
+    return project(means)
+
+
+def within(shares: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
+    """The nearest shares with ``low <= share <= high`` that sum to 1; where there are none, the
+    nearest end of each."""
+    point, least, most = (np.asarray(one, dtype=np.float64) for one in (shares, low, high))
+    if not least.sum() < 1 < most.sum():
+        return np.clip(point, least, most)
+    # One shift for all (Karush, Kuhn and Tucker), found by bisection.
+    down, up = float((point - most).min()), float((point - least).max())
+    for _ in range(60):
+        shift = (down + up) / 2
+        down, up = (shift, up) if np.clip(point - shift, least, most).sum() > 1 else (down, shift)
+    moved: Floats = np.clip(point - up, least, most)
+    return moved
+
+
+def _noise(share: float, n: int, p: float, q: float) -> float:
+    """The standard deviation of an estimate where so many of the respondents have the choice."""
+    variance = share * p * (1 - p) + (1 - share) * q * (1 - q)
+    return float((variance / n) ** 0.5 / (p - q))
+
+
+def _grid(largest: float, n: int, p: float, q: float) -> Floats:
+    """Shares from 0 on, closer together than the noise tells apart."""
+    shares = [0.0]
+    while shares[-1] < 1:
+        noise = max(_noise(shares[-1], n, p, q), 1e-6)
+        if shares[-1] > largest + _BEYOND * noise:
+            break
+        shares.append(min(shares[-1] + min(_STEP * noise, _WIDEST), 1.0))
+    return np.array(shares)
+
+
+def _likelihood(count: Floats, n: int, p: float, q: float, shares: Floats) -> Floats:
+    """P(count | the share of these respondents) but for a factor of each count, shape (k, grid).
+
+    The saddlepoint approximation to the law of the sum of two binomials (Daniels 1954, Ann. Math.
+    Stat. 25:631), whose saddlepoint solves a quadratic equation; counts of 0 and n exactly.
+    """
+    support, own = count[:, None], n * shares
+    other = n - own
+    a = p * q * (n - support)
+    b = own * p * (1 - q) + other * q * (1 - p) - support * (p * (1 - q) + q * (1 - p))
+    c = -support * (1 - p) * (1 - q)
+    root = np.sqrt(np.maximum(b * b - 4 * a * c, 0.0))
+    inner = (support > 0) & (support < n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.where(b > 0, -2 * c / (b + root), (root - b) / (2 * a))
+    z = np.where(inner, z, 1.0)
+    u, v = p * z / (1 - p + p * z), q * z / (1 - q + q * z)
+    spread = np.maximum(own * u * (1 - u) + other * v * (1 - v), 1e-300)
+    log = own * np.log1p(p * (z - 1)) + other * np.log1p(q * (z - 1)) - support * np.log(z)
+    log = np.where(inner, log - np.log(spread) / 2, log)
+    log = np.where(support == 0, own * np.log(1 - p) + other * np.log1p(-q), log)
+    log = np.where(support == n, own * np.log(p) + other * np.log(q), log)
+    likely: Floats = np.exp(log - log.max(axis=1, keepdims=True))
+    return likely
+
+
+def _priors(k: int, shares: Floats) -> Floats:
+    """The probability of each share of the grid under every prior, shape (priors, grid)."""
+    from scipy import special
+
+    betainc: Any = special.betainc  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    edges = np.concatenate([[0.0], (shares[1:] + shares[:-1]) / 2, [1.0]])
+    found: list[Floats] = []
+    for empty in _EMPTY:
+        mean = 1 / (k * (1 - empty))  # of the choices that are not nobody's
+        if mean < 1:
+            strength = _STRENGTHS[:, None]
+            below = betainc(strength * mean, strength * (1 - mean), edges)
+            cells = (1 - empty) * np.diff(below, axis=1)
+            cells[:, 0] += empty
+            found.append(cells)
+    return np.concatenate(found)

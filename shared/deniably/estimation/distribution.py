@@ -1,0 +1,108 @@
+"""An ordered question's distribution: how many at most here, and where the middle lies.
+
+Answers fall into buckets 0 .. d - 1 in their order. The picture comes from a consistent fit of
+whole reports; every claim (F, quantiles) from unbiased estimates with intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.estimation.inversion import Mean, linear, scores
+from deniably.estimation.likelihood import Fit, expectation_maximisation
+
+SMALL = 2000
+"""Up to so many reports smoothing helps where the truth is smooth; beyond, it only distorts."""
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The bucket in which a ``share`` of answers is first reached: within ``low .. high``."""
+
+    share: float
+    bucket: int
+    low: int
+    high: int
+
+
+def density(counts: npt.ArrayLike, channel: npt.ArrayLike, *, smooth: bool = False) -> Fit:
+    """A consistent distribution over the buckets, for display.
+
+    EM on whole reports, stopped early (Li et al. 2020); with its smoothing only if the caller
+    knows the truth to be ``smooth`` and there are at most ``SMALL`` reports. In simulations of
+    32 buckets, epsilon 0.5 to 4, that cut the W1 error of a broad hump by up to a third at n = 500
+    and by a tenth at 2000; a narrow one (standard deviation 4 buckets) it may double there. At
+    20,000 it is worse for every hump, at epsilon 1 and below too, and for two humps or peaks from
+    2000 on.
+    """
+    likelihood = np.asarray(channel, dtype=np.float64)
+    smooth = smooth and int(np.sum(counts)) <= SMALL
+    odds = float((likelihood.max(axis=0) / likelihood.min(axis=0)).max())
+    change = 1e-3 if smooth else 1e-3 * odds
+    return expectation_maximisation(counts, likelihood, smooth=smooth, change=change)
+
+
+def cumulative(
+    counts: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
+) -> list[Mean]:
+    """F(t) = P(answer <= t) for t = 0 .. d - 2, unbiased, each with its own (pointwise) margins.
+
+    Estimates may leave [0, 1] and fall; margins hold as stated by ``linear``, one t at a time.
+    Raises ValueError where the reports do not determine F, and as ``linear`` does.
+    """
+    at_most = np.tri(len(np.asarray(channel)))[:-1]
+    return [linear(counts, scores(channel, row), channel, confidence) for row in at_most]
+
+
+def quantiles(
+    counts: npt.ArrayLike,
+    channel: npt.ArrayLike,
+    shares: npt.ArrayLike = (0.25, 0.5, 0.75),
+    confidence: float = 0.95,
+) -> list[Quantile]:
+    """The quantiles of the population at ``shares`` strictly between 0 and 1, with intervals.
+
+    Bucket t is the quantile if F(t-1) < share <= F(t). It is kept unless the upper margin of F(t)
+    is below the share or the lower margin of F(t-1) above it: two one-sided tests of
+    (1 - confidence) / 2 each, so the interval of all kept buckets covers as the margins do.
+    Raises ValueError as ``cumulative`` does.
+    """
+    found = cumulative(counts, channel, confidence)
+    return quantiles_from(density(counts, channel).shares, found, shares)
+
+
+def quantiles_from(
+    fitted: npt.ArrayLike, at_most: list[Mean], shares: npt.ArrayLike
+) -> list[Quantile]:
+    """The same from a consistent distribution (shape (d,)) and the margins of F(0) .. F(d - 2)."""
+    low = np.array([0.0, *(at.population.low for at in at_most)])
+    high = np.array([*(at.population.high for at in at_most), 1.0])
+    wanted = np.ravel(np.asarray(shares, dtype=np.float64)).tolist()
+    if not all(0 < share < 1 for share in wanted):
+        raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")
+    kept = [np.flatnonzero((high >= share) & (low <= share)) for share in wanted]
+    return placed(fitted, wanted, [(int(some[0]), int(some[-1])) for some in kept])
+
+
+def placed(
+    fitted: npt.ArrayLike, shares: Sequence[float], intervals: Sequence[tuple[int, int]]
+) -> list[Quantile]:
+    """Quantiles where a consistent distribution (shape (d,)) has them, within their intervals."""
+    reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
+    return [
+        Quantile(share, min(max(int((reached < share).sum()), first), last), first, last)
+        for share, (first, last) in zip(shares, intervals, strict=True)
+    ]
+
+
+def wasserstein(first: npt.ArrayLike, second: npt.ArrayLike, width: float = 1.0) -> float:
+    """W1, the least mean distance to move one distribution into the other; buckets ``width`` apart.
+
+    In one dimension the area between the two distribution functions (Vallender 1974).
+    """
+    moved = np.cumsum(np.asarray(first, np.float64) - np.asarray(second, np.float64))
+    return width * float(np.abs(moved[:-1]).sum())

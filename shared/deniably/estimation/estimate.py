@@ -1,0 +1,269 @@
+"""From a tally to frequencies with honest margins: one estimator for every pure mechanism.
+
+With p = P(support | own answer), q = P(support | other answer), N_v of n reports supporting
+choice v, and lambda_v = q + (p - q) f_v, the count N_v is exactly Binomial(n, lambda_v); every
+formula below follows from that. ``f`` are true shares of the population that the respondents
+are a random sample of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.estimation.intervals import (
+    Interval,
+    population_interval,
+    respondents_interval,
+    scores_interval,
+)
+from deniably.estimation.inversion import Mean, linear, scores
+from deniably.estimation.likelihood import maximum_likelihood
+from deniably.estimation.tally import Tally
+from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
+
+_EXACT = partial(population_interval, exact=True)
+
+Pure = SubsetSelection | SetResponse | SampledTicks | Unary
+"""Mechanisms whose reports support choices, each with p if it is the answer and q if not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """De-biased frequencies of one question; every array has shape (k,), shares in units of 1.
+
+    ``raw`` is unbiased and may leave [0, 1]: use it for inference. ``consistent`` is the nearest
+    point of the simplex where a person has one answer, within [0, 1] where several; pictures take
+    ``analysis.shown_shares``, which is nearer to the truth.
+    ``low .. high`` covers each share of the population with ``confidence``; ``joint_low ..
+    joint_high`` covers all of them at once with it; ``respondents_low .. respondents_high`` each
+    share among these respondents, taken as all that are meant.
+    ``design_effect`` is the variance against asking n people directly (None where all
+    respondents seem to agree and a direct survey would have none), ``effective_n`` is n divided
+    by it. ``suspicious`` marks choices whose count no shares can explain (its interval missed
+    [0, 1]): a sign of a bug or of crafted reports.
+    """
+
+    n: int
+    confidence: float
+    raw: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    joint_low: Floats
+    joint_high: Floats
+    respondents_low: Floats
+    respondents_high: Floats
+    consistent: Floats
+    design_effect: float | None
+    effective_n: float | None
+    suspicious: npt.NDArray[np.bool_]
+
+
+def estimate(
+    tally: Tally, mechanism: Pure, confidence: float = 0.95, *, single: bool | None = None
+) -> Estimate:
+    """The estimate for one question from its tally.
+
+    ``single`` says that every person has exactly one of the choices, by default true for subset
+    selection only. Source: estimator and variance, Wang, Blocki, Li and Jha 2017 (USENIX
+    Security, eqs. 4-7) with the exact binomial variance; intervals as in ``intervals``. Joint
+    intervals are the exact ones (Clopper and Pearson 1934) at a k-th of the risk each, so by
+    Bonferroni's inequality they cover all shares with at least ``confidence``; tightened by the
+    shares' sum of 1 where that holds. Options that are asked of some people only have those in
+    their denominators.
+
+    Raises ValueError where there is no report, the tally is of another k or confidence is not
+    strictly between 0 and 1.
+    """
+    if tally.n < 1:
+        raise ValueError("an estimate needs at least one report")
+    if tally.counts.shape != (mechanism.cell_count,):
+        raise ValueError("the tally has another number of choices than the mechanism")
+    _check(confidence)
+    single = isinstance(mechanism, SubsetSelection) if single is None else single
+    counts, asked = supports(tally, mechanism)
+    p, q = float(mechanism.p), float(mechanism.q)
+    share = counts / asked
+    raw = (share - q) / (p - q)
+    consistent = project(raw) if single else np.clip(raw, 0, 1)
+    alpha = 1 - confidence
+    every = _each(population_interval, counts, asked, p, q, alpha)
+    joint = _each(_EXACT, counts, asked, p, q, alpha / mechanism.k)
+    # Those whose devices drew an option are a random sample of these respondents, who are their
+    # population here; its interval is a little wide for so small a one.
+    drawn = isinstance(mechanism, SampledTicks) and mechanism.s < mechanism.k
+    here = every if drawn else _each(respondents_interval, counts, asked, p, q, alpha)
+    low, high = (joint.low, joint.high)
+    support = q + (p - q) * consistent
+    noisy = support * (1 - support) / (asked * (p - q) ** 2)
+    effect = _design_effect(noisy, consistent, tally.n)
+    return Estimate(
+        n=tally.n,
+        confidence=confidence,
+        raw=raw,
+        standard_error=standard_error(counts, asked, p, q),
+        low=every.low,
+        high=every.high,
+        joint_low=tightened(low, high)[0] if single else low,
+        joint_high=tightened(low, high)[1] if single else high,
+        respondents_low=here.low,
+        respondents_high=here.high,
+        consistent=consistent,
+        design_effect=effect,
+        effective_n=None if effect is None else tally.n / effect,
+        suspicious=every.missed,
+    )
+
+
+def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
+    """The same for single choice through any finite channel Q of shape (k, outputs).
+
+    ``raw`` by channel inversion, ``consistent`` by maximum likelihood on whole reports. Joint
+    intervals are Clopper and Pearson's where there are two outputs, else ``scores_interval``, at a
+    k-th of the risk each. Raises ValueError as ``estimate`` does, and where the reports do not tell
+    the choices apart.
+    """
+    q = np.asarray(channel, dtype=np.float64)
+    if tally.n < 1:
+        raise ValueError("an estimate needs at least one report")
+    if tally.counts.shape != q.shape[1:]:
+        raise ValueError("the tally has another number of outputs than the channel")
+    _check(confidence)
+    weights = [scores(q, row) for row in np.eye(len(q))]
+    every = [linear(tally.counts, v, q, confidence) for v in weights]
+    risk = (1 - confidence) / len(q)
+    joint = [_through(tally, q, choice, score, risk) for choice, score in enumerate(weights)]
+    consistent = maximum_likelihood(tally.counts, q).shares
+    noisy = np.array([consistent @ (q @ v**2) - (consistent @ q @ v) ** 2 for v in weights])
+    return of_means(every, joint, consistent, noisy / tally.n)
+
+
+def _through(tally: Tally, channel: Floats, choice: int, score: Floats, risk: float) -> Interval:
+    """The exact interval of one choice's share."""
+    if channel.shape == (2, 2):
+        output = int(np.argmax(score))  # the one that speaks for the choice
+        p, q = float(channel[choice, output]), float(channel[1 - choice, output])
+        return _EXACT(int(tally.counts[output]), tally.n, p, q, risk)
+    others = np.delete(channel, choice, axis=0)
+    mean = float(tally.counts @ score) / tally.n
+    return scores_interval(mean, tally.n, score, channel[choice], others, risk)
+
+
+def of_means(
+    every: Sequence[Mean], joint: Sequence[Interval], consistent: Floats, noisy: Floats
+) -> Estimate:
+    """Shares as means of scores: ``joint`` at the level that covers all of them at once,
+    ``noisy`` their variances, arrays of shape (k,)."""
+    n = every[0].n
+    low, high = tightened(
+        np.array([one.low for one in joint]), np.array([one.high for one in joint])
+    )
+    effect = _design_effect(noisy, consistent, n)
+    return Estimate(
+        n=n,
+        confidence=every[0].confidence,
+        raw=np.array([mean.estimate for mean in every]),
+        standard_error=np.array([mean.population.standard_error for mean in every]),
+        low=np.array([mean.population.low for mean in every]),
+        high=np.array([mean.population.high for mean in every]),
+        joint_low=low,
+        joint_high=high,
+        respondents_low=np.array([mean.respondents.low for mean in every]),
+        respondents_high=np.array([mean.respondents.high for mean in every]),
+        consistent=consistent,
+        design_effect=effect,
+        effective_n=None if effect is None else n / effect,
+        suspicious=np.array([mean.population.missed for mean in every]),
+    )
+
+
+def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """For each choice: how many reports support it, and how many could have; shapes (k,)."""
+    if isinstance(mechanism, SampledTicks):
+        pairs = tally.counts.reshape(-1, 2)
+        return pairs[:, 1], np.maximum(pairs.sum(axis=1), 1)
+    return tally.counts[: mechanism.k], np.full(mechanism.k, tally.n)
+
+
+def project(raw: npt.ArrayLike) -> Floats:
+    """The nearest point of the simplex {f >= 0, sum f = 1} in Euclidean distance.
+
+    Source: Held, Wolfe and Crowder 1974; the sort-based form of Duchi et al. 2008 (ICML), fig. 1.
+    Shifting all and zeroing negatives by rounds ("Norm-Sub") agrees only where the sum is 1.
+    """
+    values = np.asarray(raw, dtype=np.float64)
+    ordered = np.sort(values)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
+    last = int(np.flatnonzero(ordered - excess > 0)[-1])
+    projected: Floats = np.maximum(values - excess[last], 0.0)
+    shares: Floats = projected / projected.sum()
+    return shares
+
+
+def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
+    """The exact variance of one raw estimate where the true share is ``share``."""
+    p, q = float(mechanism.p), float(mechanism.q)
+    support = q + (p - q) * np.asarray(share, dtype=np.float64)
+    result: Floats = support * (1 - support) / (n * (p - q) ** 2)
+    return result
+
+
+def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -> Floats:
+    """The standard error to show of a share, where ``count`` of ``n`` reports support it.
+
+    The plain one, from count / n, is a fraction of the true deviation where hardly a report is
+    moved: 0 where no report supports a choice. So half a report is added to either side, and the
+    support is no less likely than from nobody's answer (q) and no likelier than from everybody's
+    (p). By enumeration of epsilon 1 to 8, k 2 to 20 and n 50 to 1000 its mean is then 1.0 to 2.2
+    times the deviation at a share of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 from 2 %
+    on. Nothing else is exact where no report supports a choice: read the interval there.
+    """
+    counts, asked = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    support = np.clip((counts + 0.5) / (asked + 1), q, p)
+    error: Floats = np.sqrt(support * (1 - support) / asked) / (p - q)
+    return error
+
+
+def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The box around {low <= f <= high, sum f = 1}; the box itself where that is empty."""
+    if not low.sum() <= 1 <= high.sum():
+        return low, high
+    return (
+        np.maximum(low, 1 - (high.sum() - high)),
+        np.minimum(high, 1 - (low.sum() - low)),
+    )
+
+
+def _design_effect(noisy: Floats, shares: Floats, n: int) -> float | None:
+    direct = float((shares * (1 - shares)).sum()) / n
+    return float(noisy.sum()) / direct if direct * n >= 1e-12 else None
+
+
+def _each(
+    interval: Callable[..., Interval],
+    counts: npt.NDArray[np.int64],
+    asked: npt.NDArray[np.int64],
+    p: float,
+    q: float,
+    alpha: float,
+) -> Interval:
+    """The interval of every choice, with its own number of reports where these differ."""
+    if (asked == asked[0]).all():
+        return interval(counts, int(asked[0]), p, q, alpha)
+    found = [interval(c, int(n), p, q, alpha) for c, n in zip(counts, asked, strict=True)]
+    return Interval(
+        np.array([one.low for one in found]),
+        np.array([one.high for one in found]),
+        np.array([one.missed for one in found]),
+    )
+
+
+def _check(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError("confidence is between 0 and 1, such as 0.95")

@@ -1,0 +1,217 @@
+"""Are the answers to two questions independent? A permutation test on the reports of both.
+
+Answers are independent exactly if their reports are: each channel can be inverted, and a device
+draws the coins of each question separately. So the test needs the reports and no channel. Needs
+scipy (the extra ``author``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.estimation.crosstab import supported_together
+
+Ints = npt.NDArray[np.int64]
+
+MOST_SHUFFLES, FEWEST_SHUFFLES = 999, 99
+_WORK = 1e9  # nanoseconds for all shuffles of a table, roughly
+_DRAWN_CELL, _DRAWN_REPORT, _READ_CELL = 150, 20, 10  # nanoseconds
+_AT_ONCE = 1 << 21  # cells of shuffled tables in memory
+_BLOCK = 4_000  # kinds of reports in memory as floats
+_TIE = 1e-9  # rounding alone makes equally dependent tables differ
+
+
+@dataclass(frozen=True)
+class Independence:
+    """The outcome of a test of independence.
+
+    ``p_value`` comes from ``shuffles`` random permutations, or where that is None from the
+    chi-squared distribution of ``statistic`` with ``degrees`` of freedom.
+    """
+
+    statistic: float
+    degrees: int
+    p_value: float
+    shuffles: int | None
+
+
+def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
+    """Test whether two answers of the same people are independent.
+
+    ``first`` (n, k1) and ``second`` (n, k2) are the 0/1 supports, a row a respondent. The statistic
+    is n tr(S1^+ C S2^+ C'), with S the covariances within a question and C those between; for one
+    choice a report it is Pearson's. If the answers are independent, every pairing of the two lists
+    of reports is equally likely, so p = (1 + #{T* >= T}) / (shuffles + 1) never exceeds its level
+    (Fisher 1935; Phipson and Smyth 2010, Stat. Appl. Genet. Mol. Biol. 9:39). Chi-squared does not
+    hold where most reports agree: level .05 was .17 for 5 choices, epsilon 4, n = 100 and 98 % of
+    answers alike.
+
+    Shuffling takes only the number of each pair of kinds of reports: 10 ms for a million reports
+    and 5 choices each. Where 99 shuffles would take more than about a second (thousands of
+    respondents, and hundreds of kinds of reports to both questions), p is that of chi-squared.
+
+    The shuffles are seeded from these numbers, so the same reports always have the same p-value.
+    That is as good as a fresh seed: the seed is a hash of the table, and so has nothing to do with
+    how large its statistic is.
+
+    Raises ValueError unless both have one row for each respondent.
+    """
+    one, other = _Reports(first), _Reports(second)
+    if len(one.kinds) != len(other.kinds):
+        raise ValueError("a cross-table needs both reports of every respondent")
+    degrees = one.rank * other.rank
+    if not degrees:
+        return Independence(0.0, 0, 1.0, MOST_SHUFFLES)  # all of them are alike
+    tables, rows = _cost_of_tables(one, other), len(one.kinds) * degrees
+    shuffles = int(min(_WORK // min(tables, rows), MOST_SHUFFLES))
+    if one.saturated and other.saturated:  # one choice a report: chi-squared does not hold
+        shuffles = max(shuffles, FEWEST_SHUFFLES)
+    if shuffles < FEWEST_SHUFFLES:
+        statistic = _of_pairs(one, other, supported_together(one.bits, other.bits))
+        return Independence(statistic, degrees, _chi_squared_tail(statistic, degrees), None)
+    shuffle = _by_tables if tables <= rows else _by_rows
+    statistic, shuffled = shuffle(one, other, shuffles)
+    beyond = int((shuffled >= statistic - _TIE * (1 + statistic)).sum())
+    return Independence(statistic, degrees, (1 + beyond) / (shuffles + 1), shuffles)
+
+
+class _Reports:
+    """The reports to one question: ``bits`` (n, k), and as kinds: respondent i sent ``kinds[i]``.
+
+    ``counts`` (d,) says how many sent each kind. Centred reports times ``axes`` (k, rank) are
+    orthonormal columns. It is ``saturated`` where the supports tell any function of the kinds, as
+    they do for one choice a report.
+    """
+
+    def __init__(self, supports: npt.ArrayLike) -> None:
+        self.bits = np.asarray(supports).astype(np.bool_, copy=False)
+        self.kinds = _kinds(self.bits)
+        _, self._some, self.counts = np.unique(self.kinds, return_index=True, return_counts=True)
+        self.sums = self.bits.sum(axis=0, dtype=np.int64)
+        _, size, axes = np.linalg.svd(self._triangle(), full_matrices=False)
+        self.rank = int((size > 1e-9 * max(len(self.bits), 1) ** 0.5).sum())
+        self.axes: Floats = axes[: self.rank].T / size[: self.rank]
+        self.saturated = self.rank == len(self.counts) - 1
+
+    def whitened(self) -> Floats:
+        """What is orthonormal, for each kind, shape (d, rank)."""
+        found: Floats = self._centred(self._some) @ self.axes
+        return found
+
+    def _triangle(self) -> Floats:
+        """R of the QR decomposition of the centred reports, which has their singular values. It
+        takes a block of kinds at a time: of hundreds of thousands, all as floats are 100 MB."""
+        found: Floats = np.zeros((0, self.bits.shape[1]))
+        for start in range(0, len(self._some), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            rows = np.sqrt(self.counts[block])[:, None] * self._centred(self._some[block])
+            found = cast(Floats, np.linalg.qr(np.vstack([found, rows]), mode="r"))
+        return found
+
+    def _centred(self, some: Ints) -> Floats:
+        found: Floats = self.bits[some] - self.sums / max(len(self.bits), 1)
+        return found
+
+
+def _kinds(bits: npt.NDArray[np.bool_]) -> Ints:
+    """Numbers from 0 on, the same for the same rows; 64 columns at a time, as sorting rows whole
+    is ten times slower."""
+    kinds = np.zeros(len(bits), dtype=np.int64)
+    for start in range(0, bits.shape[1], 64):
+        packed = np.zeros((len(bits), 8), dtype=np.uint8)
+        some = np.packbits(bits[:, start : start + 64], axis=1)
+        packed[:, : some.shape[1]] = some
+        words = np.unique(packed.view(np.uint64)[:, 0], return_inverse=True)[1]
+        kinds = np.unique(kinds * (words.max(initial=0) + 1) + words, return_inverse=True)[1]
+    return kinds
+
+
+def _cost_of_tables(one: _Reports, other: _Reports) -> float:
+    """Nanoseconds to draw a table and take its statistic."""
+    cells = len(one.counts) * len(other.counts)
+    drawn = min(cells * _DRAWN_CELL, len(one.kinds) * _DRAWN_REPORT)
+    products = 0 if other.saturated else cells * other.rank
+    products += 0 if one.saturated else len(one.counts) * other.rank * one.rank
+    return drawn + cells * _READ_CELL + products
+
+
+def _by_tables(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floats]:
+    """The statistic, and those of shuffled tables of kinds."""
+    from scipy import stats
+
+    random_table: Any = stats.random_table
+    shape, n = (len(one.counts), len(other.counts)), len(one.kinds)
+    table = np.bincount(_codes(one, other), minlength=shape[0] * shape[1]).reshape(shape)
+    expected = np.outer(one.counts, other.counts) / n
+
+    left, right = one.whitened().T, other.whitened()
+
+    def statistics(tables: Ints) -> Floats:
+        apart = tables - expected
+        apart = apart / np.sqrt(other.counts) if other.saturated else apart @ right
+        root = np.sqrt(one.counts)[:, None]
+        apart = apart / root if one.saturated else left @ apart
+        found: Floats = n * (apart**2).sum(axis=(-1, -2))
+        return found
+
+    generator, most = np.random.default_rng(table.ravel()), max(_AT_ONCE // table.size, 1)
+    shuffled = [
+        statistics(
+            random_table.rvs(
+                one.counts,
+                other.counts,
+                size=min(most, shuffles - done),
+                random_state=generator,
+            )
+        )
+        for done in range(0, shuffles, most)
+    ]
+    return float(statistics(table[None])[0]), np.concatenate(shuffled)
+
+
+def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floats]:
+    """The same where there are more pairs of kinds than respondents.
+
+    Respondents are sorted by their reports, so that it does not matter how these are stored.
+    """
+    codes = _codes(one, other)
+    order = np.argsort(codes, kind="stable")
+    first, second = one.bits[order], other.bits[order]
+    generator = np.random.default_rng(codes[order])
+    shuffled = [
+        _of_pairs(one, other, supported_together(first, second[generator.permutation(len(order))]))
+        for _ in range(shuffles)
+    ]
+    return _of_pairs(one, other, supported_together(first, second)), np.array(shuffled)
+
+
+def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> float:
+    """The statistic where so many respondents' reports support choice a and choice b. Whole
+    numbers as long as they can be, so that ties stay ties."""
+    n = len(one.bits)
+    apart = (n * both - np.outer(one.sums, other.sums)) / n
+    return n * float(((one.axes.T @ apart @ other.axes) ** 2).sum())
+
+
+def _codes(one: _Reports, other: _Reports) -> Ints:
+    """The number of the pair of kinds that each respondent sent."""
+    codes: Ints = one.kinds * len(other.counts) + other.kinds
+    return codes
+
+
+def _chi_squared_tail(x: float, degrees: int) -> float:
+    """P(chi-squared > x): a finite sum, from erfc for odd degrees and from exp for even ones."""
+    if x <= 0 or degrees == 0:
+        return 1.0
+    odd = degrees % 2
+    tail = math.erfc(math.sqrt(x / 2)) if odd else 0.0
+    for j in range(odd, degrees, 2):
+        half = j / 2
+        tail += math.exp(half * math.log(x / 2) - x / 2 - math.lgamma(half + 1))
+    return min(tail, 1.0)

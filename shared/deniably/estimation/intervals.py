@@ -1,0 +1,225 @@
+"""Intervals for shares: how far the truth can be from what a tally shows.
+
+With p = P(support | own answer), q = P(support | other answer) and q < p. A share is either that
+of a POPULATION of which the respondents are a random sample, or that of THESE RESPONDENTS, whose
+answers are what they are: only the randomisation is uncertain, and the interval is narrower.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, floor
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats, clopper_pearson, sum_at_most, sum_law, wilson
+
+
+@dataclass(frozen=True, eq=False)
+class Interval:
+    """``low <= high`` within [0, 1], arrays of the shape of the counts.
+
+    ``missed`` marks where no share in [0, 1] is compatible with the count. The model makes that
+    happen about alpha / 2 of the time where the share is 0 or 1, else less: among many choices, a
+    sign of a bug or of crafted reports. The interval is then that of the nearest count that a
+    share of 0 or 1 leads to expect: nobody should read certainty into an odd count.
+    """
+
+    low: Floats
+    high: Floats
+    missed: npt.NDArray[np.bool_]
+
+
+def population_interval(
+    count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
+) -> Interval:
+    """Level 1 - alpha for shares of the population, where ``count`` of n reports support a choice.
+
+    The count is exactly Binomial(n, q + (p - q) f), so any binomial interval maps to f. Wilson's,
+    widened by ``_half_step``, covers at least 0.927 at a nominal 0.95 for n >= 50 (enumerated for
+    epsilon 0.5 to 8, k 2 to 20; without it 0.84, where a choice is rare and epsilon 6 or more);
+    ``exact=True`` takes Clopper and Pearson's, never below 1 - alpha.
+    Raises ValueError unless q < p, n >= 1 and 0 < alpha < 1.
+    """
+    _check(n, p, q, alpha)
+
+    def ends(count: Floats) -> tuple[Floats, Floats]:
+        if exact:
+            low, high = clopper_pearson(count, n, alpha)
+        else:
+            half = _half_step(count * (1 - count / n))
+            low, _ = wilson(np.maximum(count - half, 0), n, alpha)
+            _, high = wilson(np.minimum(count + half, n), n, alpha)
+        return (low - q) / (p - q), (high - q) / (p - q)
+
+    return _within(ends, count, n, p, q)
+
+
+def respondents_interval(
+    count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
+) -> Interval:
+    """Level 1 - alpha for the shares of these n respondents, ``count`` of whose reports support.
+
+    The score interval: all f with (|count/n - q - (p-q) f| - h/n)^2 <= z^2 (f p(1-p) +
+    (1-f) q(1-q)) / n, two quadratics in f, with h from ``_half_step``. It covers at least 0.928 at
+    a nominal 0.95 for n >= 50 (enumerated as for ``population_interval``, which is up to 3.8 times
+    as wide at epsilon 4); without h 0.79, where the noise moves a count by less than one.
+    ``exact=True`` inverts both tails of the sum of two binomials instead, never below 1 - alpha; it
+    takes O(n log^2 n) a choice.
+    Raises ValueError as ``population_interval`` does.
+    """
+    _check(n, p, q, alpha)
+    scale = NormalDist().inv_cdf(1 - alpha / 2) ** 2 / n
+    noise = q * (1 - q) / (p - q) ** 2
+    tilt = p * (1 - p) / (p - q) ** 2 - noise
+
+    def end(count: Floats, side: int) -> Floats:
+        """A root of (f - centre)^2 = scale (noise + tilt f), which every count up to n has."""
+        centre = (np.clip(count, 0, n) / n - q) / (p - q)
+        middle = centre + scale * tilt / 2
+        root = np.sqrt(np.maximum(middle**2 - centre**2 + scale * noise, 0.0))
+        found: Floats = middle + side * root
+        return found
+
+    def ends(count: Floats) -> tuple[Floats, Floats]:
+        if exact:
+            found = [_exact(int(c), n, p, q, alpha) for c in np.ravel(count)]
+            low, high = np.reshape(found, (*np.shape(count), 2)).T
+            return low.T, high.T
+        own = np.clip((count / n - q) / (p - q), 0, 1)
+        half = _half_step(n * (own * p * (1 - p) + (1 - own) * q * (1 - q)))
+        return end(count - half, -1), end(count + half, 1)
+
+    return _within(ends, count, n, p, q)
+
+
+def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float) -> Interval:
+    """Level 1 - alpha, never below, for the share of the population whose answer is in a group.
+
+    ``total`` sums how many of the group's choices each of ``n`` reports names; ``own[j]`` is the
+    probability that a report names j of them if the answer is in the group, ``other[j]`` if not,
+    and own is the larger law. Both tails of the exact law of the sum are inverted, as Clopper and
+    Pearson do for a single choice. Raises ValueError as ``population_interval`` does.
+    """
+    from scipy import optimize
+
+    brentq: Any = optimize.brentq  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+    names, z = np.arange(len(own)), _NORMAL.inv_cdf(alpha / 2)
+    p, q = float(own @ names), float(other @ names)
+    if n < 1 or not 0 < alpha < 1 or not q < p:
+        raise ValueError("a group needs reports, a risk between 0 and 1 and own the larger law")
+
+    def end(count: Floats, *, low: bool) -> float:
+        def above(share: float) -> float:
+            law = share * own + (1 - share) * other
+            at_most = sum_at_most(law, n, int(count) - low)
+            tail = 1 - at_most if low else at_most
+            return _NORMAL.inv_cdf(min(max(tail, 1e-12), 1 - 1e-12)) - z
+
+        nobody, everybody = above(0.0), above(1.0)
+        if max(nobody, everybody) < 0:
+            return 2.0 if low else -1.0  # no share makes the sum as likely as that
+        if min(nobody, everybody) >= 0:
+            return 0.0 if low else 1.0
+        return float(brentq(above, 0.0, 1.0, xtol=1e-10))
+
+    def ends(count: Floats) -> tuple[Floats, Floats]:
+        return np.asarray(end(count, low=True)), np.asarray(end(count, low=False))
+
+    return _within(ends, total, n, p, q)
+
+
+_NORMAL = NormalDist()
+
+
+def scores_interval(
+    mean: float, n: int, score: Floats, own: Floats, others: Floats, alpha: float
+) -> Interval:
+    """Level 1 - alpha, never below, for a share of the population from scores of any values.
+
+    ``mean`` is that of the ``score`` (outputs,) of n reports; ``own`` (outputs,) is the law of a
+    report of those who have the answer, ``others`` (k - 1, outputs) those of all other answers,
+    whose mixture is not known. The interval has those shares at which Chernoff's bound (1952, Ann.
+    Math. Stat. 23:493), at the mixture that makes it largest, leaves each tail alpha / 2. That is
+    about a quarter wider than a normal interval. Raises ValueError as ``population_interval`` does.
+    """
+    if n < 1 or not 0 < alpha < 1:
+        raise ValueError("an interval needs reports, and a risk between 0 and 1")
+    seen = (own > 0) | (others > 0).any(axis=0)
+    apart = score[seen] - mean
+    # Any tilt gives a valid bound; a grid of them loses next to nothing.
+    tilts = np.geomspace(1e-3, 1e2, 240) / np.ptp(apart)
+    tilts = np.concatenate([-tilts, tilts])
+    size = np.exp(np.minimum(tilts[:, None] * apart, 700))
+    mine, theirs = size @ own[seen], (size @ others[:, seen].T).max(axis=1)
+
+    def possible(shares: Floats) -> npt.NDArray[np.bool_]:
+        log = n * np.log(shares[:, None] * mine + (1 - shares[:, None]) * theirs)
+        below, above = log[:, :240].min(axis=1), log[:, 240:].min(axis=1)
+        kept: npt.NDArray[np.bool_] = np.minimum(below, above) > log_risk
+        return kept
+
+    log_risk = float(np.log(alpha / 2))
+    grid = np.linspace(0, 1, 257)
+    kept = np.flatnonzero(possible(grid))
+    if not len(kept):  # the reports are odd; nothing is known for certain
+        return Interval(np.asarray(0.0), np.asarray(1.0), np.asarray(True))
+    low, high = grid[max(kept[0] - 1, 0)], grid[min(kept[-1] + 1, 256)]
+    first = np.linspace(low, grid[kept[0]], 65)
+    last = np.linspace(grid[kept[-1]], high, 65)
+    low = first[max(int(np.argmax(possible(first))) - 1, 0)]
+    high = last[::-1][max(int(np.argmax(possible(last)[::-1])) - 1, 0)]
+    return Interval(np.asarray(low), np.asarray(high), np.asarray(False))
+
+
+def _half_step(variance: Floats) -> Floats:
+    """By how many reports an interval is widened, for the variance of its count.
+
+    Half a report (Yates 1934) where one more or less decides, hardly any beyond: without it the
+    normal curve is too narrow for a count that moves by less than one.
+    """
+    half: Floats = 0.5 / np.maximum(1.0, variance)
+    return half
+
+
+def _within(
+    ends: Callable[[Floats], tuple[Floats, Floats]],
+    count: npt.ArrayLike,
+    n: int,
+    p: float,
+    q: float,
+) -> Interval:
+    counts = np.asarray(count, dtype=np.float64)
+    low, high = ends(counts)
+    missed = (high < 0) | (low > 1)
+    if missed.any():
+        nearest = np.where(high < 0, float(ceil(n * q)), float(floor(n * p)))
+        low, high = ends(np.where(missed, nearest, counts))
+    return Interval(np.clip(low, 0, 1), np.clip(high, 0, 1), missed)
+
+
+def _exact(count: int, n: int, p: float, q: float, alpha: float) -> tuple[float, float]:
+    """Those shares y / n for which neither tail of the count is less likely than alpha / 2."""
+
+    def law(own: int) -> Floats:
+        return sum_law((own, p), (n - own, q))
+
+    # As q < p, the upper tail rises with y and the lower one falls.
+    everyone = range(n + 1)
+    low = bisect_left(everyone, alpha / 2, key=lambda own: law(own)[count:].sum())
+    high = bisect_right(everyone, -alpha / 2, key=lambda own: -law(own)[: count + 1].sum()) - 1
+    return low / n, high / n
+
+
+def _check(n: int, p: float, q: float, alpha: float) -> None:
+    if n < 1:
+        raise ValueError("an interval needs at least one report")
+    if not 0 < alpha < 1:
+        raise ValueError("alpha, the risk of missing the truth, is between 0 and 1")
+    if not 0 <= q < p <= 1:
+        raise ValueError("p and q are probabilities, and p is the larger")

@@ -1,0 +1,72 @@
+"""Is a mean a certain value, or the same in two surveys? Tests that agree with the intervals.
+
+For every mechanism, as they need of it no more than its ``Mean``. (Where a channel's own scores are
+at hand, ``difference.between_means`` compares two groups with the variance at their common mean.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+from deniably.estimation.difference import Difference
+from deniably.estimation.inversion import Mean
+
+_SMALLEST = 1e-12
+_PLACES, _ZOOMS = 32, 3
+_HALVINGS = 20  # of the logarithm from there to 1: to a relative 3e-5
+
+
+def against_value(found: Callable[[float], Mean], value: float) -> Difference:
+    """Is the mean of the population ``value``? ``found(confidence)`` is the mean with its margins.
+
+    The p-value is the largest alpha at which the interval of confidence 1 - alpha still holds the
+    value: a test and the interval are two views of one thing (Lehmann and Romano 2005, 3.5). So it
+    is below 0.05 exactly if the 95 % interval leaves the value out, and keeps its level as the
+    interval covers. P-values below 1e-12 are given as that.
+    """
+
+    def holds(alpha: float) -> bool:
+        margin = found(1 - alpha).population
+        return not margin.missed and margin.low <= value <= margin.high
+
+    difference = found(0.95).estimate - value
+    if not holds(_SMALLEST):
+        return Difference(difference, _SMALLEST)
+    low, high = math.log(_SMALLEST), 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(math.exp(middle)) else (low, middle)
+    return Difference(difference, math.exp(high))
+
+
+def between_ratios(
+    first: Callable[[float], float],
+    second: Callable[[float], float],
+    ends: tuple[float, float],
+    difference: float,
+) -> Difference:
+    """Is a mean between ``ends`` the same in two independent samples? From the deviate of each
+    from any mean mu.
+
+    The smallest sum of both squares over mu is about chi-squared with one degree of freedom, also
+    where a mean is a ratio that the reports hardly tell (Anderson and Rubin 1949, Ann. Math. Stat.
+    20:46): it is no larger than that at the true mean, and so no test of it alarms more often.
+    """
+
+    def apart(mu: float) -> float:
+        return math.hypot(first(mu), second(mu))
+
+    (low, high), best = ends, ends[0]
+    for _ in range(_ZOOMS):
+        step = (high - low) / _PLACES
+        tried = [low + step * place for place in range(_PLACES + 1)]
+        best = min(tried, key=apart)
+        low, high = max(best - step, ends[0]), min(best + step, ends[1])
+    return Difference(difference, two_sided(apart(best)))
+
+
+def two_sided(deviate: float) -> float:
+    """How often chance alone makes a normal deviate as large."""
+    return 2 * NormalDist().cdf(-abs(deviate))

@@ -1,0 +1,144 @@
+"""Intervals for quantiles by profile likelihood: which distributions the reports still allow.
+
+The likelihood is that of whole reports, so an interval is as short as the reports permit; margins
+of the unbiased shares are several times wider where the noise is large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.estimation.likelihood import maximum_likelihood
+
+Ints = npt.NDArray[np.int64]
+
+_NEAR = 0.01  # units of log-likelihood that the free fit may be short of its maximum
+_MOST_STEPS = 100  # squared steps, each of three of EM; 20 are too few
+_AT_ONCE = 3  # places between the two ends of a search that are tried together
+_NOBODY = 1e-300
+
+
+def quantile_intervals(
+    counts: npt.ArrayLike, channel: npt.ArrayLike, shares: npt.ArrayLike, cutoff: float
+) -> list[tuple[int, int]]:
+    """For each share the first and the last bucket in which it may be reached.
+
+    Bucket t is the quantile at q if F(t-1) < q <= F(t). It is left out where F(t) is below q or
+    F(t-1) above it for certain: where the likeliest distribution with F = q there has a
+    log-likelihood of less than that of the likeliest of all by ``cutoff`` ** 2 / 2 (Wilks 1938;
+    constrained EM as in Thomas and Grunkemeier 1975 and Owen 2001). A fit that is not quite at its
+    maximum makes an interval longer, never shorter: what it may be short of (Lindsay 1983) counts.
+
+    ``counts`` has shape (outputs,), ``channel`` (buckets, outputs). Raises ValueError where there
+    is no report, and unless shares are strictly between 0 and 1.
+    """
+    wanted = np.ravel(np.asarray(shares, dtype=np.float64))
+    if not ((wanted > 0) & (wanted < 1)).all():
+        raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")
+    profile = _Profile(counts, channel)
+    last = profile.buckets - 1
+
+    def below(t: Ints, q: Floats) -> npt.NDArray[np.bool_]:
+        """Whether F(t) is below q for certain."""
+        return (profile.at_most[t] < q) & profile.rules_out(t, q, cutoff)
+
+    def above(t: Ints, q: Floats) -> npt.NDArray[np.bool_]:
+        return (profile.at_most[t] > q) & profile.rules_out(t, q, cutoff)
+
+    # F(t) < q is less certain from bucket to bucket, F(t) > q more: so both ends are searched for.
+    first = _first(lambda t, q: ~below(t, q), wanted, last)
+    beyond = _first(above, wanted, last)  # F(t) > q for certain: t + 1 is left out
+    return list(zip(first.tolist(), beyond.tolist(), strict=True))
+
+
+def _first(
+    holds: Callable[[Ints, Floats], npt.NDArray[np.bool_]], shares: Floats, last: int
+) -> Ints:
+    """For each share the first of the places 0 .. last - 1 from which on ``holds``, else last."""
+    low = np.full(len(shares), -1)  # where it does not hold
+    high = np.full(len(shares), last)
+    while (high - low > 1).any():
+        steps = np.arange(1, _AT_ONCE + 1)
+        tried = low[:, None] + np.maximum((high - low)[:, None] * steps // (_AT_ONCE + 1), 1)
+        tried = np.minimum(tried, np.maximum(high - 1, low)[:, None])
+        inside = tried > low[:, None]
+        places = np.where(inside, tried, 0)
+        found = holds(places.ravel(), np.repeat(shares, _AT_ONCE)).reshape(tried.shape)
+        high = np.where(inside & found, tried, high[:, None]).min(axis=1)
+        low = np.where(inside & ~found, tried, low[:, None]).max(axis=1)
+    return high
+
+
+class _Profile:
+    """The likelihood of what was seen, free and where F(t) is given."""
+
+    def __init__(self, counts: npt.ArrayLike, channel: npt.ArrayLike) -> None:
+        tallied, matrix = np.asarray(counts, np.float64), np.asarray(channel, np.float64)
+        free = maximum_likelihood(tallied, matrix, shortfall=_NEAR, most_steps=5_000)
+        self.counts, self.columns = tallied[tallied > 0], matrix[:, tallied > 0]
+        self.n, self.buckets = float(tallied.sum()), len(matrix)
+        self.best, self.at_most = free.log_likelihood, np.cumsum(free.shares)
+        self._start = np.maximum(free.shares, 1e-6)
+
+    def rules_out(self, t: Ints, q: Floats, cutoff: float) -> npt.NDArray[np.bool_]:
+        """Whether the log-likelihood where F(t) is q falls by more than ``cutoff`` ** 2 / 2; for
+        arrays of one shape."""
+        pairs, again = np.unique(np.stack([t, q]), axis=1, return_inverse=True)
+        low = np.arange(self.buckets) <= pairs[0][:, None]
+        result = self._below(low, pairs[1][:, None], self.best - cutoff**2 / 2)
+        return result[again.ravel()]
+
+    def _below(
+        self, low: npt.NDArray[np.bool_], q: Floats, threshold: float
+    ) -> npt.NDArray[np.bool_]:
+        """Whether the log-likelihood with a share q in ``low`` is below the threshold everywhere.
+
+        EM whose steps keep the share, with squared extrapolation (Varadhan and Roland 2008); it
+        ends where the value and the bound on what it may be short of answer the question.
+        """
+
+        def split(shares: Floats) -> Floats:
+            below = (shares * low).sum(axis=1, keepdims=True)
+            above = (shares * ~low).sum(axis=1, keepdims=True)
+            scaled: Floats = shares * (low * (q / below) + ~low * ((1 - q) / above))
+            return scaled
+
+        def gradient(shares: Floats) -> Floats:
+            found: Floats = (self.counts / (shares @ self.columns)) @ self.columns.T / self.n
+            return found
+
+        def step(shares: Floats) -> Floats:
+            return split(np.maximum(shares * gradient(shares), _NOBODY))
+
+        def log_likelihood(shares: Floats) -> Floats:
+            found: Floats = np.log(shares @ self.columns) @ self.counts
+            return found
+
+        def short(shares: Floats) -> Floats:
+            """By concavity; q and 1 - q go to where the gradient is largest."""
+            slope = gradient(shares)
+            most = q[:, 0] * np.where(low, slope, 0.0).max(axis=1)
+            most = most + (1 - q[:, 0]) * np.where(low, 0.0, slope).max(axis=1)
+            gap: Floats = self.n * np.maximum(most - 1, 0.0)
+            return gap
+
+        shares = split(np.tile(self._start, (len(q), 1)))
+        for _ in range(_MOST_STEPS):
+            once = step(shares)
+            twice = step(once)
+            change, curve = once - shares, twice - 2 * once + shares
+            length = np.linalg.norm(change, axis=1)
+            length /= np.maximum(np.linalg.norm(curve, axis=1), _NOBODY)
+            stretch = np.clip(length, 1.0, 1e4)[:, None]
+            leap = shares + 2 * stretch * change + stretch**2 * curve
+            leap = step(split(np.maximum(leap, twice * 1e-3)))
+            better = log_likelihood(leap) >= log_likelihood(twice)
+            shares = np.where(better[:, None], leap, twice)
+            found = log_likelihood(shares)
+            if ((found >= threshold) | (found + short(shares) < threshold)).all():
+                break
+        return log_likelihood(shares) + short(shares) < threshold

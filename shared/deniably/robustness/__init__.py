@@ -1,0 +1,1 @@
+"""What crafted reports can do, and whether they show."""

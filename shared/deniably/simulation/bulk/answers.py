@@ -1,0 +1,52 @@
+"""Many answers, refused before any draw where one of them could not be given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.errors import BadAnswer
+from deniably.simulation.bulk.uniform import Booleans, Int64
+
+Answers = npt.NDArray[Any]
+
+
+def choices(answers: Answers, k: int) -> Int64:
+    """One of k choices each, shape (n,). Raises BadAnswer."""
+    _check_whole(answers, (), "one row of whole numbers")
+    _check_range(answers, k, "the index of a choice")
+    return answers.astype(np.int64, copy=False)
+
+
+def positions(answers: Answers, sizes: Sequence[int]) -> Int64:
+    """One position on a grid of each size, shape (n, sizes), or (n,) for one. Raises BadAnswer."""
+    d = len(sizes)
+    if d == 1:
+        _check_whole(answers, (), "one row of whole numbers")
+    else:
+        _check_whole(answers, (d,), f"rows of {d} whole numbers")
+    for column, k in zip(answers.reshape(-1, d).T, sizes, strict=True):
+        _check_range(column, k, "a position")
+    return answers.astype(np.int64, copy=False)
+
+
+def ticks(answers: Answers, k: int, most: int) -> Booleans:
+    """At most ``most`` ticks in each row, shape (n, k). Raises BadAnswer."""
+    if answers.ndim != 2 or answers.dtype != np.bool_ or answers.shape[1] != k:
+        raise BadAnswer(f"many answers are rows of {k} booleans")
+    if most < k and np.count_nonzero(answers, axis=1).max(initial=0) > most:
+        raise BadAnswer(f"an answer has at most {most} ticks")
+    return answers
+
+
+def _check_whole(answers: Answers, each: tuple[int, ...], what: str) -> None:
+    if answers.ndim < 1 or answers.shape[1:] != each or answers.dtype.kind not in "iu":
+        raise BadAnswer(f"many answers are {what}")
+
+
+def _check_range(answers: Answers, k: int, what: str) -> None:
+    if answers.size and not 0 <= answers.min() <= answers.max() < k:
+        raise BadAnswer(f"an answer is {what}, from 0 to {k - 1}")

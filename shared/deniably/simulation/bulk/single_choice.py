@@ -1,0 +1,129 @@
+"""Subset selection in bulk: a table of all subsets where they are few, else Floyd's algorithm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.mechanisms import SubsetSelection
+from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, in_blocks
+from deniably.simulation.bulk.uniform import WORD, Booleans, Integers, Unsigned, below, words
+
+Packed = npt.NDArray[np.uint8]
+
+_MOST_IN_TABLE = 1 << 14
+
+
+def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
+    """Reports to valid answers, shape (n,), as bits, shape (n, ceil(k/8))."""
+    law = masks(mechanism)
+    if law is None:
+        return in_blocks(lambda part: by_floyd(mechanism, part), answers, BLOCK_OF_ROWS)
+    k = mechanism.k
+    return in_blocks(lambda part: rotated(law.draw(len(part)), part, k), answers, BLOCK)
+
+
+# Where there are few subsets: a table of all of them ------------------------------------------
+
+
+class Law:
+    """Draws ``values[i]`` with probability exactly ``weights[i] / total``, two bytes at a time.
+
+    Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), here
+    without its rounding. Of the W = 2**16 words, floor(W * weight / total) stand for a value;
+    the R words left over stand for "draw again", by the remainders (W * weight) % total, whose
+    sum is R * total. This is exact: value i has the probability
+
+        floor(W weight / total) / W  +  R / W * (W weight % total) / (R total)  =  weight / total.
+
+    No value is 0, and ``R * total < 2**63``.
+    """
+
+    def __init__(self, values: Unsigned, weights: Sequence[int]) -> None:
+        total = sum(weights)
+        at_once, remainders = zip(*(divmod(w << WORD, total) for w in weights), strict=True)
+        self.values = values
+        self.table = np.zeros(1 << WORD, dtype=values.dtype)  # 0 stands for "draw again"
+        self.table[: sum(at_once)] = np.repeat(values, at_once)
+        self.ends = np.cumsum(np.array(remainders, dtype=np.uint64))
+
+    def draw(self, size: int) -> Unsigned:
+        """``size`` independent values."""
+        drawn = self.table.take(words(size, np.uint16), mode="clip")  # no word is out of range
+        again = np.flatnonzero(drawn == 0)
+        if again.size:
+            drawn[again] = self.second(below(int(self.ends[-1]), again.size))
+        return drawn
+
+    def second(self, u: Unsigned) -> Unsigned:
+        """The value to which u, below the sum of the remainders, belongs."""
+        return self.values[np.searchsorted(self.ends, u, side="right")]
+
+
+@lru_cache(maxsize=8)
+def masks(mechanism: SubsetSelection) -> Law | None:
+    """The law of the report to answer 0, as k bits written twice; None where it is too long."""
+    k, omega = mechanism.k, mechanism.omega
+    outcomes = math.comb(k, omega)
+    if k > 32 or outcomes > _MOST_IN_TABLE:
+        return None
+    subsets = [sum(1 << choice for choice in subset) for subset in combinations(range(k), omega)]
+    weights = [mechanism.own if mask & 1 else mechanism.other for mask in subsets]
+    if outcomes * sum(weights) >= 1 << 63:
+        return None
+    twice = [mask | mask << k for mask in subsets]
+    return Law(np.array(twice, dtype=np.uint32 if k <= 16 else np.uint64), weights)
+
+
+def rotated(masks: Unsigned, answers: Integers, k: int) -> Packed:
+    """The reports to ``answers`` from reports to answer 0 (k bits written twice).
+
+    Adding x to every choice, modulo k, takes the subsets with 0 to the subsets with x, one to
+    one; so it takes the law of answer 0 to the law of answer x. On k bits it is a rotation.
+    """
+    turned = masks >> (k - answers).astype(masks.dtype) & ((1 << k) - 1)
+    width = -(-k // 8)
+    size = 1 << (width - 1).bit_length()
+    return turned.astype(f"<u{size}").view(np.uint8).reshape(len(turned), size)[:, :width]
+
+
+# Where there are many: Floyd's algorithm, one step at a time for all reports --------------------
+
+
+def by_floyd(mechanism: SubsetSelection, answers: Integers) -> Packed:
+    """Reports to the answers by the draws of the device, with their bounds."""
+    k, omega, n = mechanism.k, mechanism.omega, len(answers)
+    kept = below(mechanism.total, n) < omega * mechanism.own
+    draws = ((j, below(j, n)) for j in range(k - omega, k))
+    return subsets(k, answers, kept, draws)
+
+
+def subsets(
+    k: int, answers: Integers, kept: Booleans, draws: Iterator[tuple[int, Integers]]
+) -> Packed:
+    """The reports that ``SubsetSelection.randomise`` makes of the same draws (j, below(j)).
+
+    It leaves out the first draw where the answer is kept, and adds the answer at the end. Here
+    the answer takes the place of that draw, which is the same set: no other draw can meet it.
+    """
+    width = 8 * -(-k // 8)
+    row = np.arange(len(answers)) * width
+    own = row + answers
+    reported = np.zeros(len(answers) * width, dtype=np.bool_)
+
+    def others(i: int | Integers) -> Integers:
+        """Where choice i of those other than the answer is kept."""
+        cell = row + i
+        return cell + (cell >= own)
+
+    _, t = next(draws)
+    reported[np.where(kept, own, others(t))] = True
+    for j, t in draws:
+        cell = others(t)
+        reported[np.where(reported[cell], others(j - 1), cell)] = True
+    return np.packbits(reported, bitorder="little").reshape(len(answers), width // 8)

@@ -1,0 +1,1 @@
+"""The published definition of a survey, and the report that answers it."""

@@ -1,0 +1,243 @@
+"""The parts of a published definition below a question: names, texts, claims, ranges."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import lru_cache
+from typing import Annotated
+
+import msgspec
+
+from deniably.core.errors import BadAnswer
+from deniably.core.exponential import at_most_exp
+from deniably.core.loss import Loss
+
+SMALLEST_EPSILON = Fraction(1, 100)
+LARGEST_EPSILON = Fraction(10)
+LARGEST_DELTA = Fraction(1, 10_000)
+MOST_STEPS = 1 << 20
+
+# Not $, which also matches before a final line break.
+SURVEY_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\Z"
+FIELD_NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z"
+
+SurveyName = Annotated[str, msgspec.Meta(pattern=SURVEY_NAME)]
+FieldName = Annotated[str, msgspec.Meta(pattern=FIELD_NAME)]
+Label = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+Prose = Annotated[str, msgspec.Meta(min_length=1, max_length=5000)]
+
+
+class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A frozen part of a definition; unknown keys are refused."""
+
+
+class Claim(Value, frozen=True):
+    """What a question promises: ``epsilon`` (with a ``delta`` for Gaussian noise) or ``odds``.
+
+    ``history`` is what it promises over all waves of a panel, in the same measure.
+    """
+
+    epsilon: str | msgspec.UnsetType = msgspec.UNSET
+    odds: str | msgspec.UnsetType = msgspec.UNSET
+    delta: str | msgspec.UnsetType = msgspec.UNSET
+    history: Claim | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is msgspec.UNSET) == (self.odds is msgspec.UNSET):
+            raise ValueError("a claim is either epsilon or odds")
+        if isinstance(self.epsilon, str):
+            low, high = SMALLEST_EPSILON, LARGEST_EPSILON
+            if not low <= decimal_fraction(self.epsilon) <= high:
+                raise ValueError(f"epsilon is from {float(low)} to {float(high)}")
+        elif isinstance(self.odds, str) and not odds_allowed(odds_fraction(self.odds)):
+            raise ValueError("odds are from e^0.01 to e^10")
+        if isinstance(self.delta, str):
+            if self.epsilon is msgspec.UNSET:
+                raise ValueError("a delta stands beside an epsilon")
+            if not 0 < decimal_fraction(self.delta) <= LARGEST_DELTA:
+                raise ValueError(f"delta is above 0 and at most {float(LARGEST_DELTA)}")
+        if isinstance(self.history, Claim):
+            measure = "odds" if self.epsilon is msgspec.UNSET else "epsilon"
+            if getattr(self.history, measure) is msgspec.UNSET or self.delta is not msgspec.UNSET:
+                raise ValueError(f"the history of this claim is of the form {{{measure}: ...}}")
+            if isinstance(self.history.history, Claim) or self.history.delta is not msgspec.UNSET:
+                raise ValueError("a history has neither a delta nor a history")
+
+    def covers(self, loss: Loss | Fraction) -> bool:
+        """Whether a mechanism with this loss (or these odds) keeps the promise, exactly."""
+        if isinstance(loss, Fraction):
+            loss = Loss(loss)
+        if bool(loss.delta) != isinstance(self.delta, str):
+            return False
+        if isinstance(self.delta, str) and loss.delta > decimal_fraction(self.delta):
+            return False
+        if isinstance(self.epsilon, str):
+            return loss.within(decimal_fraction(self.epsilon))
+        return (
+            isinstance(self.odds, str)
+            and not loss.exponent
+            and loss.odds <= odds_fraction(self.odds)
+        )
+
+    def covers_history(self, loss: Loss | None) -> bool:
+        """Whether all reports together keep the promise that is made of them, exactly; ``None``
+        where the mechanism keeps nothing, and nothing may be promised."""
+        if not isinstance(self.history, Claim) or loss is None:
+            return self.history is msgspec.UNSET and loss is None
+        return self.history.covers(loss)
+
+
+class Choice(Value, frozen=True):
+    """One of the answers that a question offers."""
+
+    name: FieldName
+    label: Label
+
+
+class Range(Value, frozen=True):
+    """The numbers that a question can be answered with: a grid from ``minimum`` to ``maximum``.
+
+    The three are decimals as texts, in the question's ``unit``.
+    """
+
+    minimum: str
+    maximum: str
+    step: str
+    unit: Label | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if number(self.step) <= 0:
+            raise ValueError("the step is above 0")
+        low, high, step = self.minimum, self.maximum, self.step
+        steps = (number(high) - number(low)) / number(step)
+        if steps <= 0:
+            raise ValueError(f"the maximum, {high}, has to be above the minimum, {low}")
+        if steps.denominator != 1:
+            nearest = number(low) + steps.__floor__() * number(step)
+            raise ValueError(
+                "from the minimum to the maximum it is a whole number of steps; with steps of"
+                f" {step} the maximum may be {float(nearest):g} instead of {high}"
+            )
+        if steps > MOST_STEPS:
+            raise ValueError(f"there are at most {MOST_STEPS:,} steps; take larger ones")
+
+    @property
+    def positions(self) -> int:
+        """How many numbers there are on the grid."""
+        return int((number(self.maximum) - number(self.minimum)) / number(self.step)) + 1
+
+    def value(self, position: Fraction | int) -> Fraction:
+        """The number at a position; between two positions where that is a fraction."""
+        return number(self.minimum) + position * number(self.step)
+
+    def position(self, given: object) -> int:
+        """The position nearest to a number that a respondent gives (an int, Decimal, float or
+        text); outside the range, its end. Raises BadAnswer."""
+        steps = (_given(given) - number(self.minimum)) / number(self.step)
+        nearest = (steps + Fraction(1, 2)).__floor__()
+        return min(max(nearest, 0), self.positions - 1)
+
+    def nearest(self, given: str) -> str | None:
+        """The number that a given one counts as, as a decimal; None where it is that itself.
+        Raises BadAnswer."""
+        position = self.position(given)
+        return None if self.value(position) == _given(given) else self.written(position)
+
+    def written(self, position: int) -> str:
+        """The number at a position, as a decimal."""
+        value = self.value(position)
+        decimal = Decimal(value.numerator) / value.denominator  # ends: so do all of the grid's
+        return f"{decimal.normalize():f}"
+
+    def cell(self, given: object, cells: int) -> int:
+        """Which of ``cells`` equal groups of positions a number falls into. Raises BadAnswer."""
+        return self.position(given) * cells // self.positions
+
+
+class NumberPart(Value, frozen=True):
+    """One of the numbers of a vector or a point."""
+
+    name: FieldName
+    label: Label
+    range: Range
+
+
+class ChoicePart(Value, frozen=True):
+    """One of the small questions of a product."""
+
+    name: FieldName
+    label: Label
+    choices: Annotated[list[Choice], msgspec.Meta(min_length=2, max_length=512)]
+
+    def __post_init__(self) -> None:
+        unique((choice.name for choice in self.choices), "the choice")
+
+
+class ShowIf(Value, frozen=True):
+    """Show a question only to those who gave one of these answers to an earlier one."""
+
+    question: FieldName
+    # "is" is what authors write; it is no name in Python.
+    among: Annotated[list[FieldName], msgspec.Meta(min_length=1)] = msgspec.field(name="is")
+
+
+def unique(names: Iterable[str], noun: str) -> None:
+    """Raise ValueError where a name is given twice."""
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
+    if repeated:
+        raise ValueError(f"{noun} {repeated} is given twice")
+
+
+def decimal_fraction(text: str) -> Fraction:
+    """The value of a claim's epsilon. Raises ValueError unless in SPEC 2.2's one spelling."""
+    if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
+        raise ValueError("epsilon is written as a plain decimal number, such as 1.5")
+    return Fraction(text)
+
+
+@lru_cache(maxsize=1024)
+def number(text: str) -> Fraction:
+    """The value of a decimal that may be negative. Raises ValueError unless in its one spelling."""
+    spelt = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII)
+    if len(text) > 40 or not spelt or text == "-0":
+        raise ValueError("a number of a range is written as a plain decimal, such as -1.5")
+    return Fraction(text)
+
+
+def odds_fraction(text: str) -> Fraction:
+    """The value of a claim's odds. Raises ValueError unless an integer or in lowest terms."""
+    if len(text) > 40 or not re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text, re.ASCII):
+        raise ValueError("odds are written as an integer or a fraction, such as 3 or 13/7")
+    odds = Fraction(text)
+    if str(odds) != text:
+        raise ValueError("odds are written in lowest terms")
+    return odds
+
+
+def odds_allowed(odds: Fraction) -> bool:
+    """Whether odds are within e**0.01 and e**10, where surveys make sense; decided exactly."""
+    return not at_most_exp(odds, SMALLEST_EPSILON) and at_most_exp(odds, LARGEST_EPSILON)
+
+
+def _given(given: object) -> Fraction:
+    """The exact value of a respondent's number; of 0.1 one tenth, not the nearest double."""
+    try:
+        text = str(given).strip()
+    except ValueError:  # an integer of thousands of digits
+        raise BadAnswer("needs a number") from None
+    if isinstance(given, str):
+        # What people write: SPEC 4.1 knows no exponents.
+        plain = re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text, re.ASCII)
+        if len(given) > 40 or not plain:
+            raise BadAnswer("needs a number")
+    try:
+        value = None if isinstance(given, bool) else Decimal(text)
+    except InvalidOperation:
+        value = None
+    if value is None or not value.is_finite() or value.adjusted() > 40:
+        raise BadAnswer("needs a number")
+    return Fraction(value)

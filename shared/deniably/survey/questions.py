@@ -1,0 +1,422 @@
+"""The types of question, each with the mechanisms that may randomise it (SPEC 4.1).
+
+``question.encode(answer)`` turns what a respondent says into what the mechanism takes. Its errors
+never hold the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+
+from deniably.core.errors import BadAnswer
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    Memoised,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Vector,
+    Window,
+)
+from deniably.survey.parts import (
+    Choice,
+    ChoicePart,
+    Claim,
+    FieldName,
+    Label,
+    NumberPart,
+    Range,
+    ShowIf,
+    Value,
+    unique,
+)
+
+YES_NO = ("yes", "no")
+NOT_APPLICABLE = "not_applicable"
+
+Aim = Literal["distribution", "mean"]
+Input = int | tuple[int, ...]
+"""What a mechanism takes: an index or a position, several ticks, several positions."""
+
+Choices = Annotated[list[Choice], msgspec.Meta(min_length=2, max_length=1024)]
+
+
+class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
+    """What every question has."""
+
+    name: FieldName
+    label: Label
+    claim: Claim
+    hint: Label | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def type(self) -> str:
+        """The type's name in the definition."""
+        return str(self.__struct_config__.tag)
+
+    def _keeps_its_claim(self, mechanism: Mechanism | Memoised[Any]) -> None:
+        if not self.claim.covers(mechanism.loss):
+            raise ValueError("the mechanism's weights give larger odds than the claim allows")
+        history = mechanism.history if isinstance(mechanism, Memoised) else None
+        if not self.claim.covers_history(history):
+            raise ValueError("the claim of the history is not what the mechanism's memo keeps")
+
+
+class _WithChoices(_Asked, frozen=True, kw_only=True):
+    choices: Choices
+
+    def _choices_fit(self, mechanism: Mechanism | Memoised[Any]) -> None:
+        unique((choice.name for choice in self.choices), "the choice")
+        if isinstance(mechanism, Vector | Gaussian) or mechanism.k != len(self.choices):
+            raise ValueError("the mechanism's k is the number of choices")
+        self._keeps_its_claim(mechanism)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the choices, in order."""
+        return [choice.name for choice in self.choices]
+
+    def index(self, answer: object) -> int:
+        """The place of the choice of this name, or else of this label. Raises BadAnswer."""
+        return _place(self.choices, answer, self.name)
+
+
+class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
+    """A question with one answer out of several."""
+
+    mechanism: SubsetSelection | Channel | Unary | Memoised[SubsetSelection | Channel]
+
+    def __post_init__(self) -> None:
+        self._choices_fit(self.mechanism)
+        _one_answer(self.once)
+
+    @property
+    def once(self) -> SubsetSelection | Channel | Unary:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
+
+    def encode(self, answer: object) -> Input:
+        """The index of the chosen choice, by its name or label. Raises BadAnswer."""
+        index = self.index(answer)
+        return (index,) if isinstance(self.mechanism, Unary) else index
+
+
+class YesNo(_SingleChoice, frozen=True, kw_only=True, tag="yes_no"):
+    """Yes or no."""
+
+    def __post_init__(self) -> None:
+        if tuple(self.names) != YES_NO:
+            raise ValueError("a yes_no question has the choices yes and no, in this order")
+        super().__post_init__()
+
+
+class SelectOne(_SingleChoice, frozen=True, kw_only=True, tag="select_one"):
+    """One answer out of several."""
+
+    show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _can_hide(self.show_if, self.names)
+
+
+class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
+    """Any of several answers, at most ``most`` of them."""
+
+    most: Annotated[int, msgspec.Meta(ge=1)]
+    mechanism: SetResponse | SampledTicks | Unary | Memoised[SetResponse]
+    show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        self._choices_fit(self.mechanism)
+        once = self.once
+        if isinstance(once, SampledTicks):  # takes any number of ticks
+            if self.most > once.k:
+                raise ValueError("most is at most the number of choices")
+        elif self.most != once.most:
+            raise ValueError("the mechanism is for another number of ticks than most")
+        _can_hide(self.show_if, self.names)
+
+    @property
+    def once(self) -> SetResponse | SampledTicks | Unary:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
+
+    def encode(self, answer: object) -> Input:
+        """The indices of the chosen choices, by name or label, ascending. Raises BadAnswer."""
+        if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
+            raise BadAnswer("the answer is a list of the choices that apply", self.name)
+        ticks = sorted({self.index(item) for item in cast(Sequence[object], answer)})
+        if len(ticks) > self.most:
+            raise BadAnswer(f"at most {self.most} of the choices may be ticked", self.name)
+        return tuple(ticks)
+
+
+class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
+    """One answer out of several that have an order, such as a Likert scale.
+
+    ``scores`` are the numbers that the choices stand for; without them 1, 2, 3 ...
+    """
+
+    aim: Aim
+    mechanism: (
+        SubsetSelection
+        | Window
+        | Channel
+        | BoundedLaplace
+        | Unary
+        | Memoised[SubsetSelection | Window | Channel]
+    )
+    scores: list[int] | msgspec.UnsetType = msgspec.UNSET
+    show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        self._choices_fit(self.mechanism)
+        if not isinstance(self.once, Channel) or self.aim == "distribution":
+            _one_answer(self.once)
+        _can_hide(self.show_if, self.names)
+        if isinstance(self.scores, list):
+            if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) >= 1 << 31:
+                raise ValueError("scores has one integer for each choice, below 2**31")
+            gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
+            if min(gaps) < 1:
+                raise ValueError("scores are strictly ascending")
+            if self.aim == "mean" and len(gaps) > 1:
+                raise ValueError("where the aim is the mean, scores are equally spaced")
+
+    @property
+    def once(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
+
+    @property
+    def values(self) -> list[int]:
+        """The number that each choice stands for."""
+        if isinstance(self.scores, list):
+            return self.scores
+        return list(range(1, len(self.choices) + 1))
+
+    def encode(self, answer: object) -> Input:
+        """The index of the chosen choice, by its name or label. Raises BadAnswer."""
+        index = self.index(answer)
+        return (index,) if isinstance(self.mechanism, Unary) else index
+
+
+class Number(_Asked, frozen=True, kw_only=True, tag="number"):
+    """A number within public bounds. Numbers outside count as the bound."""
+
+    range: Range
+    aim: Aim
+    mechanism: (
+        Window
+        | Channel
+        | Laplace
+        | BoundedLaplace
+        | Gaussian
+        | SubsetSelection
+        | Memoised[Window | Channel | SubsetSelection]
+    )
+
+    def __post_init__(self) -> None:
+        _fits(self.range, self.mechanism.k, exactly=self.aim == "mean")
+        if isinstance(self.mechanism, Gaussian) and self.mechanism.d != 1:
+            raise ValueError("the mechanism is for one number: d is 1")
+        self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
+
+    def encode(self, answer: object) -> Input:
+        """The cell of the number's position on the grid. Raises BadAnswer."""
+        return _cell(self.range, answer, self.mechanism.k, self.name)
+
+
+class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
+    """Several numbers of one person, whose means are asked for."""
+
+    parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=64)]
+    mechanism: Vector | Gaussian
+
+    def __post_init__(self) -> None:
+        unique((part.name for part in self.parts), "the part")
+        if len(self.sizes) != len(self.parts):
+            raise ValueError("the mechanism is for another number of parts")
+        for part, k in zip(self.parts, self.sizes, strict=True):
+            _fits(part.range, k, exactly=True)
+        self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> Vector | Gaussian:
+        """The mechanism that one report is estimated by."""
+        return self.mechanism
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of positions of each part, by the mechanism."""
+        if isinstance(self.mechanism, Gaussian):
+            return [self.mechanism.k] * self.mechanism.d
+        return [part.k for part in self.mechanism.parts]
+
+    def encode(self, answer: object) -> Input:
+        """The positions of the numbers of all parts (part name -> number). Raises BadAnswer."""
+        return tuple(_by_part(self, answer))
+
+    def encode_part(self, index: int, given: object) -> int:
+        """The position of the number of one part. Raises BadAnswer."""
+        return _cell(self.parts[index].range, given, self.sizes[index], self.name)
+
+
+class Point(_Asked, frozen=True, kw_only=True, tag="point"):
+    """Two numbers that belong together, reported as a cell of a ``grid`` x ``grid`` map."""
+
+    parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=2)]
+    grid: Annotated[int, msgspec.Meta(ge=2, le=32)]
+    mechanism: SubsetSelection | Memoised[SubsetSelection]
+
+    def __post_init__(self) -> None:
+        unique((part.name for part in self.parts), "the part")
+        for part in self.parts:
+            _fits(part.range, self.grid, exactly=False)
+        if self.mechanism.k != self.grid**2:
+            raise ValueError("the mechanism's k is the number of cells, grid * grid")
+        self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> SubsetSelection:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells of each part."""
+        return (self.grid, self.grid)
+
+    def encode(self, answer: object) -> Input:
+        """The cell of the map (part name -> number). Raises BadAnswer."""
+        return _joined(_by_part(self, answer), self.shape)
+
+    def encode_part(self, index: int, given: object) -> int:
+        """The row (index 0) or the column (1) of the cell. Raises BadAnswer."""
+        return _cell(self.parts[index].range, given, self.grid, self.name)
+
+
+class Product(_Asked, frozen=True, kw_only=True, tag="product"):
+    """Several small questions with one joint report, which also tells how they go together."""
+
+    parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=8)]
+    mechanism: SubsetSelection | Memoised[SubsetSelection]
+
+    def __post_init__(self) -> None:
+        unique((part.name for part in self.parts), "the part")
+        if self.mechanism.k != prod(self.shape):
+            raise ValueError("the mechanism's k is the product of the numbers of choices")
+        self._keeps_its_claim(self.mechanism)
+
+    @property
+    def once(self) -> SubsetSelection:
+        """The mechanism that one report is estimated by."""
+        one = self.mechanism
+        return one.once if isinstance(one, Memoised) else one
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of choices of each part."""
+        return tuple(len(part.choices) for part in self.parts)
+
+    def encode(self, answer: object) -> Input:
+        """The index of the combination (part name -> choice name). Raises BadAnswer."""
+        return _joined(_by_part(self, answer), self.shape)
+
+    def encode_part(self, index: int, given: object) -> int:
+        """The index of the choice of one part. Raises BadAnswer."""
+        return _place(self.parts[index].choices, given, self.name)
+
+
+InParts = VectorOfNumbers | Point | Product
+"""Questions whose answers have a value for each part."""
+Question = YesNo | SelectOne | SelectMultiple | Scale | Number | VectorOfNumbers | Point | Product
+Conditional = SelectOne | SelectMultiple | Scale
+"""Questions that can be hidden."""
+Condition = YesNo | SelectOne | Scale
+"""Questions whose answer can decide that."""
+
+
+def by_name(question: Question, answer: object) -> object:
+    """The answer with the name of a choice in the place of its label; any other as it is."""
+    if isinstance(question, Condition) and answer not in question.names:
+        found = [choice.name for choice in question.choices if choice.label == answer]
+        return found[0] if len(found) == 1 else answer
+    return answer
+
+
+def listed(choices: Sequence[Choice]) -> str:
+    """Choices as an answer may call them: the label, and the name where it is another."""
+    return ", ".join(
+        one.label if one.label == one.name else f"{one.label} ({one.name})" for one in choices
+    )
+
+
+def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
+    """Where the choice is that is so called; a name comes before a label."""
+    names = [choice.name for choice in choices]
+    if answer in names:
+        return names.index(str(answer))
+    labelled = [place for place, choice in enumerate(choices) if choice.label == answer]
+    if len(labelled) != 1:  # a label that stands twice says nothing
+        raise BadAnswer(f"the answer is none of {listed(choices)}", question)
+    return labelled[0]
+
+
+def _one_answer(mechanism: Mechanism) -> None:
+    if isinstance(mechanism, Channel) and len(mechanism.weights) != mechanism.k:
+        raise ValueError("the mechanism's weights have one row for each choice")
+    if isinstance(mechanism, Unary) and mechanism.most != 1:
+        raise ValueError("the mechanism is for another number of ticks than one")
+
+
+def _can_hide(show_if: ShowIf | msgspec.UnsetType, names: Sequence[str]) -> None:
+    if isinstance(show_if, ShowIf) and NOT_APPLICABLE not in names:
+        raise ValueError(f"a question with show_if has the choice {NOT_APPLICABLE}")
+
+
+def _fits(grid: Range, k: int, *, exactly: bool) -> None:
+    if k > grid.positions or (exactly and k != grid.positions):
+        raise ValueError("the mechanism's k is the number of positions of the range")
+
+
+def _cell(grid: Range, given: object, cells: int, name: str) -> int:
+    try:
+        return grid.cell(given, cells)
+    except BadAnswer as error:
+        raise BadAnswer(str(error), name) from None
+
+
+def _by_part(question: InParts, answer: object) -> list[int]:
+    names = [part.name for part in question.parts]
+    if not isinstance(answer, Mapping) or set(cast(Mapping[str, object], answer)) != set(names):
+        raise BadAnswer("needs an answer for each of " + ", ".join(names), question.name)
+    given = cast(Mapping[str, object], answer)
+    return [question.encode_part(index, given[name]) for index, name in enumerate(names)]
+
+
+def _joined(places: Sequence[int], shape: Sequence[int]) -> int:
+    index = 0
+    for place, size in zip(places, shape, strict=True):
+        index = index * size + place
+    return index

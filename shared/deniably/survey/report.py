@@ -1,0 +1,214 @@
+"""What leaves a device: the survey's digest, a random id and one perturbed value a question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+
+from deniably.core.canonical import parse
+from deniably.core.coins import Coins
+from deniably.core.errors import BadAnswer, BadReport
+from deniably.mechanisms import Memoised
+from deniably.survey.questions import (
+    NOT_APPLICABLE,
+    Condition,
+    Input,
+    Question,
+    SelectMultiple,
+    by_name,
+    listed,
+)
+from deniably.survey.survey import Survey, show_if
+
+LARGEST_BODY = 1 << 20
+"""Bytes that a report may have at most."""
+
+_Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
+
+
+class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One respondent's perturbed values. There is no room for a time, a device or a person."""
+
+    id: _Id
+    survey: _Digest
+    values: dict[str, list[int]]
+
+    @property
+    def canonical(self) -> bytes:
+        """The bytes that are sent and stored. (Keys and values are ASCII and integers, for
+        which sorted compact JSON is RFC 8785.)"""
+        return msgspec.json.encode(self, order="sorted")
+
+    @property
+    def receipt(self) -> str:
+        """SHA-256 of the bytes that were sent, for the respondent to keep."""
+        return hashlib.sha256(self.canonical).hexdigest()
+
+    def check(self, survey: Survey) -> None:
+        """Raise BadReport unless a device could have made this report for ``survey``."""
+        by_name = {question.name: question for question in survey.questions}
+        for name, value in self.values.items():
+            if name not in by_name:
+                raise BadReport("the survey has no question of this name", "$.values")
+            by_name[name].mechanism.check(value, f"$.values.{name}")
+        if len(self.values) == survey.asked:
+            return
+        if survey.asked < len(by_name):
+            raise BadReport(
+                f"a report has values of {survey.asked} of the {len(by_name)} questions", "$.values"
+            )
+        missing = next(name for name in by_name if name not in self.values)
+        raise BadReport(f"the question {missing} has no value", "$.values")
+
+
+_DECODER = msgspec.json.Decoder(Report, strict=True)
+
+
+def read_report(body: bytes) -> Report:
+    """The report in a request's body, checked for everything that needs no survey.
+
+    Raises BadReport (``MalformedReport`` where the bytes are not JSON at all).
+    """
+    try:
+        report = _DECODER.decode(body)
+    except msgspec.ValidationError as error:
+        why, _, path = str(error).partition(" - at `")
+        raise BadReport(why, path.rstrip("`") or "$") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise MalformedReport("the body is not JSON") from None
+    if report.canonical != body:  # other spacing or order is fine, a repeated key is not
+        try:
+            parse(body)
+        except ValueError as error:
+            raise MalformedReport(str(error)) from None
+    return report
+
+
+class MalformedReport(BadReport):
+    """The bytes are not JSON, or are JSON with a repeated key."""
+
+
+def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]:
+    """The questions that this device asks, in the survey's order: all, or ``ask`` at random.
+
+    To be drawn once, before anything is answered.
+    """
+    if survey.asked == len(survey.questions):
+        return list(survey.questions)
+    drawn = (coins or Coins()).pick(len(survey.questions), survey.asked)
+    return [survey.questions[index] for index in sorted(drawn)]
+
+
+def check_names(survey: Survey, answers: Iterable[str]) -> None:
+    """Raise BadAnswer where one of the names is that of no question of the survey."""
+    names = [question.name for question in survey.questions]
+    for name in answers:
+        if name not in names:
+            raise BadAnswer(f"the survey has no such question; it has {', '.join(names)}", name)
+
+
+def is_shown(question: Question, answers: Mapping[str, object], hidden: Container[str]) -> bool:
+    """Whether a respondent with these answers sees a question. ``hidden`` are earlier questions
+    that were not shown, whose answer is "not applicable"."""
+    condition = show_if(question)
+    if condition is None:
+        return True
+    earlier = NOT_APPLICABLE if condition.question in hidden else answers.get(condition.question)
+    return earlier in condition.among
+
+
+@dataclass(frozen=True)
+class Made:
+    """A ``report``, and by the name of the question the ``memos`` that it was made from: what the
+    device keeps for the next wave of the panel. They are randomised, yet not to be sent."""
+
+    report: Report
+    memos: Mapping[str, tuple[int, ...]] = field(repr=False)
+
+
+def randomise_answers(
+    survey: Survey,
+    answers: Mapping[str, object],
+    coins: Coins | None = None,
+    questions: Sequence[Question] | None = None,
+) -> Report:
+    """The report of ``make_report``, where there are no waves or it is the first."""
+    return make_report(survey, answers, coins, questions).report
+
+
+def make_report(
+    survey: Survey,
+    answers: Mapping[str, object],
+    coins: Coins | None = None,
+    questions: Sequence[Question] | None = None,
+    memos: Mapping[str, Sequence[int]] | None = None,
+    id: str | None = None,  # noqa: A002  # as the report has it
+) -> Made:
+    """The report for a respondent's true ``answers`` to ``questions`` (those of the survey).
+
+    ``answers`` are by the name of the question: the name or label of a choice, a list of them
+    (select_multiple), a number, or a mapping by part (vector, point, product). Every question
+    that is shown needs an answer: a missing report would itself be an exact one. What is given
+    for a hidden question is not looked at. ``memos``, by question, are those that the device
+    keeps for the survey's panel, whose questions need no answer; the others are drawn. ``id`` is
+    the report's where it was drawn before, as for an invitation.
+
+    Raises BadAnswer, which names the question and the choices that exist but never the answer,
+    and BadReport where a memo is none of its question.
+    """
+    check_names(survey, answers)
+    coins = coins or Coins()
+    questions = draw_questions(survey, coins) if questions is None else questions
+    answers = {
+        one.name: by_name(one, answers[one.name]) for one in questions if one.name in answers
+    }
+    kept = _checked_memos(questions, memos or {})
+    inputs: list[Input | None] = []
+    hidden: set[str] = set()
+    for question in questions:
+        if question.name in kept:
+            inputs.append(None)
+        elif is_shown(question, answers, hidden):
+            if question.name not in answers:
+                raise BadAnswer(f"needs an answer{_among(question)}", question.name)
+            inputs.append(question.encode(answers[question.name]))
+        else:
+            hidden.add(question.name)
+            inputs.append(_not_applicable(question))
+    values: dict[str, list[int]] = {}
+    for question, given in zip(questions, inputs, strict=True):
+        mechanism: Any = question.mechanism
+        if isinstance(mechanism, Memoised):
+            if question.name not in kept:
+                kept[question.name] = mechanism.draw_memo(given, coins)
+            values[question.name] = list(mechanism.again(kept[question.name], coins))
+        else:
+            values[question.name] = list(mechanism.randomise(given, coins))
+    report = Report(id=id or coins.draw_id(), survey=survey.digest, values=values)
+    return Made(report, kept)
+
+
+def _checked_memos(
+    questions: Sequence[Question], memos: Mapping[str, Sequence[int]]
+) -> dict[str, tuple[int, ...]]:
+    """The memos of these questions. Raises BadReport, before any draw, where one is none."""
+    kept: dict[str, tuple[int, ...]] = {}
+    for question in questions:
+        if question.name in memos and isinstance(question.mechanism, Memoised):
+            question.mechanism.memo.check(memos[question.name], f"$.memos.{question.name}")
+            kept[question.name] = tuple(memos[question.name])
+    return kept
+
+
+def _not_applicable(question: Question) -> Input:
+    several = isinstance(question, SelectMultiple)
+    return question.encode([NOT_APPLICABLE] if several else NOT_APPLICABLE)
+
+
+def _among(question: Question) -> str:
+    return f": one of {listed(question.choices)}" if isinstance(question, Condition) else ""

@@ -1,0 +1,214 @@
+"""Blind signatures (RFC 9474): whoever signs learns neither the message nor the signature.
+
+    prepared = prepare(message)
+    blinded, inverse = blind(key, prepared)        # blinded goes to the signer
+    signature = finalise(key, prepared, private_key.sign(blinded), inverse)
+
+The variant is RSABSSA-SHA384-PSS-Randomized. What was blinded is uniformly random whatever the
+message, so that it fits every message and signature equally well: nobody who saw both sides can
+say which belong together, however long they compute. The exponent is 65537.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from deniably.core.errors import BadKey, BadSignature
+
+EXPONENT = 65537
+KEY_PATTERN = r"[89a-f]([0-9a-f]{2}){255,511}[13579bdf]"
+"""A modulus of 2048 to 4096 bits, in whole bytes: odd, and its first bit is set."""
+
+_BITS = 2048
+_PREFIX = 32  # bytes, of RFC 9474, section 4.1
+_HASH = 48
+_SALT = 48
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """Whose signatures are verified, by its ``text``: the modulus in hexadecimal.
+
+    Raises BadKey for any other text.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(KEY_PATTERN, self.text):
+            raise BadKey("a key has 2048 to 4096 bits, in small hexadecimal digits")
+
+    @cached_property
+    def modulus(self) -> int:
+        """The product of the two primes."""
+        return int(self.text, 16)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the modulus, and of everything that is signed."""
+        return len(self.text) // 2
+
+    @cached_property
+    def _key(self) -> rsa.RSAPublicKey:
+        return rsa.RSAPublicNumbers(EXPONENT, self.modulus).public_key()
+
+    def number(self, data: bytes) -> int:
+        """The number that is signed, or was. Raises BadSignature unless the key can sign it."""
+        number = int.from_bytes(data, "big")
+        if len(data) != self.size or number >= self.modulus:
+            raise BadSignature(
+                f"what is signed blindly is a number of {self.size} bytes below the key"
+            )
+        return number
+
+    def verify(self, prepared: bytes, signature: bytes, salt_length: int = _SALT) -> None:
+        """Raise BadSignature unless this key signed the message: an ordinary RSASSA-PSS."""
+        scheme = padding.PSS(padding.MGF1(hashes.SHA384()), salt_length)
+        try:
+            self._key.verify(signature, prepared, scheme, hashes.SHA384())
+        except InvalidSignature:
+            raise BadSignature("the signature is not this key's, of this message") from None
+
+
+@dataclass(frozen=True)
+class PrivateKey:
+    """One who signs without seeing. It never prints what is secret in it."""
+
+    _secret: rsa.RSAPrivateKey = field(repr=False)
+
+    @cached_property
+    def public(self) -> PublicKey:
+        """The half that everybody may know."""
+        return PublicKey(f"{self._secret.public_key().public_numbers().n:x}")
+
+    @cached_property
+    def _numbers(self) -> rsa.RSAPrivateNumbers:
+        return self._secret.private_numbers()
+
+    @property
+    def text(self) -> str:
+        """The key as a file: PKCS #8 in PEM."""
+        return self._secret.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ).decode()
+
+    def sign(self, blinded: bytes) -> bytes:
+        """The blind signature; the same each time (RFC 9474, section 4.3).
+
+        The number is multiplied by another random one first, so that the time that this takes says
+        nothing of the key to whoever chose the number. Raises BadSignature for what nobody blinded.
+        """
+        modulus, number = self.public.modulus, self.public.number(blinded)
+        cover, inverse = _invertible(modulus)
+        covered = self._power(number * pow(cover, EXPONENT, modulus) % modulus)
+        signed = covered * inverse % modulus
+        if pow(signed, EXPONENT, modulus) != number:  # a fault of the machine would betray the key
+            raise ArithmeticError("the signature came out wrong")
+        return signed.to_bytes(self.public.size, "big")
+
+    def _power(self, number: int) -> int:
+        """``number`` to the private exponent, by the Chinese remainder theorem."""
+        of = self._numbers
+        by_p, by_q = pow(number, of.dmp1, of.p), pow(number, of.dmq1, of.q)
+        return by_q + of.q * ((by_p - by_q) * of.iqmp % of.p)
+
+
+def new_key() -> PrivateKey:
+    """A new key of 2048 bits, from the operating system's generator."""
+    return PrivateKey(rsa.generate_private_key(EXPONENT, _BITS))
+
+
+def key_of(p: int, q: int) -> PrivateKey:
+    """The key of two primes."""
+    d = pow(EXPONENT, -1, math.lcm(p - 1, q - 1))
+    rest = (rsa.rsa_crt_dmp1(d, p), rsa.rsa_crt_dmq1(d, q), rsa.rsa_crt_iqmp(p, q))
+    public = rsa.RSAPublicNumbers(EXPONENT, p * q)
+    return PrivateKey(rsa.RSAPrivateNumbers(p, q, d, *rest, public).private_key())
+
+
+def read_private_key(text: str) -> PrivateKey:
+    """The key in the text of a file. Raises BadKey."""
+    try:
+        found = serialization.load_pem_private_key(text.encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        found = None
+    key = found if isinstance(found, rsa.RSAPrivateKey) else None
+    if key is None or key.public_key().public_numbers().e != EXPONENT:
+        raise BadKey("this is no RSA key of ours in PEM without a password")
+    return PrivateKey(key)
+
+
+def prepare(message: bytes) -> bytes:
+    """The message behind a random prefix, so that it cannot be guessed (RFC 9474, section 4.1)."""
+    return secrets.token_bytes(_PREFIX) + message
+
+
+def blind(
+    key: PublicKey, prepared: bytes, salt: bytes | None = None, inverse: int | None = None
+) -> tuple[bytes, int]:
+    """What to send to the signer, and what takes the blinding off again (RFC 9474, section 4.2).
+
+    ``salt`` and ``inverse`` are for known answers; they are random otherwise.
+    """
+    modulus = key.modulus
+    salt = secrets.token_bytes(_SALT) if salt is None else salt
+    number = _encoded(prepared, salt, modulus.bit_length() - 1)
+    if math.gcd(number, modulus) != 1:  # never, with a key that is the product of two large primes
+        raise BadKey("the key is not the product of two large primes")
+    if inverse is None:
+        inverse = _invertible(modulus)[1]
+    factor = pow(pow(inverse, -1, modulus), EXPONENT, modulus)
+    return (number * factor % modulus).to_bytes(key.size, "big"), inverse
+
+
+def finalise(
+    key: PublicKey, prepared: bytes, blind_signature: bytes, inverse: int, salt_length: int = _SALT
+) -> bytes:
+    """The signature of the message, without its blinding (RFC 9474, section 4.4).
+
+    Raises BadSignature unless it is one.
+    """
+    number = key.number(blind_signature)
+    signature = (number * inverse % key.modulus).to_bytes(key.size, "big")
+    key.verify(prepared, signature, salt_length)
+    return signature
+
+
+def _invertible(modulus: int) -> tuple[int, int]:
+    """A uniformly random number that has an inverse, and the inverse."""
+    while True:
+        number = 1 + secrets.randbelow(modulus - 1)
+        if math.gcd(number, modulus) == 1:
+            return number, pow(number, -1, modulus)
+
+
+def _encoded(message: bytes, salt: bytes, bits: int) -> int:
+    """EMSA-PSS-ENCODE with SHA-384, as a number (RFC 8017, section 9.1.1)."""
+    length = -(-bits // 8)
+    hashed = _sha384(bytes(8), _sha384(message), salt)
+    block = b"\x01" + salt
+    block = bytes(length - _HASH - 1 - len(block)) + block
+    masked = int.from_bytes(block, "big") ^ int.from_bytes(_stream(hashed, len(block)), "big")
+    whole = masked.to_bytes(len(block), "big") + hashed + b"\xbc"
+    return int.from_bytes(whole, "big") & ((1 << bits) - 1)
+
+
+def _stream(seed: bytes, length: int) -> bytes:
+    """MGF1 with SHA-384 (RFC 8017, appendix B.2.1)."""
+    blocks = (_sha384(seed, count.to_bytes(4, "big")) for count in range(-(-length // _HASH)))
+    return b"".join(blocks)[:length]
+
+
+def _sha384(*parts: bytes) -> bytes:
+    return hashlib.sha384(b"".join(parts)).digest()

@@ -1,0 +1,224 @@
+"""The register (SPEC section 10): every survey that a server ever published, for all to see.
+
+Its entries are chained by their digests, so a server that shows the same head to two people shows
+them the same history. This module knows entries and nothing of where they are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from deniably.core.canonical import digest, parse
+from deniably.core.errors import BadRegister, BadSignature
+from deniably.survey.privacy import plain
+from deniably.survey.survey import Survey
+from deniably.trust.blind_rsa import KEY_PATTERN
+from deniably.trust.signing import Signature, verify
+
+Entry = dict[str, Any]
+"""One entry, as JSON has it."""
+
+NOTHING = "0" * 64
+"""What comes before the first entry."""
+
+LARGEST_REGISTER = 64 << 20
+"""Bytes that devices read of a register: that of some thousands of large surveys, or a hundred
+thousand small ones."""
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """How far somebody saw a register: so many entries, and the hash of the last of them."""
+
+    count: int = 0
+    head: str = NOTHING
+
+
+@dataclass(frozen=True)
+class Register:
+    """All entries, first to last, once their chain was checked."""
+
+    entries: Sequence[Entry]
+    head: str
+
+    @property
+    def seen(self) -> Seen:
+        """What to remember of it."""
+        return Seen(len(self.entries), self.head)
+
+    def find(self, survey: Survey) -> Entry:
+        """The entry of a survey that says of it just what its definition says, and is signed.
+
+        Raises BadRegister.
+        """
+        name = survey.name
+        found = [
+            entry
+            for entry in self.entries
+            if entry.get("event") == "published" and entry.get("survey") == name
+        ]
+        if not found:
+            raise BadRegister(f"the register does not list the survey {name}")
+        if len(found) > 1:
+            raise BadRegister(f"the register lists {len(found)} surveys of the name {name}")
+        _compare(found[0], survey)
+        return found[0]
+
+
+def published_entry(
+    survey: Survey,
+    signature: Signature,
+    day: str,
+    number: int,
+    previous: str,
+    invitations: str | None = None,
+) -> Entry:
+    """The entry that a survey gets when it is published. ``day`` is a date such as 2026-11-21;
+    ``invitations`` is the public key of the survey's invitations, where it has such."""
+    total = survey.total
+    key = {"invitations": invitations} if survey.invited else {}
+    history = {"history": survey.history.epsilon_text()} if survey.waves else {}
+    return {
+        "number": number,
+        "previous": previous,
+        "event": "published",
+        "day": day,
+        "survey": survey.name,
+        "digest": survey.digest,
+        "author": signature.author,
+        "signature": signature.value,
+        "epsilon": total.epsilon_text(),
+        "delta": plain(total.delta),
+        "questions": [
+            {
+                "name": question.name,
+                "mechanism": str(question.mechanism.__struct_config__.tag),
+                "epsilon": question.mechanism.loss.epsilon_text(),
+            }
+            for question in survey.questions
+        ],
+        **history,
+        **key,
+    }
+
+
+def closing_digest(version: str) -> str:
+    """What an author signs to close a survey of this digest (SPEC section 10)."""
+    return digest({"close": version})
+
+
+def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> Entry:
+    """The entry that a survey gets when it is closed. ``version`` is its digest."""
+    return {
+        "number": number,
+        "previous": previous,
+        "event": "closed",
+        "day": day,
+        "survey": survey,
+        "digest": version,
+    }
+
+
+def read_register(text: str | bytes, seen: Seen | None = None) -> Register:
+    """The register in a JSON text, its chain checked, and that it continues what was ``seen``.
+
+    Raises BadRegister.
+    """
+    try:
+        document = parse(text)
+    except (ValueError, UnicodeDecodeError):
+        raise BadRegister("the register is not JSON") from None
+    return check_register(document, seen)
+
+
+def check_register(document: object, seen: Seen | None = None) -> Register:
+    """The same of a parsed document. Raises BadRegister."""
+    known = seen or Seen()
+    entries, head = _parts(document)
+    hashes = [NOTHING]
+    for number, entry in enumerate(entries, start=1):
+        numbered = type(entry.get("number")) is int and entry["number"] == number
+        if not numbered or entry.get("previous") != hashes[-1]:
+            raise BadRegister(f"entry {number} does not continue the one before it")
+        hashes.append(_hash(entry, number))
+    if hashes[-1] != head:
+        raise BadRegister("the register's last entry is not its head")
+    if known.count >= len(hashes):
+        raise BadRegister(
+            f"the register was cut: it had {known.count} entries before and has {len(entries)} now"
+        )
+    if hashes[known.count] != known.head:
+        raise BadRegister(
+            f"the register's history was rewritten: its first {known.count} entries are others than"
+            " before"
+        )
+    return Register(entries, head)
+
+
+def signature_of(entry: Entry) -> Signature:
+    """The author and signature that a ``published`` entry states, not verified."""
+    return Signature(str(entry.get("author")), str(entry.get("signature")))
+
+
+def differ(one: Register, other: Register) -> int | None:
+    """The number of the first entry in which two registers differ; None where one of them only
+    continues the other."""
+    pairs = zip(one.entries, other.entries, strict=False)
+    for number, (mine, theirs) in enumerate(pairs, start=1):
+        if digest(mine) != digest(theirs):
+            return number
+    return None
+
+
+def _parts(document: object) -> tuple[list[Entry], str]:
+    if isinstance(document, Mapping):
+        members = cast(Mapping[str, object], document)
+        entries, head = members.get("entries"), members.get("head")
+        if isinstance(entries, list) and isinstance(head, str):
+            listed = cast(list[object], entries)
+            if all(isinstance(entry, dict) for entry in listed):
+                return cast(list[Entry], listed), head
+    raise BadRegister("a register is an object with a list of entries and a head")
+
+
+def _hash(entry: Entry, number: int) -> str:
+    try:
+        return digest(entry)
+    except ValueError as error:
+        raise BadRegister(f"entry {number} has no canonical form: {error}") from None
+
+
+def _compare(entry: Entry, survey: Survey) -> None:
+    """Raise BadRegister unless the entry is just the one of the survey."""
+    signature, day = signature_of(entry), str(entry.get("day"))
+    if not _DAY.fullmatch(day):
+        raise BadRegister("an entry's day is a date such as 2026-11-21")
+    key = entry.get("invitations")
+    if survey.invited and not (isinstance(key, str) and re.fullmatch(KEY_PATTERN, key)):
+        raise BadRegister("the register has no key of this survey's invitations")
+    own = published_entry(survey, signature, day, entry["number"], entry["previous"], key)
+    if entry.get("digest") != own["digest"]:
+        raise BadRegister(
+            "the register shows others another version of this survey: its digest is"
+            f" {entry.get('digest')}, not {own['digest']}"
+        )
+    for key in sorted(own.keys() | entry.keys()):
+        if entry.get(key) != own.get(key):
+            raise BadRegister(f"the register tells others another {_WORDS.get(key, key)}")
+    try:
+        verify(survey.digest, signature)
+    except BadSignature as error:
+        raise BadRegister(str(error)) from None
+
+
+_WORDS = {
+    "epsilon": "epsilon of this survey than its definition has",
+    "questions": "mechanism or epsilon of a question than the definition has",
+    "delta": "delta of this survey than its definition has",
+    "history": "epsilon of all waves than the definition has",
+}

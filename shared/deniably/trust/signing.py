@@ -1,0 +1,106 @@
+"""The author's signature of a definition (SPEC section 9): Ed25519, RFC 8032.
+
+A signature says who asks. Whoever runs a server can then publish nothing in an author's name that
+the author did not sign.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from deniably.core.errors import BadKey, BadSignature
+
+_AUTHOR = re.compile(r"[0-9a-f]{64}")
+_SIGNATURE = re.compile(r"[0-9a-f]{128}")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who signed, and the signature: 64 and 128 lower-case hexadecimal digits."""
+
+    author: str
+    value: str
+
+    @property
+    def fingerprint(self) -> str:
+        """What people compare instead of the author's key."""
+        return fingerprint(self.author)
+
+
+@dataclass(frozen=True)
+class Key:
+    """An author's key. It never prints what is secret in it."""
+
+    _secret: Ed25519PrivateKey
+
+    def __repr__(self) -> str:
+        return f"Key(author={self.author!r})"
+
+    @property
+    def author(self) -> str:
+        """The public half, in hexadecimal: the author's name among devices."""
+        return self._secret.public_key().public_bytes_raw().hex()
+
+    @property
+    def text(self) -> bytes:
+        """The key as a file: PKCS #8 in PEM, as ``openssl genpkey`` writes it too."""
+        return self._secret.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+
+    def sign(self, digest: str) -> Signature:
+        """The signature of the definition with this digest. The same each time."""
+        return Signature(self.author, self._secret.sign(message(digest)).hex())
+
+
+def new_key() -> Key:
+    """A new key, from the operating system's generator."""
+    return Key(Ed25519PrivateKey.generate())
+
+
+def key_of(seed: bytes) -> Key:
+    """The key of RFC 8032 with these 32 secret bytes."""
+    return Key(Ed25519PrivateKey.from_private_bytes(seed))
+
+
+def read_key(text: bytes) -> Key:
+    """The key in the text of a file. Raises BadKey."""
+    try:
+        found = serialization.load_pem_private_key(text, password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        found = None
+    if not isinstance(found, Ed25519PrivateKey):
+        raise BadKey("this is no Ed25519 key in PEM without a password")
+    return Key(found)
+
+
+def message(digest: str) -> bytes:
+    """What is signed, of the definition with this digest."""
+    return f"deniably survey 1\n{digest}\n".encode()
+
+
+def verify(digest: str, signature: Signature) -> None:
+    """Raise BadSignature unless this is the author's signature of the definition."""
+    if not _AUTHOR.fullmatch(signature.author):
+        raise BadSignature("an author's key is 64 lower-case hexadecimal digits")
+    if not _SIGNATURE.fullmatch(signature.value):
+        raise BadSignature("a signature is 128 lower-case hexadecimal digits")
+    try:
+        author = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.author))
+        author.verify(bytes.fromhex(signature.value), message(digest))
+    except (InvalidSignature, ValueError):
+        raise BadSignature("the signature is not this author's, of this definition") from None
+
+
+def fingerprint(author: str) -> str:
+    """A key for people to compare: 128 bits of its SHA-256, in groups of four digits."""
+    short = hashlib.sha256(author.encode()).hexdigest()[:32]
+    return " ".join(short[start : start + 4] for start in range(0, 32, 4))

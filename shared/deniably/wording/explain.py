@@ -1,0 +1,328 @@
+"""The protection of a question in natural frequencies, for people who never heard of epsilon.
+
+Counts are out of 100 people (out of more where 100 would read as never or always).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from deniably.core.loss import Loss
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    Memoised,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Vector,
+    Window,
+)
+from deniably.mechanisms.noise import ratio
+from deniably.survey.parts import Range
+from deniably.survey.questions import (
+    Number,
+    Point,
+    Product,
+    Question,
+    Scale,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
+)
+from deniably.survey.survey import Survey, Waves
+from deniably.wording.words import ENGLISH, Words
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """Of ``out_of`` people, how often a thing is sent: if it is theirs, if it is not."""
+
+    own: int
+    other: int
+    out_of: int
+
+
+def natural_frequencies(mechanism: SubsetSelection | SetResponse | Unary) -> Frequencies:
+    """How often the true choice, and how often a given other one, is in what is sent."""
+    return _frequencies(mechanism.p, mechanism.q)
+
+
+def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
+    own = other = 0
+    out_of = 100
+    for out_of in (100, 1_000, 10_000, 100_000, 1_000_000):
+        own, other = round(p * out_of), round(q * out_of)
+        if 0 < other < own < out_of:
+            break
+    return Frequencies(own, other, out_of)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Of 100 squares, ``own`` are filled; the caption says of what."""
+
+    own: int
+    caption: str
+
+
+WEAK = 20
+"""Odds above which one report says more about an answer than "cannot know" admits."""
+
+
+def forward(question: Question, words: Words = ENGLISH) -> str:
+    """What is sent for an answer, as one or two sentences."""
+    mechanism = question.once
+    match mechanism:
+        case SubsetSelection() if isinstance(question, Number | Point | Product):
+            return _subset(mechanism, _NAMED[type(question)], words)
+        case SubsetSelection():
+            assert isinstance(question, YesNo | SelectOne | Scale)
+            return _choice(mechanism, [choice.label for choice in question.choices], words)
+        case SetResponse():
+            return _set(mechanism, words("explain.blanks", count=mechanism.size), words)
+        case Unary():
+            return _set(mechanism, words("explain.options"), words)
+        case SampledTicks():
+            return _sampled(mechanism, words)
+        case Window():
+            return _window(mechanism, words)
+        case Channel():
+            return words("explain.signals", count=len(mechanism.weights[0]))
+        case Laplace() | BoundedLaplace() | Gaussian():
+            return _noise(question, mechanism, words)
+        case Vector():
+            return _vector(mechanism, words)
+
+
+def reverse(question: Question, words: Words = ENGLISH) -> str:
+    """What somebody who sees the report can conclude, as one sentence."""
+    loss = question.once.loss
+    return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
+
+
+def grids(question: Question, words: Words = ENGLISH) -> list[Grid]:
+    """The protection as pictures: none for mechanisms whose reports are signals or noisy numbers,
+    which no two shares describe, and none where 100 squares are too few."""
+    once = question.once
+    match once:
+        case SubsetSelection(omega=1) if not isinstance(question, Number | Point | Product):
+            return _grids(words, natural_frequencies(once), "grid.sent")
+        case SubsetSelection() | SetResponse() | Unary():
+            return _grids(words, natural_frequencies(once), "grid.chosen", "grid.other")
+        case SampledTicks():
+            return _grids(words, _frequencies(once.p, once.q), "grid.turned")
+        case Window() if once.m > 2:
+            return _grids(words, _inside(once), "grid.near")
+        case _:
+            return []
+
+
+def _grids(words: Words, seen: Frequencies, own: str, other: str = "") -> list[Grid]:
+    if seen.out_of != 100:
+        return []
+    if not other:
+        return [Grid(seen.own, words(own, own=seen.own, rest=100 - seen.own))]
+    return [
+        Grid(seen.own, words(own, own=seen.own)),
+        Grid(seen.other, words(other, own=seen.other)),
+    ]
+
+
+def practice(survey: Survey) -> SubsetSelection:
+    """The mechanism of a practice question with two answers: with the odds of the first question
+    that is answered by subset selection, else with odds of 3."""
+    for question in survey.questions:
+        if isinstance(once := question.once, SubsetSelection):
+            return SubsetSelection(k=2, omega=1, own=once.own, other=once.other)
+    return SubsetSelection(k=2, omega=1, own=3, other=1)
+
+
+def weak(loss: Loss) -> bool:
+    """Whether what is sent says too much for "nobody can tell"."""
+    return loss.bound > WEAK
+
+
+def at_most(loss: Loss, key: str, words: Words = ENGLISH) -> str:
+    """The text of a key about the odds of a loss and, if it has a delta, its exception."""
+    return words(key, **_odds(loss, words))
+
+
+def clipped(question: Question, words: Words = ENGLISH) -> str | None:
+    """What happens to numbers outside the bounds, to be read before answering; None without any."""
+    match question:
+        case Number():
+            return words("explain.clipped", **_bounds(question.range, words))
+        case VectorOfNumbers() | Point():
+            bounds = [
+                words("explain.bound", name=part.label, **_bounds(part.range, words))
+                for part in question.parts
+            ]
+            return words("explain.bounds", bounds=words("fields.semicolon").join(bounds))
+        case _:
+            return None
+
+
+def total(survey: Survey, words: Words = ENGLISH) -> str:
+    """The protection of all answers of one person together, and of all waves, in sentences."""
+    sentences = [words("explain.total", count=survey.asked, **_odds(survey.total, words))]
+    if isinstance(survey.waves, Waves):
+        key = "explain.count" if survey.count else "explain.waves"
+        sentences.append(words(key, count=survey.count, **_odds(survey.history, words)))
+    if weak(survey.history):
+        sentences.append(words("explain.much"))
+    if survey.recognised:
+        sentences.append(words("explain.recognised", count=survey.recognised))
+    return " ".join(sentences)
+
+
+@lru_cache(maxsize=256)
+def factor(odds: Fraction) -> int | Decimal:
+    """Odds to be read, as "N times": rounded up to a tenth, a whole number from 10 on."""
+    if odds >= 10:
+        return -(-odds.numerator // odds.denominator)
+    tenths = -(-odds.numerator * 10 // odds.denominator)
+    return tenths // 10 if tenths % 10 == 0 else Decimal(tenths) / 10
+
+
+def describe(mechanism: Mechanism | Memoised[Any]) -> str:
+    """The mechanism and its numbers, for researchers, in a few words."""
+    match mechanism:
+        case Memoised():
+            return f"{describe(mechanism.once)}, of a kept answer"
+        case SubsetSelection():
+            return f"subset selection, {mechanism.omega} of {mechanism.k}"
+        case Window():
+            return f"window, {mechanism.w} of {mechanism.m}"
+        case Channel():
+            return f"channel, {len(mechanism.weights)} rows of {len(mechanism.weights[0])} outputs"
+        case SetResponse():
+            return f"set response, {mechanism.size} of {mechanism.k} and {mechanism.most} blanks"
+        case SampledTicks():
+            return f"sampled ticks, {mechanism.s} of {mechanism.k}"
+        case Unary():
+            return f"unary encoding of {mechanism.k}"
+        case Laplace():
+            return f"discrete Laplace, scale {mechanism.scale} steps"
+        case BoundedLaplace():
+            how = {"clamp": "clamped", "resample": "resampled"}[mechanism.beyond]
+            return f"bounded Laplace, {how}, scale {mechanism.scale} steps"
+        case Gaussian():
+            return f"discrete Gaussian, variance {mechanism.sigma2} steps², delta {mechanism.delta}"
+        case Vector():
+            return (
+                f"{mechanism.s} of {len(mechanism.parts)} numbers: {describe(mechanism.parts[0])}"
+            )
+
+
+# --- one sentence a mechanism -----------------------------------------------------------------
+
+_NAMED: dict[type, str] = {
+    Number: "explain.ranges",
+    Point: "explain.areas",
+    Product: "explain.combinations",
+}
+
+
+def _choice(mechanism: SubsetSelection, labels: list[str], words: Words) -> str:
+    seen = natural_frequencies(mechanism)
+    if mechanism.omega > 1:
+        named = {"count": mechanism.omega, "k": mechanism.k, "one": labels[0]}
+        return words("explain.names", **named, own=seen.own, other=seen.other, all=seen.out_of)
+    sent = {"one": labels[0], "own": seen.own, "rest": seen.out_of - seen.own, "all": seen.out_of}
+    if mechanism.k == 2:
+        return words("explain.two", two=labels[1], **sent)
+    return words("explain.others", **sent)
+
+
+def _subset(mechanism: SubsetSelection, key: str, words: Words) -> str:
+    seen = natural_frequencies(mechanism)
+    named = {"count": mechanism.omega, "k": mechanism.k}
+    return words(key, **named, own=seen.own, other=seen.other, all=seen.out_of)
+
+
+def _set(mechanism: SetResponse | Unary, start: str, words: Words) -> str:
+    seen = natural_frequencies(mechanism)
+    ticks = words("explain.ticks", own=seen.own, other=seen.other, all=seen.out_of)
+    return f"{start} {ticks}"
+
+
+def _sampled(mechanism: SampledTicks, words: Words) -> str:
+    seen = _frequencies(mechanism.p, mechanism.q)
+    sent = {"own": seen.own, "rest": seen.out_of - seen.own, "all": seen.out_of}
+    return words("explain.sampled", count=mechanism.s, k=mechanism.k, **sent)
+
+
+def _window(mechanism: Window, words: Words) -> str:
+    seen = _inside(mechanism)
+    if mechanism.m == 2:
+        return words("explain.halves", own=seen.own, all=seen.out_of)
+    sent = {"own": seen.own, "rest": seen.other, "all": seen.out_of}
+    return words("explain.places", count=mechanism.w, m=mechanism.m, **sent)
+
+
+def _inside(mechanism: Window) -> Frequencies:
+    """How often what is sent is inside the window, and how often it is not."""
+    inside = Fraction(mechanism.w * mechanism.own, mechanism.total)
+    out_of = next(n for n in (100, 1_000, 10_000, 100_000) if 0 < round(inside * n) < n)
+    own = round(inside * out_of)
+    return Frequencies(own, out_of - own, out_of)
+
+
+def _noise(question: Question, mechanism: Laplace | BoundedLaplace | Gaussian, words: Words) -> str:
+    if isinstance(question, VectorOfNumbers):
+        usual = [
+            words("script.pair", name=part.label, text=_usual(mechanism, part.range, words))
+            for part in question.parts
+        ]
+        return words("explain.added_each", usual=words("fields.semicolon").join(usual))
+    if isinstance(question, Scale):
+        return words("explain.moved")
+    assert isinstance(question, Number)
+    usual_one = _usual(mechanism, question.range, words)
+    unit = question.range.unit
+    return words(
+        "explain.added", usual=f"{usual_one} {unit}" if isinstance(unit, str) else usual_one
+    )
+
+
+def _usual(mechanism: Laplace | BoundedLaplace | Gaussian, grid: Range, words: Words) -> str:
+    """The median magnitude of the noise, with three digits."""
+    if isinstance(mechanism, Gaussian):
+        steps = 0.6745 * math.sqrt(ratio(mechanism.sigma2, "sigma2"))
+    else:
+        steps = math.log(2) * float(ratio(mechanism.scale, "scale"))
+    return words.number(Decimal(f"{steps * float(Fraction(grid.step)):.3g}"))
+
+
+def _vector(mechanism: Vector, words: Words) -> str:
+    count, some = len(mechanism.parts), mechanism.s
+    added = isinstance(mechanism.parts[0], Laplace | BoundedLaplace)
+    if some == count:
+        return words("explain.all_added" if added else "explain.all_signals")
+    key = "explain.some_added" if added else "explain.some_signals"
+    return words(key, count=some, all=count)
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+def _odds(loss: Loss, words: Words) -> dict[str, object]:
+    """The odds of a loss, and the chance with which the promise of Gaussian noise may fail."""
+    exception = ""
+    if loss.delta:
+        exception = words("explain.exception", count=math.floor(1 / loss.delta))
+    return {"odds": factor(loss.bound), "exception": exception}
+
+
+def _bounds(grid: Range, words: Words) -> dict[str, str]:
+    return {"low": words.decimal(grid.minimum), "high": words.decimal(grid.maximum)}
