@@ -26,7 +26,7 @@ def test_a_device_needs_neither_numpy_nor_a_server(module: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
 
-    assert not {"numpy", "flask", "yaml", "jsonschema", "sqlite_utils", "click"} & set(loaded)
+    assert not {"numpy", "flask", "yaml", "jsonschema", "click"} & set(loaded)
 
 
 def test_the_package_of_the_web_files_loads_no_client() -> None:

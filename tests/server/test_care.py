@@ -64,7 +64,7 @@ def of_surveys(address: str | Path) -> Contents:
     return {
         name: [row for row in rows if row[0] != "repairs"]
         for name, rows in contents(address).items()
-        if name != "steps" and not name.startswith(("_sqlite", "sqlite_"))
+        if name != "steps"
     }
 
 
@@ -178,6 +178,17 @@ def test_a_definition_that_nobody_can_read_is_told(filled: str) -> None:
 
     assert done.exit_code == 1
     assert "other: its definition or a report cannot be read" in done.output
+
+
+def test_a_survey_that_the_register_does_not_have_is_told(filled: str) -> None:
+    guard = "the_register_is_never_" + ("changed" if ":" in filled else "shortened")
+    change(filled, f"DROP TRIGGER {guard}" + (" ON register" if ":" in filled else ""))
+    change(filled, "DELETE FROM register WHERE number = (SELECT max(number) FROM register)")
+
+    done = run(care.doctor, "--database", filled)
+
+    assert done.exit_code == 1
+    assert "the register has no definition of it" in done.output
 
 
 # --- moving -------------------------------------------------------------------------------------

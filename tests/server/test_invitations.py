@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import re
-import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -19,7 +18,6 @@ import requests
 from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlite_utils import Database
 
 from deniably.device.tickets import is_ticket
 from deniably.trust.blind_rsa import EXPONENT
@@ -28,7 +26,6 @@ from deniably_server.commands import care
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
 from deniably_server.guard.auth import new_token
-from deniably_server.storage import postgres_schema, schema
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.store import Store
 from server.material import (
@@ -509,25 +506,6 @@ def test_more_reports_than_invitations_are_told(store: Store, client: FlaskClien
     store.add(survey, a_report(survey))  # past the check of tickets, as whoever has the key
 
     assert "its key was stolen" in client.get("/surveys/forged").text
-
-
-def test_invitations_of_an_older_server_are_counted_when_it_is_upgraded(address: str) -> None:
-    with closing(engine_at(address).connect()) as old:
-        if isinstance(old, sqlite3.Connection):
-            schema.migrations.apply(Database(old), stop_before="issued")
-        else:
-            old.execute("CREATE TABLE steps (number INTEGER PRIMARY KEY)")
-            for number, step in enumerate(postgres_schema.STEPS[:5], start=1):
-                old.execute(step)
-                old.execute("INSERT INTO steps VALUES (?)", [number])
-        row = ("invited", SURVEY.digest, SURVEY.canonical.decode())
-        old.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
-        for number in range(3):
-            each = (bytes([number] * 32), "invited", bytes(32))
-            old.execute("INSERT INTO invitations VALUES (?, ?, ?)", each)
-
-    with closing(Store(address)) as store:
-        assert store.issued("invited") == 3
 
 
 def test_how_many_stand_is_counted_as_they_come_and_go(address: str) -> None:

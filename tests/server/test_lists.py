@@ -16,7 +16,6 @@ from flask.testing import FlaskClient
 
 from deniably_server.errors import Unavailable
 from deniably_server.guard.door import Door, outside
-from deniably_server.storage import register
 from deniably_server.storage import store as module
 from deniably_server.storage.readers import MOST
 from deniably_server.storage.store import Store
@@ -78,22 +77,8 @@ def test_no_definition_is_read_for_the_first_page(
         raise AssertionError("a definition was read")
 
     monkeypatch.setattr(module, "as_survey", never)
-    monkeypatch.setattr(register, "as_survey", never)
 
     assert client.get("/").status_code == 200
-
-
-def test_surveys_from_before_the_register_are_listed_too(client: FlaskClient, app: Flask) -> None:
-    store: Store = app.extensions["deniably"]
-    survey = survey_named("old")
-    with closing(store.engine.connect()) as connection:
-        row = (survey.name, survey.digest, survey.canonical.decode())
-        connection.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
-
-    page = client.get("/").text
-
-    assert f"{len(survey.questions)} questions, in total epsilon" in page
-    assert survey.total.epsilon_text() in page
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "", "1.0", "9999999", "%C2%B2"])

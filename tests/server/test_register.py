@@ -110,24 +110,6 @@ def test_what_was_not_published_leaves_no_entry(store: Store) -> None:
     assert len(entries(store)) == 1
 
 
-@pytest.mark.parametrize("closed", [False, True])
-def test_a_survey_from_before_the_register_is_entered_when_it_is_published_again(
-    store: Store, database: Path, closed: bool
-) -> None:
-    with closing(sqlite3.connect(database)) as connection, connection:
-        row = (SURVEY.name, SURVEY.digest, SURVEY.canonical.decode())
-        connection.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
-        connection.execute("INSERT INTO totals VALUES (?, 0)", [SURVEY.name])
-    if closed:
-        store.close_survey("workplace")
-    assert entries(store) == []
-
-    assert store.publish(SURVEY, signed(SURVEY)) is False
-
-    events = [entry["event"] for entry in entries(store)]
-    assert events == (["published", "closed"] if closed else ["published"])
-
-
 @pytest.mark.parametrize(
     "sql",
     [

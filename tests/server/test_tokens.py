@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
@@ -14,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlite_utils import Database
 
 from deniably.authoring.authoring import publish_text
 from deniably.survey.survey import Survey
@@ -24,12 +22,10 @@ from deniably_server.errors import Unauthorised
 from deniably_server.guard import link
 from deniably_server.guard.auth import new_token
 from deniably_server.guard.link import first_link, use_link
-from deniably_server.storage import postgres_schema, schema, tokens
-from deniably_server.storage.addresses import engine_at
+from deniably_server.storage import tokens
 from deniably_server.storage.store import Store
 from server.material import Server, assert_problem, contents, signed_headers
 
-LEGACY = "x" * 43
 HEALTH = """
 name: health
 title: Health
@@ -113,33 +109,6 @@ def test_a_revoked_token_stays_revoked_and_the_others_valid(address: str) -> Non
 def test_what_no_token_can_be_is_refused_in_a_sentence(wrong: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         tokens.make(**({"role": "author"} | wrong))
-
-
-def test_the_authors_token_of_an_older_server_goes_on_working(address: str, tmp_path: Path) -> None:
-    """Both databases are brought to the schema before tokens had roles, and then opened."""
-    with closing(engine_at(address).connect()) as old:
-        if isinstance(old, sqlite3.Connection):
-            schema.migrations.apply(Database(old), stop_before="tokens")
-        else:
-            old.execute("CREATE TABLE steps (number INTEGER PRIMARY KEY)")
-            old.execute("INSERT INTO steps VALUES (1)")
-            old.execute(postgres_schema.STEPS[0])
-        row = ("author_token_sha256", tokens.hash_of(LEGACY))
-        old.execute("INSERT INTO settings VALUES (?, ?)", row)
-    with closing(Store(address)) as store:
-        (found,) = store.tokens()
-
-        assert (found.id, found.role, found.survey, found.revoked) == (
-            "first",
-            "author",
-            None,
-            False,
-        )
-        assert not found.expired
-        assert store.token(tokens.id_in(LEGACY)) == found
-        assert found.is_of(LEGACY)
-        assert not found.is_of(LEGACY + "x")
-        assert contents(address)["settings"] == []
 
 
 # --- over HTTP ----------------------------------------------------------------------------------

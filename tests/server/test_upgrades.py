@@ -1,94 +1,162 @@
-"""A database of every schema that there ever was opens with today's code, keeps all that it has,
-and goes on. ``schemas`` has them as their versions made them; ``schemas/write.py`` adds today's."""
+"""The next version may change the tables: a database of an older one is brought to them where it
+lies, whole or not at all, and keeps all that it has.
+
+There is one schema so far, so the older one is made up: it has no table ``issued``, and counted
+invitations each time instead.
+"""
 
 from __future__ import annotations
 
-import sqlite3
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 
-import psycopg
 import pytest
 
 from deniably_server.errors import Newer
 from deniably_server.storage.addresses import engine_at
 from deniably_server.storage.doctor import examine
-from deniably_server.storage.postgres_schema import STEPS
-from deniably_server.storage.schema import migrations
+from deniably_server.storage.engine import Engine
+from deniably_server.storage.schema import Steps
 from deniably_server.storage.store import Store
-from deniably_server.storage.tokens import ROLES, make
-from server.material import a_report, contents, signed, survey_named
+from server.material import Contents, a_report, a_ticketed_report, contents, signed, survey_named
 
-SCHEMAS = Path(__file__).parent / "schemas"
-DUMPS = sorted(path.stem for path in SCHEMAS.glob("*.sql"))
+INVITED = survey_named("invited", invited=True)
+OPEN, OVER = survey_named("open"), survey_named("over", ask=1)
+
+
+def history(engine: Engine) -> Steps:
+    """The steps that made the older tables, and the one from these to ours."""
+    (today,) = engine.steps
+    (table,) = [statement for statement in today if "CREATE TABLE issued" in statement]
+    older = [statement for statement in today if statement != table]
+    fill = "INSERT INTO issued SELECT survey, count(*) FROM invitations GROUP BY survey"
+    return (older, (table, fill))
 
 
 @pytest.fixture
-def old(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of a database as an older version made it."""
-    name: str = request.param
-    dump = (SCHEMAS / f"{name}.sql").read_text(encoding="utf-8")
-    if name.startswith("sqlite"):
-        path = tmp_path / "old.db"
-        with closing(sqlite3.connect(path)) as connection:
-            connection.executescript(dump)
-        return str(path)
-    address: str = request.getfixturevalue("postgres")
-    with psycopg.connect(address) as connection:
-        connection.execute(dump.encode())
+def old(address: str) -> str:
+    """A database of the older version: surveys, one of them closed, reports and invitations."""
+    with closing(Store(address)) as store:
+        for survey in (OPEN, OVER, INVITED):
+            store.publish(survey, signed(survey))
+        for number in range(6):
+            store.add(OPEN, a_report(OPEN, stolen=[number % 2]))
+            report = a_report(OVER, stolen=[number % 2])
+            del report.values["often"]
+            store.add(OVER, report)
+        codes = store.invite("invited", 3)
+        store.add(INVITED, a_ticketed_report(store, INVITED, codes[0])[0])
+        store.close_survey("over")
+        store.tidy()
+    with closing(engine_at(address).connect()) as database:
+        database.execute("DROP TABLE issued")
     return address
 
 
-def test_every_schema_is_here() -> None:
-    """A step that is not: python tests/server/schemas/write.py"""
-    sqlite = [f"sqlite-{number}" for number in range(1, _sqlite_steps() + 1)]
-    assert [f"postgres-{number}" for number in range(1, len(STEPS) + 1)] + sqlite == DUMPS
+@pytest.fixture
+def upgraded(monkeypatch: pytest.MonkeyPatch, old: str) -> str:
+    """The older database, and a program that knows the way from its tables to today's."""
+    engine = type(engine_at(old))
+    monkeypatch.setattr(engine, "steps", history(engine_at(old)))
+    return old
 
 
-@pytest.mark.parametrize("old", DUMPS, indirect=True)
-def test_a_database_of_every_schema_goes_on(old: str) -> None:
-    before = contents(old)
-    survey, other = survey_named(), survey_named("new")
+def kept(address: str) -> Contents:
+    """What the upgrade has no business with."""
+    return {
+        table: rows for table, rows in contents(address).items() if table not in ("steps", "issued")
+    }
 
-    with closing(Store(old)) as store:
+
+def test_an_older_database_keeps_what_it_has_and_goes_on(upgraded: str) -> None:
+    before = kept(upgraded)
+    assert len(before["reports"]) == 13
+
+    with closing(Store(upgraded)) as store:
+        assert kept(upgraded) == before
+        assert store.issued("invited") == 3, "counted from what the older version had"
         assert examine(store) == []
-        after = contents(old)
-        for table in ("surveys", "reports", "totals", "tallies", "answered", "register"):
-            assert after[table] == before.get(table, []), table
-        assert len(before["reports"]) >= 12
-        secrets = len(before.get("tokens", before["settings"]))
-        assert len(after["tokens"]) == secrets == 1, "the author's token goes on"
 
-        for role in ROLES:
-            store.add_token(make(role)[0])
-        assert store.survey("workplace") == survey
-        assert store.state("over") == "closed"
-        store.publish(survey, signed(survey))  # of before there was a register
-        store.publish(other, signed(other))
-        store.add(survey, a_report(survey))
-        store.close_survey("workplace")
+        survey = survey_named("new")
+        store.publish(survey, signed(survey))
+        store.add(OPEN, a_report(OPEN))
+        store.invite("invited", 2)
+        store.close_survey("open")
         store.tidy()
-        assert store.tally("workplace")["stolen"].n == 7
-        assert store.names() == sorted([*(row[0] for row in before["surveys"]), "new"])
+        assert store.tally("open")["stolen"].n == 7
+        assert store.issued("invited") == 5
+        assert store.state("over") == "closed"
         assert examine(store) == []
+    assert contents(upgraded)["steps"] == [(1,), (2,)]
 
 
-def test_a_database_from_a_newer_version_is_refused(address: str) -> None:
+def test_of_several_that_open_it_at_once_one_upgrades_it(upgraded: str) -> None:
+    with ThreadPoolExecutor(6) as threads:
+        for store in threads.map(lambda _: Store(upgraded), range(6)):
+            assert store.issued("invited") == 3
+            store.close()
+
+
+KILLED = """
+import os, signal, sys
+from deniably_server.storage.addresses import engine_at
+from server.test_upgrades import history
+
+class Deadly(tuple):
+    def __iter__(self):
+        yield from self[:{at}]
+        os.kill(os.getpid(), signal.SIGKILL)
+
+engine = engine_at({address!r})
+older, step = history(engine)
+type(engine).steps = (older, Deadly(step))
+engine.migrate()
+"""
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_an_upgrade_that_is_killed_halfway_changes_nothing(upgraded: str, at: int) -> None:
+    before = contents(upgraded)
+
+    done = subprocess.run([sys.executable, "-c", KILLED.format(at=at, address=upgraded)],
+                          env={"PYTHONPATH": ":".join(sys.path)}, check=False)  # fmt: skip
+
+    assert done.returncode == -signal.SIGKILL
+    assert contents(upgraded) == before
+    with closing(Store(upgraded)) as store:
+        assert store.issued("invited") == 3
+
+
+def test_an_upgrade_that_fails_halfway_changes_nothing(
+    old: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = engine_at(old)
+    older, step = history(engine)
+    monkeypatch.setattr(type(engine), "steps", (older, (*step, "CREATE TABLE issued (a TEXT)")))
+    before = contents(old)
+
+    with pytest.raises(engine.errors):
+        Store(old)
+
+    assert contents(old) == before
+
+
+@pytest.fixture
+def newer(address: str) -> str:
+    """A database to which a later version added a step."""
     Store(address).close()
     with closing(engine_at(address).connect()) as database:
-        if address.startswith("postgresql:"):
-            database.execute("INSERT INTO steps VALUES (?)", [len(STEPS) + 1])
-        else:
-            database.execute(
-                "INSERT INTO _sqlite_migrations (migration_set, name) VALUES ('deniably', 'later')"
-            )
-    before = contents(address)
+        database.execute("INSERT INTO steps VALUES (2)")
+    return address
+
+
+def test_a_database_from_a_newer_version_is_refused(newer: str) -> None:
+    before = contents(newer)
 
     with pytest.raises(Newer, match=r"a newer version of Deniably made this database; "):
-        Store(address)
+        Store(newer)
 
-    assert contents(address) == before
-
-
-def _sqlite_steps() -> int:
-    return len(migrations._migrations)
+    assert contents(newer) == before

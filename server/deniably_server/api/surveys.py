@@ -96,7 +96,7 @@ def schema() -> Response:
 
 def _require_owner(survey: Survey, token: Token) -> None:
     """Raise Forbidden unless the survey is the token's, or the author's who signs, or the token is
-    an operator's. Of a survey from before that was noted, any author's token will do."""
+    an operator's. Where a survey was stored without a token, any author's will do."""
     if token.role == "operator":
         return
     store = current_store()

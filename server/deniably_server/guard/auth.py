@@ -55,7 +55,8 @@ def _presented(role: Role) -> Token:
     if not is_bearer(request.headers):
         _refuse(role)
     current_limits().guess(request.environ)
-    found = current_store().token(id_in(text))
+    name = id_in(text)
+    found = None if name is None else current_store().token(name)
     if found is None or not found.is_of(text):
         current_limits().wrong(request.environ)
         _refuse(role)

@@ -94,9 +94,11 @@ def _register(store: Store) -> list[Finding]:
         if entry["event"] == "published"
     }
     return [
-        Finding(f"{name}: the register has another definition of it")
+        Finding(
+            f"{name}: the register has {'another' if name in listed else 'no'} definition of it"
+        )
         for name, digest in store.digests().items()
-        if name in listed and listed[name] != digest
+        if listed.get(name) != digest
     ]
 
 

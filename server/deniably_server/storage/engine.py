@@ -109,6 +109,11 @@ class Engine(Protocol):
         """What its driver raises."""
         ...
 
+    @property
+    def steps(self) -> Sequence[Sequence[str]]:
+        """What makes its tables, see ``schema``."""
+        ...
+
     def refuses(self, error: Exception, /) -> bool:
         """Whether the disk, a lock or the network refused, so that the same may work later."""
         ...

@@ -26,12 +26,9 @@ class Counts:
     used: int
 
 
-def enter_key(database: Connection, survey: str, key: PrivateKey) -> PrivateKey:
-    """Keep the key of a new survey; the one that it has, where it has one."""
-    if (found := find_key(database, survey)) is not None:
-        return found
+def enter_key(database: Connection, survey: str, key: PrivateKey) -> None:
+    """Keep the key of a new survey."""
     database.execute("INSERT INTO keys VALUES (?, ?)", [survey, key.text])
-    return key
 
 
 def find_key(database: Connection, survey: str) -> PrivateKey | None:

@@ -18,7 +18,8 @@ from psycopg.pq import PGconn, Ping
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engine import MOVED, SERVED, Result, Row
-from deniably_server.storage.postgres_schema import migrate
+from deniably_server.storage.postgres_schema import STEPS
+from deniably_server.storage.schema import Steps, migrate
 
 _CONNECT_SECONDS = 10
 _WRITERS = 0x64656E69
@@ -42,6 +43,7 @@ class Postgres:
     """The database at ``address``, a URI such as postgresql://user@host/name."""
 
     errors = (psycopg.Error,)
+    steps: Steps = STEPS
     answered = (
         "SELECT question.key - 1, count(*) FROM reports,"
         " jsonb_array_elements(report::jsonb) WITH ORDINALITY AS question(value, key)"
@@ -108,19 +110,14 @@ class Postgres:
     def migrate(self) -> None:
         """Bring the tables to the newest schema. Raises NotSupportedError for a database that
         cannot hold every script."""
-        database = self.connect()
-        try:
+        with closing(self.connect()) as database:
             (encoding,) = database.execute("SHOW server_encoding").fetchone()
             if encoding != "UTF8":
                 raise psycopg.NotSupportedError(
                     f"its encoding is {encoding}, and surveys are in every script; make another:"
                     " CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0"
                 )
-            database.begin_writing()
-            migrate(database)
-            database.commit()
-        finally:
-            database.close()
+            migrate(database, self.steps)
 
 
 class PostgresConnection:

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from deniably.core.canonical import canonical, digest, parse
-from deniably.survey.survey import Survey, as_survey
+from deniably.core.canonical import canonical, digest
+from deniably.survey.survey import Survey
 from deniably.trust.register import Entry, Seen, closed_entry, published_entry
 from deniably.trust.signing import Signature
-from deniably_server.errors import Conflict
 from deniably_server.storage.engine import Connection
 
 
@@ -55,29 +54,19 @@ _listed = msgspec.json.Decoder(_Listed).decode
 
 
 def enter_published(
-    database: Connection, survey: Survey, signature: Signature, key: str | None = None
-) -> bool:
-    """Append that the survey was published. False where the register has it already. ``key`` is
-    the public one of its invitations, where it has such.
-
-    Raises Conflict where another author signed it then.
-    """
-    found = database.execute(
-        "SELECT entry FROM register WHERE survey = ? AND event = 'published'", [survey.name]
-    ).fetchone()
-    if found is None:
-        at = last(database)
-        _append(database, published_entry(survey, signature, today(), at.count + 1, at.head, key))
-    elif json.loads(found[0])["author"] != signature.author:
-        raise Conflict("this survey was published under another author's key")
-    return found is None
+    database: Connection, survey: Survey, signature: Signature, key: str | None
+) -> None:
+    """Append that a survey was published. ``key`` is the public one of its invitations, where it
+    has such."""
+    at = last(database)
+    _append(database, published_entry(survey, signature, today(), at.count + 1, at.head, key))
 
 
-def author_of(database: Connection, name: str) -> str | None:
-    """The key under which a survey was published; None where the register does not have it."""
+def author_of(database: Connection, name: str) -> str:
+    """The key under which a survey was published."""
     sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
-    row = database.execute(sql, [name]).fetchone()
-    return None if row is None else str(json.loads(row[0])["author"])
+    (entry,) = database.execute(sql, [name]).fetchone()
+    return str(json.loads(entry)["author"])
 
 
 def entry_size(database: Connection, name: str) -> int:
@@ -87,12 +76,12 @@ def entry_size(database: Connection, name: str) -> int:
 
 
 def enter_closed(database: Connection, name: str) -> None:
-    """Append that a survey was closed, once, if the register has it."""
-    events = database.execute(
-        "SELECT event, entry FROM register WHERE survey = ?", [name]
-    ).fetchall()
-    if [event for event, _ in events] == ["published"]:
-        version, at = json.loads(events[0][1])["digest"], last(database)
+    """Append that a survey was closed, once."""
+    events = dict(
+        database.execute("SELECT event, entry FROM register WHERE survey = ?", [name]).fetchall()
+    )
+    if "closed" not in events:
+        version, at = json.loads(events["published"])["digest"], last(database)
         _append(database, closed_entry(name, version, today(), at.count + 1, at.head))
 
 
@@ -113,7 +102,7 @@ def last(database: Connection) -> Seen:
 def cards(database: Connection, start: int, count: int) -> list[Card]:
     """Some surveys, in alphabetical order."""
     rows = database.execute(
-        "SELECT surveys.name, state, definition, entry FROM surveys LEFT JOIN register"
+        "SELECT surveys.name, state, definition, entry FROM surveys JOIN register"
         " ON register.survey = surveys.name AND event = 'published'"
         " ORDER BY surveys.name LIMIT ? OFFSET ?",
         [count, start],
@@ -121,13 +110,9 @@ def cards(database: Connection, start: int, count: int) -> list[Card]:
     return [_card(*row) for row in rows]
 
 
-def _card(name: str, state: str, definition: str, entry: str | None) -> Card:
-    title = _titled(definition).title
-    if entry is None:  # published before there was a register
-        survey = as_survey(parse(definition))
-        return Card(name, state, title, len(survey.questions), survey.total.epsilon_text())
+def _card(name: str, state: str, definition: str, entry: str) -> Card:
     found = _listed(entry)
-    return Card(name, state, title, len(found.questions), found.epsilon)
+    return Card(name, state, _titled(definition).title, len(found.questions), found.epsilon)
 
 
 def register_page(database: Connection, start: int, count: int) -> RegisterPage:

@@ -1,286 +1,39 @@
-"""The tables, as migrations. No table of reports has a column for a time, an address or an order.
+"""How a database gets its tables, and later those of the next version, in place.
 
-Rows are stored under their keys (WITHOUT ROWID); the key of a report is its random id, so that
-the table says nothing about who came first.
+A version of the schema is a step: a few statements. The table ``steps`` has the numbers of those
+that were made. One transaction makes all that are missing, so a process that is killed halfway
+leaves the database as it was.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-
-from sqlite_utils import Database, Migrations
+from collections.abc import Sequence
 
 from deniably_server.errors import Newer
+from deniably_server.storage.engine import Connection
 
-migrations = Migrations("deniably")
-
-
-@migrations()
-def surveys_reports_tallies(database: Database) -> None:
-    """The first tables."""
-    database.executescript(
-        """
-        CREATE TABLE surveys (
-            name TEXT PRIMARY KEY,
-            digest TEXT NOT NULL UNIQUE,
-            definition TEXT NOT NULL,
-            state TEXT NOT NULL CHECK (state IN ('open', 'closed'))
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE reports (
-            id BLOB PRIMARY KEY CHECK (length(id) = 16),
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            report TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE totals (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            reports INTEGER NOT NULL CHECK (reports >= 0)
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE tallies (
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            question TEXT NOT NULL,
-            choice INTEGER NOT NULL,
-            count INTEGER NOT NULL CHECK (count >= 0),
-            PRIMARY KEY (survey, question, choice)
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE settings (
-            key TEXT PRIMARY KEY,
-            value TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TRIGGER a_definition_never_changes
-        BEFORE UPDATE OF name, digest, definition ON surveys
-        BEGIN SELECT RAISE(ABORT, 'a published definition never changes'); END;
-
-        CREATE TRIGGER a_definition_is_never_replaced
-        BEFORE INSERT ON surveys
-        WHEN EXISTS (SELECT 1 FROM surveys WHERE name = NEW.name OR digest = NEW.digest)
-        BEGIN SELECT RAISE(ABORT, 'a published definition never changes'); END;
-
-        CREATE TRIGGER a_definition_is_never_deleted
-        BEFORE DELETE ON surveys
-        BEGIN SELECT RAISE(ABORT, 'a published definition never changes'); END;
-
-        CREATE TRIGGER a_closed_survey_stays_closed
-        BEFORE UPDATE OF state ON surveys
-        WHEN OLD.state = 'closed' AND NEW.state <> 'closed'
-        BEGIN SELECT RAISE(ABORT, 'a closed survey is not opened again'); END;
-
-        CREATE TRIGGER a_report_never_changes
-        BEFORE UPDATE ON reports
-        BEGIN SELECT RAISE(ABORT, 'a stored report never changes'); END;
-        """
-    )
+Steps = Sequence[Sequence[str]]
 
 
-@migrations()
-def answered(database: Database) -> None:
-    """How many reports each question has, for surveys that ask only some of their questions."""
-    database.executescript(
-        """
-        CREATE TABLE answered (
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            question TEXT NOT NULL,
-            reports INTEGER NOT NULL CHECK (reports >= 0),
-            PRIMARY KEY (survey, question)
-        ) STRICT, WITHOUT ROWID;
-        """
-    )
-
-
-@migrations()
-def register(database: Database) -> None:
-    """Every survey ever published, in the order of publishing, each entry chained to the last.
-
-    The entries are public; ``hash`` is the digest of ``entry``. The other columns repeat what is
-    in it, so that the database itself refuses a second publication of a survey.
-    """
-    database.executescript(
-        """
-        CREATE TABLE register (
-            number INTEGER PRIMARY KEY,
-            event TEXT NOT NULL,
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            entry TEXT NOT NULL,
-            hash TEXT NOT NULL CHECK (length(hash) = 64),
-            UNIQUE (survey, event)
-        ) STRICT;
-
-        CREATE TRIGGER the_register_continues
-        BEFORE INSERT ON register
-        WHEN NEW.number <> (SELECT count(*) + 1 FROM register)
-            OR json_extract(NEW.entry, '$.number') <> NEW.number
-            OR json_extract(NEW.entry, '$.previous') <> coalesce(
-                (SELECT hash FROM register ORDER BY number DESC LIMIT 1),
-                hex(zeroblob(32))
-            )
-        BEGIN SELECT RAISE(ABORT, 'an entry continues the one before it'); END;
-
-        CREATE TRIGGER the_register_is_never_changed
-        BEFORE UPDATE ON register
-        BEGIN SELECT RAISE(ABORT, 'an entry of the register never changes'); END;
-
-        CREATE TRIGGER the_register_is_never_shortened
-        BEFORE DELETE ON register
-        BEGIN SELECT RAISE(ABORT, 'an entry of the register never changes'); END;
-        """
-    )
-
-
-@migrations()
-def tokens(database: Database) -> None:
-    """Many tokens, each with its role, in place of the one author's token.
-
-    That one goes on, under an id of its own. The survey of a token need not be published yet.
-    """
-    database.executescript(
-        """
-        CREATE TABLE tokens (
-            id TEXT PRIMARY KEY,
-            hash TEXT NOT NULL CHECK (length(hash) = 64),
-            role TEXT NOT NULL CHECK (role IN ('author', 'analyst', 'operator')),
-            survey TEXT,
-            until TEXT NOT NULL CHECK (length(until) = 10),
-            note TEXT NOT NULL,
-            revoked INTEGER NOT NULL CHECK (revoked IN (0, 1))
-        ) STRICT, WITHOUT ROWID;
-
-        INSERT INTO tokens
-        SELECT 'first', value, 'author', NULL, '9999-12-31', 'from before tokens had roles', 0
-        FROM settings WHERE key = 'author_token_sha256';
-
-        DELETE FROM settings WHERE key = 'author_token_sha256';
-        """
-    )
-
-
-@migrations()
-def invitations(database: Database) -> None:
-    """The keys that sign tickets blindly, and what invitations were issued.
-
-    ``blinded`` is the hash of what was signed for an invitation, 32 zeros as long as nothing was:
-    the row keeps its length, and with it its place. Nothing here refers to a report.
-    """
-    database.executescript(
-        """
-        CREATE TABLE keys (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            secret TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TABLE invitations (
-            hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            blinded BLOB NOT NULL CHECK (length(blinded) = 32)
-        ) STRICT, WITHOUT ROWID;
-
-        CREATE TRIGGER a_key_never_changes BEFORE UPDATE ON keys
-        BEGIN SELECT RAISE(ABORT, 'the key of a survey never changes'); END;
-
-        CREATE TRIGGER a_key_is_never_deleted BEFORE DELETE ON keys
-        BEGIN SELECT RAISE(ABORT, 'the key of a survey never changes'); END;
-
-        CREATE TRIGGER a_used_invitation_stays_used BEFORE UPDATE ON invitations
-        WHEN OLD.blinded <> zeroblob(32)
-        BEGIN SELECT RAISE(ABORT, 'a used invitation stays used'); END;
-        """
-    )
-
-
-@migrations()
-def snapshots(database: Database) -> None:
-    """What the results of open surveys show."""
-    database.executescript(
-        """
-        CREATE TABLE snapshots (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            reports INTEGER NOT NULL CHECK (reports >= 0),
-            tallies TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID;
-        """
-    )
-
-
-@migrations()
-def monitors(database: Database) -> None:
-    """Tokens of a fourth role. SQLite changes no condition of a table, so it is made anew."""
-    database.executescript(
-        """
-        CREATE TABLE tokens_with_monitors (
-            id TEXT PRIMARY KEY,
-            hash TEXT NOT NULL CHECK (length(hash) = 64),
-            role TEXT NOT NULL CHECK (role IN ('author', 'analyst', 'monitor', 'operator')),
-            survey TEXT,
-            until TEXT NOT NULL CHECK (length(until) = 10),
-            note TEXT NOT NULL,
-            revoked INTEGER NOT NULL CHECK (revoked IN (0, 1))
-        ) STRICT, WITHOUT ROWID;
-
-        INSERT INTO tokens_with_monitors SELECT * FROM tokens;
-        DROP TABLE tokens;
-        ALTER TABLE tokens_with_monitors RENAME TO tokens;
-        """
-    )
-
-
-@migrations()
-def issued(database: Database) -> None:
-    """How many invitations of a survey stand, used or not, without counting them each time."""
-    database.executescript(
-        """
-        CREATE TABLE issued (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            invitations INTEGER NOT NULL CHECK (invitations >= 0)
-        ) STRICT, WITHOUT ROWID;
-
-        INSERT INTO issued SELECT survey, count(*) FROM invitations GROUP BY survey;
-        """
-    )
-
-
-@migrations()
-def owners(database: Database) -> None:
-    """Whose token published a survey, on which day, and how much of the register it takes. What
-    was published before has no row."""
-    database.executescript(
-        """
-        CREATE TABLE owners (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            token TEXT NOT NULL,
-            day TEXT NOT NULL CHECK (length(day) = 10),
-            bytes INTEGER NOT NULL CHECK (bytes >= 0)
-        ) STRICT, WITHOUT ROWID;
-        """
-    )
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the file to this schema; safe where several processes start at once. Raises Newer.
-
-    Plug-ins of sqlite-utils are left out: nothing that happens to be installed may see reports.
-    """
-    database = Database(connection, execute_plugins=False)
-    if not {step.name for step in migrations.applied(database)} <= _known():
-        raise Newer
-    if not migrations.pending(database):
+def migrate(database: Connection, steps: Steps) -> None:
+    """Make the steps that are missing; safe where several processes start at once. Raises Newer
+    where there are more than these."""
+    if not _missing(database, steps):  # so that nobody waits for a writer who need not write
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        migrations.apply(database)
-        # The library notes the microsecond at which it did this; the day is enough.
-        connection.execute("UPDATE _sqlite_migrations SET applied_at = date(applied_at)")
-    except BaseException:
-        connection.rollback()
-        raise
-    connection.commit()
+    database.begin_writing()
+    missing = _missing(database, steps)  # another process may have been first
+    database.execute("CREATE TABLE IF NOT EXISTS steps (number INTEGER PRIMARY KEY)")
+    for number in missing:
+        for statement in steps[number]:
+            database.execute(statement)
+        database.execute("INSERT INTO steps VALUES (?)", [number + 1])
+    database.commit()
 
 
-def _known() -> set[str]:
-    """Every step of this version: those that an empty database lacks."""
-    with closing(sqlite3.connect(":memory:")) as connection:
-        empty = Database(connection, execute_plugins=False)
-        return {step.name for step in migrations.pending(empty)}
+def _missing(database: Connection, steps: Steps) -> range:
+    made = 0
+    if any(table == "steps" for table, _, _ in database.columns()):
+        made = int(database.execute("SELECT count(*) FROM steps").fetchone()[0])
+    if made > len(steps):
+        raise Newer
+    return range(made, len(steps))

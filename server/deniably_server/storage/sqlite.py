@@ -6,14 +6,15 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engine import MOVED, SERVED, Row
 from deniably_server.storage.pages_of_file import lies_by_keys, report_pages
-from deniably_server.storage.schema import migrate
+from deniably_server.storage.schema import Steps, migrate
+from deniably_server.storage.sqlite_schema import STEPS
 
 _BUSY_SECONDS = 10
 _AGAIN_SECONDS = 0.01
@@ -41,6 +42,7 @@ class Sqlite:
     """The database in the file at ``address``, which is made if it is not there."""
 
     errors = (sqlite3.Error,)
+    steps: Steps = STEPS
     answered = (
         "SELECT question.key, count(*) FROM reports, json_each(report) AS question"
         " WHERE survey = ? AND question.type = 'array' GROUP BY 1"
@@ -94,11 +96,8 @@ class Sqlite:
 
     def migrate(self) -> None:
         """Bring the file to the newest schema."""
-        database = self.connect()
-        try:
-            migrate(database)
-        finally:
-            database.close()
+        with closing(self.connect()) as database:
+            migrate(database, self.steps)
 
 
 class SqliteConnection(sqlite3.Connection):

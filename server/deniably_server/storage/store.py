@@ -121,37 +121,25 @@ class Store:
         verify(survey.digest, signature)
         key = new_key() if survey.invited else None  # which takes long; not within a transaction
         with self._transaction() as database:
-            found = database.execute(
-                "SELECT digest, state FROM surveys WHERE name = ?", [survey.name]
-            ).fetchone()
-            if found is None:
-                row = (survey.name, survey.digest, survey.canonical.decode())
-                database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
-                database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
-            elif found[0] != survey.digest:
-                raise Conflict(
-                    "a survey of this name has another definition, and a published definition"
-                    " never changes; choose another name"
-                )
-            key = enter_key(database, survey.name, key) if key else None
-            public = key.public.text if key else None
-            if (
-                enter_published(database, survey, signature, public)
-                and found
-                and found[1] == "closed"
-            ):
-                enter_closed(database, survey.name)
-            if found is None and token is not None:
+            if _is_published(database, survey, signature.author):
+                return False
+            row = (survey.name, survey.digest, survey.canonical.decode())
+            database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
+            database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
+            if key:
+                enter_key(database, survey.name, key)
+            enter_published(database, survey, signature, key.public.text if key else None)
+            if token is not None:
                 enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
-        return found is None
+        return True
 
     def owner(self, name: str) -> str | None:
         """The id of the token that published a survey; None where that is not known."""
         with self._reading() as database:
             return owner_of(database, name)
 
-    def author(self, name: str) -> str | None:
-        """The public key that signed a survey; None where the register does not have it."""
+    def author(self, name: str) -> str:
+        """The public key that signed a survey."""
         with self._reading() as database:
             return author_of(database, name)
 
@@ -163,7 +151,7 @@ class Store:
     def _survey(self, name: str) -> Survey:
         # A definition never changes, so what was read once stays right.
         (text,) = self._row("SELECT definition FROM surveys WHERE name = ?", name)
-        # As it was published, when texts may have held what devices refuse by now.
+        # It was verified as a whole when it was published.
         return as_survey(parse(text))
 
     def state(self, name: str) -> State:
@@ -583,6 +571,22 @@ def _one_state(database: Connection) -> Generator[None]:
         yield
     finally:
         database.rollback()
+
+
+def _is_published(database: Connection, survey: Survey, author: str) -> bool:
+    """Whether this very definition is there. Raises Conflict where its name is another's."""
+    sql = "SELECT digest FROM surveys WHERE name = ?"
+    found = database.execute(sql, [survey.name]).fetchone()
+    if found is None:
+        return False
+    if found[0] != survey.digest:
+        raise Conflict(
+            "a survey of this name has another definition, and a published definition never"
+            " changes; choose another name"
+        )
+    if author_of(database, survey.name) != author:
+        raise Conflict("this survey was published under another author's key")
+    return True
 
 
 def find_setting(database: Connection, key: str) -> str | None:

@@ -32,8 +32,6 @@ A = {
 """How a sentence calls a token of each role."""
 DAYS, MOST_DAYS = 365, 3660
 LONGEST_NOTE = 200
-FIRST = "first"
-"""The id of the author's token of a server from before tokens had ids."""
 
 _SHAPE = re.compile(r"deniably_([0-9a-f]{12})_[\w-]{43}", re.ASCII)
 _COLUMNS = "id, hash, role, survey, until, note, revoked"
@@ -95,10 +93,10 @@ def make(
     return Token(name, hash_of(text), role, survey, day_in(days), note), text
 
 
-def id_in(text: str) -> str:
-    """The id in a token's text; that of the oldest token where the text has none."""
+def id_in(text: str) -> str | None:
+    """The id in a token's text; None where that is no token."""
     found = _SHAPE.fullmatch(text)
-    return found[1] if found else FIRST
+    return found[1] if found else None
 
 
 def hash_of(secret: str) -> str:
