@@ -61,7 +61,7 @@ lock:
 	rm -rf .venv-lock
 
 vectors: $(VENV)/.dev
-	$(BIN)/python tests/reference.py
+	cd tests && ../$(BIN)/python -m spec
 
 clean:
 	rm -rf $(VENV) .venv-peers client/node_modules build dist

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-import reference
-from definition_cases import party, stolen, workplace
 from deniably.device.memory import Memory, read_memory
 from deniably.device.tickets import finish_trade, is_ticket
 from deniably.survey.report import read_report
 from deniably.survey.survey import as_survey
 from deniably.trust.blind_rsa import new_key
-from reference_definition import check_definition
+from spec.canonical import canonical, digest, parse
+from spec.cases.definitions import party, stolen, workplace
+from spec.definition import check_definition
 
 pytestmark = pytest.mark.browser
 
@@ -55,8 +55,8 @@ TRUE = {"stolen": "yes", "party": "p7"}
 def test_a_report_is_canonical_and_has_only_the_specified_fields(run: Any) -> None:
     given = asked(TRUE)
     made = run(REPORT, given)
-    report = reference.parse(made["text"])
-    assert reference.canonical(report) == made["text"]
+    report = parse(made["text"])
+    assert canonical(report) == made["text"]
     assert sorted(report) == ["id", "survey", "values"]
     assert report["survey"] == given["digest"]
     assert report["id"] == made["id"]
@@ -141,7 +141,7 @@ def test_a_definition_of_another_version_is_refused(run: Any) -> None:
 def test_a_broken_claim_is_refused_before_anything_is_drawn(run: Any) -> None:
     given = asked(TRUE)
     given["definition"]["questions"][0]["claim"] = {"odds": "2"}
-    given["digest"] = reference.digest(given["definition"])
+    given["digest"] = digest(given["definition"])
     error = run(REPORT, given)
     assert error["name"] == "Refused"
     assert "larger odds than the claim allows" in error["message"]

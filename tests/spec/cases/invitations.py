@@ -1,14 +1,16 @@
-"""Invitations: the cases of blind_rsa.json and codes.json."""
+"""Blind signatures: the cases of blind_rsa.json."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import cache
-from itertools import count
+from typing import Any
 
-import reference
-import reference_invitations as invitations
-from reference_invitations import ALPHABET
+from spec.cases.tapes import label_bytes
+from spec.invitations import E, blind, check, encoded, finalise, read_modulus, sign, written
+from spec.refusal import Invalid, require
+from spec.values import Case, Json, Made
 
 NOTES = {
     "Published": "RFC 9474, appendix A",
@@ -111,20 +113,14 @@ RFC9474 = (
 and the signature."""
 
 
-def _bytes(label, length):
-    """Any bytes: SHA-256 in counter mode over a label."""
-    blocks = (hashlib.sha256(f"{label} {number}".encode()).digest() for number in count())
-    return b"".join(next(blocks) for _ in range(-(-length // 32)))[:length]
-
-
 @cache
-def _prime(label, bits):
+def _prime(label: str, bits: int) -> int:
     """The next prime, by Fermat's test to twelve bases, from a number with two leading ones."""
-    number = int.from_bytes(_bytes(label, bits // 8), "big") | 3 << (bits - 2) | 1
+    number = int.from_bytes(label_bytes(label, bits // 8), "big") | 3 << (bits - 2) | 1
     small = [one for one in range(3, 2000, 2) if all(one % two for two in range(3, one, 2))]
     while (
         any(number % one == 0 for one in small)
-        or (number - 1) % invitations.E == 0
+        or (number - 1) % E == 0
         or any(pow(base, number - 1, number) != 1 for base in (2, *small[:11]))
     ):
         number += 2
@@ -136,7 +132,7 @@ KEYS = [(int(P, 16), int(Q, 16))] + [
 ]
 
 
-def blind_rsa():
+def blind_rsa() -> Made:
     return NOTES, [
         {"type": "blind", "tests": [_blind(*case) for case in _blinded()]},
         {"type": "sign", "tests": [_sign(*case) for case in _signed()]},
@@ -146,20 +142,20 @@ def blind_rsa():
     ]
 
 
-def _all():
+def _all() -> Iterator[tuple[Any, ...]]:
     """(comment, flags, key, prepared message, salt, inverse)"""
-    for name, (prefix, salt, inverse), *published in RFC9474:
-        made = (KEYS[0], bytes.fromhex(prefix + MESSAGE), bytes.fromhex(salt), int(inverse, 16))
+    for name, (prefix, salted, inverted), *published in RFC9474:
+        made = (KEYS[0], bytes.fromhex(prefix + MESSAGE), bytes.fromhex(salted), int(inverted, 16))
         for found, digest in zip(_outcome(*made), published, strict=True):
-            text = invitations.written(found, KEYS[0][0] * KEYS[0][1])
+            text = written(found, KEYS[0][0] * KEYS[0][1])
             assert hashlib.sha256(bytes.fromhex(text)).hexdigest() == digest, name
         yield name, ["Published"], *made
     for key, bits in zip(KEYS[1:], (2048, 3072), strict=True):
         for number in range(3 if bits == 2048 else 1):
             label = f"{bits} {number}"
-            salt = b"" if number == 2 else _bytes(f"salt {label}", 48)
-            inverse = int.from_bytes(_bytes(f"inverse {label}", bits // 8 - 1), "big")
-            message = _bytes(f"prefix {label}", 32) + _bytes(f"id {label}", 16)
+            salt = b"" if number == 2 else label_bytes(f"salt {label}", 48)
+            inverse = int.from_bytes(label_bytes(f"inverse {label}", bits // 8 - 1), "big")
+            message = label_bytes(f"prefix {label}", 32) + label_bytes(f"id {label}", 16)
             flags = ["Salt"] if number == 2 else []
             yield f"{bits} bits", flags, key, message, salt, inverse
     message, salt = bytes(48), bytes(48)
@@ -169,26 +165,28 @@ def _all():
 
 
 @cache
-def _outcome(key, message, salt, inverse):
+def _outcome(key: Any, message: bytes, salt: bytes, inverse: int) -> tuple[int, int, int]:
     modulus = key[0] * key[1]
-    blinded = invitations.blind(modulus, message, salt, inverse)
-    signed = invitations.sign(*key, blinded)
-    return blinded, signed, invitations.finalise(modulus, message, signed, inverse, len(salt))
+    blinded = blind(modulus, message, salt, inverse)
+    signed = sign(key[0], key[1], blinded)
+    return blinded, signed, finalise(modulus, message, signed, inverse, len(salt))
 
 
-def _text(key, number):
-    return invitations.written(number, key[0] * key[1])
+def _text(key: Any, number: int) -> str:
+    return written(number, key[0] * key[1])
 
 
-def modulus(key):
+def modulus(key: Any) -> str:
     return f"{key[0] * key[1]:x}"
 
 
-def _blinded():
+def _blinded() -> Iterator[tuple[Any, ...]]:
     yield from _all()
 
 
-def _blind(comment, flags, key, message, salt, inverse):
+def _blind(
+    comment: str, flags: list[str], key: Any, message: bytes, salt: bytes, inverse: int
+) -> dict[str, Any]:
     return {
         "comment": comment,
         "flags": flags,
@@ -201,7 +199,7 @@ def _blind(comment, flags, key, message, salt, inverse):
     }
 
 
-def _signed():
+def _signed() -> Iterator[tuple[Any, ...]]:
     """(comment, flags, key, blinded message as a text)"""
     for comment, flags, key, *rest in _all():
         yield comment, flags, key, _text(key, _outcome(key, *rest)[0])
@@ -218,8 +216,8 @@ def _signed():
     yield "no digits", ["Length"], key, "x" + "1" * 511
 
 
-def _sign(comment, flags, key, blinded):
-    case = {
+def _sign(comment: str, flags: list[str], key: Any, blinded: str) -> dict[str, Any]:
+    case: Case = {
         "comment": comment,
         "flags": flags,
         "p": f"{key[0]:x}",
@@ -227,20 +225,20 @@ def _sign(comment, flags, key, blinded):
         "blinded": blinded,
     }
     try:
-        signed = invitations.sign(*key, _number(key, blinded))
-    except reference.Invalid as error:
+        signed = sign(key[0], key[1], _number(key, blinded))
+    except Invalid as error:
         return case | {"result": "invalid", "reason": str(error)}
     return case | {"blind_signature": _text(key, signed), "result": "valid"}
 
 
-def _number(key, text):
+def _number(key: Any, text: str) -> int:
     """The number in a text that is as long as the key."""
     plain = set(text) <= set("0123456789abcdef") and len(text) == len(modulus(key))
-    reference.require(plain, "small hexadecimal digits, as many as the key has")
+    require(plain, "small hexadecimal digits, as many as the key has")
     return int(text, 16)
 
 
-def _finished():
+def _finished() -> Iterator[tuple[Any, ...]]:
     """(comment, flags, key, message, salt's length, inverse, blind signature as a text)"""
     for comment, flags, key, message, salt, inverse in _all():
         blind_signature = _outcome(key, message, salt, inverse)[1]
@@ -266,14 +264,22 @@ def _finished():
     yield "a salt of no bytes", ["Salt"], key, message, 0, inverse, _text(key, good)
 
 
-def _other(message, salt, inverse):
+def _other(message: bytes, salt: bytes, inverse: int) -> int:
     """A signature by a key that is not the survey's: by the same primes' neighbours."""
     p, q = _prime("p other", 1024), _prime("q other", 1024)
-    return invitations.sign(p, q, invitations.blind(p * q, message, salt, inverse))
+    return sign(p, q, blind(p * q, message, salt, inverse))
 
 
-def _finalise(comment, flags, key, message, salt_length, inverse, blind_signature):
-    case = {
+def _finalise(
+    comment: str,
+    flags: list[str],
+    key: Any,
+    message: bytes,
+    salt_length: int,
+    inverse: int,
+    blind_signature: str,
+) -> dict[str, Any]:
+    case: Case = {
         "comment": comment,
         "flags": flags,
         "key": modulus(key),
@@ -284,13 +290,13 @@ def _finalise(comment, flags, key, message, salt_length, inverse, blind_signatur
     }
     try:
         number = _number(key, blind_signature)
-        made = invitations.finalise(key[0] * key[1], message, number, inverse, salt_length)
-    except reference.Invalid as error:
+        made = finalise(key[0] * key[1], message, number, inverse, salt_length)
+    except Invalid as error:
         return case | {"result": "invalid", "reason": str(error)}
     return case | {"signature": _text(key, made), "result": "valid"}
 
 
-def _verified():
+def _verified() -> Iterator[tuple[Any, ...]]:
     """(comment, flags, key, message, salt's length, signature as a text)"""
     for comment, flags, key, message, salt, inverse in _all():
         signature = _outcome(key, message, salt, inverse)[2]
@@ -316,7 +322,7 @@ def _verified():
     yield "capitals", ["Length"], key, message, 48, text.upper()
     yield "another key", ["Forged"], (_prime("p other", 1024), key[1]), message, 48, text
     # The padding alone is wrong: a signer may sign any number.
-    m = invitations.encoded(message, salt, 2047)
+    m = encoded(message, salt, 2047)
     for comment, number in (
         ("another last byte", m ^ 0x01),
         ("a bit of the padding", m ^ 1 << 2040),
@@ -325,12 +331,14 @@ def _verified():
         ("a bit of the salt", m ^ 1 << 400),
     ):
         if number < modulus:
-            forged = invitations.sign(*key, number)
+            forged = sign(key[0], key[1], number)
             yield comment, ["Forged"], key, message, 48, _text(key, forged)
 
 
-def _verify(comment, flags, key, message, salt_length, signature):
-    case = {
+def _verify(
+    comment: str, flags: list[str], key: Any, message: bytes, salt_length: int, signature: str
+) -> dict[str, Any]:
+    case: Case = {
         "comment": comment,
         "flags": flags,
         "key": modulus(key),
@@ -340,13 +348,13 @@ def _verify(comment, flags, key, message, salt_length, signature):
     }
     try:
         number = _number(key, signature)
-        invitations.check(key[0] * key[1], message, number, salt_length)
-    except reference.Invalid as error:
+        check(key[0] * key[1], message, number, salt_length)
+    except Invalid as error:
         return case | {"result": "invalid", "reason": str(error)}
     return case | {"result": "valid"}
 
 
-def _keys():
+def _keys() -> Iterator[tuple[Any, ...]]:
     """(comment, text)"""
     for key, bits in zip(KEYS, (4096, 2048, 3072), strict=True):
         yield f"{bits} bits", modulus(key)
@@ -366,80 +374,10 @@ def _keys():
     yield "a list", [good]
 
 
-def _key(comment, text):
-    case = {"comment": comment, "flags": [], "key": text}
+def _key(comment: str, text: Json) -> dict[str, Any]:
+    case: Case = {"comment": comment, "flags": [], "key": text}
     try:
-        invitations.read_modulus(text)
-    except reference.Invalid as error:
+        read_modulus(text)
+    except Invalid as error:
         return case | {"result": "invalid", "reason": str(error)}
     return case | {"result": "valid"}
-
-
-# --- codes ---
-
-CODE_NOTES = {
-    "Alike": "characters that look or sound alike stand for the one that is in the alphabet",
-    "Length": "more or fewer characters than a code has",
-    "Typo": "one character is another, or two changed places: the last character shows it",
-}
-
-
-def codes():
-    return CODE_NOTES, [{"type": "code", "tests": [_code(*case) for case in _codes()]}]
-
-
-def _made(label):
-    digits = "".join(ALPHABET[byte % 31] for byte in _bytes(label, 17))
-    return digits + invitations.check_character(digits)
-
-
-GOOD = _made("code 0")
-
-
-def _codes():
-    """(comment, flags, text)"""
-    for number in range(8):
-        yield "any", [], _made(f"code {number}")
-    for digit in "0Y":
-        yield f"all {digit}", [], digit * 17 + invitations.check_character(digit * 17)
-    groups = f"{GOOD[:6]}-{GOOD[6:12]}-{GOOD[12:]}"
-    yield "in groups", [], groups
-    yield "small, with spaces around", [], f"  {groups.lower()}\r\n"
-    yield "with spaces between", ["Alike"], " ".join(GOOD)
-    yield "a link", [], f"https://example.org/s/workplace#{groups}"
-    yield "a link with letters of all kinds", [], f"https://m\u00fcller.example/s/w#{GOOD}"
-    yield "the fragment alone", [], f"#{groups}"
-    alike = "0" * 5 + "1" * 6 + "2" * 3 + "V" * 3
-    told = alike + invitations.check_character(alike)
-    yield "alike, as they are", [], told
-    yield "alike, as they are not", ["Alike"], "OooOo" + "IiLl1I" + "zZZ" + "uUU" + told[17:]
-    for place in range(18):
-        digit = ALPHABET[(ALPHABET.index(GOOD[place]) + 1 + place) % 31]
-        yield f"place {place} is another", ["Typo"], GOOD[:place] + digit + GOOD[place + 1 :]
-    different = "0123456789ABCDEFG"
-    different += invitations.check_character(different)
-    for one, two in ((0, 1), (0, 16), (7, 8), (15, 16), (0, 17), (16, 17), (3, 12)):
-        turned = list(different)
-        turned[one], turned[two] = turned[two], turned[one]
-        comment = f"places {one} and {two} exchanged"
-        yield comment, ["Typo"], "".join(turned)
-    yield "17 characters", ["Length"], GOOD[:17]
-    yield "19 characters", ["Length"], GOOD + "0"
-    yield "19 that add up", ["Length"], GOOD + invitations.check_character(GOOD)
-    yield "17 that add up", ["Length"], GOOD[:16] + invitations.check_character(GOOD[:16])
-    yield "nothing", ["Length"], ""
-    yield "groups alone", ["Length"], "--"
-    yield "a character that is none", ["Typo"], GOOD[:5] + "*" + GOOD[6:]
-    yield "other digits", ["Typo"], "\u0663" + GOOD[1:]
-    long = "S" * 17
-    yield "letters that are ours", [], long + invitations.check_character(long)
-    for other in ("\u017f", "\uff33", "\u0455"):  # capital, or as it looks, one of ours
-        yield "a letter like ours", ["Typo"], other + long[1:] + invitations.check_character(long)
-
-
-def _code(comment, flags, text):
-    case = {"comment": comment, "flags": flags, "text": text}
-    try:
-        return case | {"code": invitations.read_code(text), "result": "valid"}
-    except reference.Invalid as error:
-        return case | {"result": "invalid", "reason": str(error)}

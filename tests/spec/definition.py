@@ -1,4 +1,4 @@
-"""Section 4 of shared/SPEC.md, the published definition, as the reference reads it."""
+"""Section 4, the published definition."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ import math
 import re
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
-from reference import Invalid, at_most_exp, digest, read_claim, require
-from reference_mechanisms import NOTHING, added, check, decimal, largest, loss
-from reference_waves import check_memoised, history, memoised_loss
+from spec.canonical import digest
+from spec.claims import check_promise
+from spec.losses import added, largest, loss
+from spec.parameters import check
+from spec.refusal import Invalid, require
+from spec.values import Json, Loss, Mechanism, Question
+from spec.waves import check_memoised, history, memoised_loss
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 ONE_ANSWER = ("subset_selection", "channel", "unary")
@@ -52,7 +57,7 @@ class FreeText(Invalid):
     """A question is answered in free text."""
 
 
-def keys(value, needed, optional=()):
+def keys(value: Json, needed: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
     require(type(value) is dict, "an object is needed")
     for key in value:
         require(key in needed or key in optional, "an unknown key")
@@ -60,13 +65,13 @@ def keys(value, needed, optional=()):
         require(key in value, f"the key {key} is missing")
 
 
-def named(items, pattern=NAME):
+def named(items: list[dict[str, Any]], pattern: str = NAME) -> None:
     for item in items:
         require(type(item["name"]) is str and re.fullmatch(pattern, item["name"]), "a bad name")
     require(len({item["name"] for item in items}) == len(items), "a name is used twice")
 
 
-def texts(value, *names):
+def texts(value: Json, *names: str) -> None:
     for name in names:
         text = value.get(name, "")
         require(type(text) is str, f"{name} is a text")
@@ -75,7 +80,7 @@ def texts(value, *names):
             require(not steers, f"{name} has a character that is not read")
 
 
-def check_choices(choices):
+def check_choices(choices: Json) -> None:
     require(type(choices) is list and 2 <= len(choices) <= 1024, "2 to 1024 choices")
     for choice in choices:
         keys(choice, ("name", "label"))
@@ -86,13 +91,13 @@ def check_choices(choices):
 # --- ranges ---
 
 
-def number(text):
+def number(text: Json) -> Fraction:
     require(type(text) is str and len(text) <= 40 and text != "-0", "a decimal is a text")
     require(re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text), "a plain decimal")
     return Fraction(text)
 
 
-def check_range(value):
+def check_range(value: Json) -> None:
     keys(value, ("minimum", "maximum", "step"), ("unit",))
     texts(value, "unit")
     low, high, step = (number(value[key]) for key in ("minimum", "maximum", "step"))
@@ -101,12 +106,12 @@ def check_range(value):
     require(steps.denominator == 1 and 1 <= steps <= 2**20, "1 to 2^20 whole steps")
 
 
-def size(value):
+def size(value: Json) -> int:
     low, high, step = (number(value[key]) for key in ("minimum", "maximum", "step"))
     return int((high - low) / step) + 1
 
 
-def cell(value, x, k):
+def cell(value: Json, x: Fraction, k: int) -> int:
     low, step, n = number(value["minimum"]), number(value["step"]), size(value) - 1
     position = min(max(math.floor((x - low) / step + Fraction(1, 2)), 0), n)
     return position * k // (n + 1)
@@ -115,9 +120,9 @@ def cell(value, x, k):
 # --- questions ---
 
 
-def check_question(question, earlier):
+def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
     require(type(question) is dict, "a question is an object")
-    kind = question.get("type")
+    kind: Json = question.get("type")
     require(type(kind) is str, "a type is a text")
     if "".join(char for char in kind.lower() if char not in " _-") in FREE_TEXT:
         raise FreeText("free text")
@@ -161,7 +166,7 @@ def check_question(question, earlier):
     check_promises(question, m, asked_again)
 
 
-def check_scores(scores, count, aim):
+def check_scores(scores: list[int], count: int, aim: str) -> None:
     require(type(scores) is list and len(scores) == count, "one score a choice")
     require(all(type(one) is int and abs(one) < 2**31 for one in scores), "integers below 2^31")
     gaps = {b - a for a, b in pairwise(scores)}
@@ -169,11 +174,11 @@ def check_scores(scores, count, aim):
     require(aim == "distribution" or len(gaps) == 1, "equally spaced")
 
 
-def fits(value, k, exactly):
+def fits(value: Json, k: int, exactly: bool) -> None:
     require(k == size(value) if exactly else k <= size(value), "k fits the positions")
 
 
-def check_number_parts(question, kind, m):
+def check_number_parts(question: Question, kind: str, m: Mechanism) -> None:
     parts = question["parts"]
     most = 2 if kind == "point" else 64
     require(type(parts) is list and 2 <= len(parts) <= most, "2 to 64 parts, of a point 2")
@@ -195,7 +200,7 @@ def check_number_parts(question, kind, m):
         fits(part["range"], k, True)
 
 
-def check_small_parts(question, m):
+def check_small_parts(question: Question, m: Mechanism) -> None:
     parts = question["parts"]
     require(type(parts) is list and 2 <= len(parts) <= 8, "2 to 8 parts")
     for part in parts:
@@ -207,7 +212,7 @@ def check_small_parts(question, m):
     require(m["k"] == count, "k is the number of combinations")
 
 
-def check_condition(question, earlier):
+def check_condition(question: Question, earlier: list[dict[str, Any]]) -> None:
     condition = question["show_if"]
     keys(condition, ("question", "is"))
     require(type(condition["is"]) is list and condition["is"], "one or more choices")
@@ -221,12 +226,12 @@ def check_condition(question, earlier):
     require(all(one in theirs for one in condition["is"]), "its choices")
 
 
-def memoised(question):
+def memoised(question: Question) -> bool:
     m = question["mechanism"]
     return type(m) is dict and m.get("name") == "memoised"
 
 
-def check_promises(question, m, asked_again):
+def check_promises(question: Question, m: Mechanism, asked_again: bool) -> None:
     claim = question["claim"]
     require(type(claim) is dict, "a claim is an object")
     require(("history" in claim) == asked_again, "a history is claimed where a memo is kept")
@@ -241,28 +246,7 @@ def check_promises(question, m, asked_again):
     check_promise(claim["history"], history(question["mechanism"]))
 
 
-def check_promise(claim, found):
-    """Section 2.2, with exponents and deltas."""
-    odds, exponent, delta = found
-    require(type(claim) is dict, "a claim is an object")
-    if "delta" in claim:
-        require("epsilon" in claim, "a delta stands beside an epsilon")
-        stated = decimal(claim["delta"])
-        require(0 < stated <= Fraction(1, 10000), "0 < delta <= 0.0001")
-        require(0 < delta <= stated, "the delta is claimed, and kept")
-    else:
-        require(delta == 0, "a delta is claimed")
-    kind, value = read_claim({key: text for key, text in claim.items() if key != "delta"})
-    if kind == "odds":
-        require(exponent == 0 and odds <= value, "the odds are larger than claimed")
-        return
-    rest = value - exponent
-    require(rest >= 0, "the exponent is larger than claimed")
-    kept = odds == 1 if rest == 0 else odds == 1 or at_most_exp(odds, rest)
-    require(kept, "the odds are larger than claimed")
-
-
-def check_definition(value):
+def check_definition(value: Json) -> str:
     """The digest of a valid definition."""
     needed = ("spec", "name", "title", "language", "results", "questions")
     keys(value, needed, ("intro", "contact", "ask", "waves", "invited"))
@@ -288,7 +272,7 @@ def check_definition(value):
     return digest(value)
 
 
-def check_waves(value):
+def check_waves(value: Json) -> None:
     """Section 4.4."""
     repeated = "waves" in value
     if repeated:
@@ -304,7 +288,7 @@ def check_waves(value):
         require(not repeated or "show_if" not in question, "no show_if with waves")
 
 
-def total(value):
+def total(value: Json) -> Loss:
     losses = [
         memoised_loss(question["mechanism"]) if memoised(question) else loss(question["mechanism"])
         for question in value["questions"]
@@ -312,73 +296,9 @@ def total(value):
     return largest(losses, value["ask"]) if "ask" in value else added(losses)
 
 
-def whole_history(value):
+def whole_history(value: Json) -> Loss:
     if "waves" not in value:
         return total(value)
     if "count" in value["waves"]:
         return added([total(value)] * value["waves"]["count"])
     return added([history(question["mechanism"]) for question in value["questions"]])
-
-
-# --- answers ---
-
-
-def given(text):
-    require(type(text) is str and len(text) <= 40, "a number is a text")
-    require(re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text.strip()), "a plain decimal")
-    return Fraction(text.strip())
-
-
-def index(choices, name):
-    names = [choice["name"] for choice in choices]
-    require(name in names, "one of the choices")
-    return names.index(name)
-
-
-def encode(question, answer):
-    kind, m = question["type"], question["mechanism"]
-    if kind in ("yes_no", "select_one", "scale"):
-        found = index(question["choices"], answer)
-        return [found] if m["name"] == "unary" else found
-    if kind == "select_multiple":
-        require(type(answer) is list, "a list of choices")
-        ticks = sorted({index(question["choices"], one) for one in answer})
-        require(len(ticks) <= question["most"], "at most so many")
-        return ticks
-    if kind == "number":
-        return cell(question["range"], given(answer), m["k"])
-    require(type(answer) is dict, "an answer for each part")
-    require(set(answer) == {part["name"] for part in question["parts"]}, "for each part")
-    if kind == "product":
-        found = 0
-        for part in question["parts"]:
-            found = found * len(part["choices"]) + index(part["choices"], answer[part["name"]])
-        return found
-    numbers = [given(answer[part["name"]]) for part in question["parts"]]
-    ranges = [part["range"] for part in question["parts"]]
-    if kind == "point":
-        first, second = (
-            cell(one, x, question["grid"]) for one, x in zip(ranges, numbers, strict=True)
-        )
-        return question["grid"] * first + second
-    return [cell(one, x, size(one)) for one, x in zip(ranges, numbers, strict=True)]
-
-
-def settle(definition, answers):
-    """(names of hidden questions, {question: input})"""
-    hidden, true = [], dict(answers)
-    for question in definition["questions"]:
-        condition = question.get("show_if")
-        if condition and true.get(condition["question"]) not in condition["is"]:
-            hidden.append(question["name"])
-            several = question["type"] == "select_multiple"
-            true[question["name"]] = ["not_applicable"] if several else "not_applicable"
-    inputs = {}
-    for question in definition["questions"]:
-        if question["name"] not in true:
-            raise Invalid("an answer is missing")
-        inputs[question["name"]] = encode(question, true[question["name"]])
-    return hidden, inputs
-
-
-__all__ = ["NOTHING", "check_definition", "encode", "settle", "total", "whole_history"]

@@ -1,14 +1,15 @@
-"""The cases of shared/vectors/waves.json: memos, reports made from them, surveys in waves."""
+"""Memos, reports made from them, surveys in waves: the cases of waves.json."""
 
 from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
-import reference
-from mechanism_cases import LIMIT, OTHER, OWN_E, channel, set_response, tape, unary, window
-from question_cases import (
+from spec.cases.mechanisms import OTHER, channel, set_response, unary, window
+from spec.cases.questions import (
     GAUSS,
     MEAN,
     MULTIPLE,
@@ -21,11 +22,14 @@ from question_cases import (
     changed,
     condition,
     survey,
-)  # fmt: skip
-from reference import Invalid
-from reference_definition import check_definition, total, whole_history
-from reference_mechanisms import loss_texts
-from reference_waves import (
+)
+from spec.cases.tapes import LIMIT, OWN_E, tape_bytes
+from spec.coins import Tape
+from spec.definition import check_definition, total, whole_history
+from spec.losses import loss_texts
+from spec.refusal import Invalid
+from spec.values import Case, Definition, Json, Made, Mechanism, Question
+from spec.waves import (
     check_memoised,
     history,
     law_of,
@@ -45,12 +49,12 @@ NOTES = {
 }
 
 
-def subset(k, omega=1, own=9, other=1):
+def subset(k: int, omega: int = 1, own: int = 9, other: int = 1) -> dict[str, Any]:
     name = {"name": "subset_selection", "k": k, "omega": omega}
     return name | {"own": own, "other": other}
 
 
-def memoised(once, own, other):
+def memoised(once: Json, own: int | str, other: int) -> dict[str, Any]:
     return {"name": "memoised", "once": once, "own": own, "other": other}
 
 
@@ -73,11 +77,14 @@ MANY = [
 ]  # fmt: skip
 
 
-def waves():
+def cases() -> Made:
     groups = [_reports(m) for m in MANY] + [_laws(m) for m in SMALL]
     groups.append({"type": "parameters", "tests": [_parameters(*case) for case in _bad()]})
     groups += [
-        {"type": f"{result}_definition", "tests": [_definition(*case, result) for case in cases]}
+        {
+            "type": f"{result}_definition",
+            "tests": [_definition(name, one, result) for name, one in cases],
+        }
         for result, cases in (("valid", _right()), ("invalid", _wrong()))
     ]
     groups.append({"type": "history", "tests": [_history(one) for one in _totals()]})
@@ -87,48 +94,54 @@ def waves():
 # --- reports ---
 
 
-def _answers(m):
+def _answers(m: Mechanism) -> list[Json]:
     once = m["once"]
     if once["name"] == "set_response":
         return [[], [0], list(range(once["k"] - once["most"], once["k"]))]
     return [0, once["k"] // 2, once["k"] - 1]
 
 
-def _memos(m):
+def _memos(m: Mechanism) -> list[list[int]]:
     return [[0], [memos(m["once"]) - 1]]
 
 
-def _no_memos(m):
+def _no_memos(m: Mechanism) -> list[list[Any] | list[int]]:
     return [[], [0, 1], [memos(m["once"])], [-1]]
 
 
-def _reports(m):
+def _reports(m: Mechanism) -> dict[str, Any]:
     check_memoised(m)
-    cases = [(answer, None, i) for answer in _answers(m) for i in range(3)]
+    cases: list[tuple[Json, list[int] | None, int]] = [
+        (answer, None, i) for answer in _answers(m) for i in range(3)
+    ]
     cases += [(_answers(m)[0], memo, i) for memo in _memos(m) for i in range(3)]
     tests = []
     for answer, memo, i in cases:
-        coins = reference.Tape(tape(f"{m} {answer} {memo} {i}", 60 + 4 * m["once"].get("omega", 1)))
+        coins = Tape(tape_bytes(f"{m} {answer} {memo} {i}", 60 + 4 * m["once"].get("omega", 1)))
         found, used = respond(m, answer, coins, memo)
-        case = {"comment": "", "flags": ["Draws", *(["Kept"] if memo else [])], "answer": answer}
+        case: Case = {
+            "comment": "",
+            "flags": ["Draws", *(["Kept"] if memo else [])],
+            "answer": answer,
+        }
         case |= {} if memo is None else {"kept": memo}
         case |= {"bytes": coins.data[: coins.consumed + 7].hex(), "report": found, "memo": used}
         tests.append(case | {"consumed": coins.consumed, "result": "valid"})
     for memo in _no_memos(m):
         case = {"comment": "what is kept is no memo", "flags": ["Kept", "Boundary"]}
-        case |= {"answer": _answers(m)[0], "kept": memo, "bytes": tape("no memo", 2).hex()}
-        tests.append(_refused(case, lambda memo=memo: respond(m, _answers(m)[0], None, memo)))
+        case |= {"answer": _answers(m)[0], "kept": memo, "bytes": tape_bytes("no memo", 2).hex()}
+        tests.append(_refused(case, lambda memo=memo: respond(m, _answers(m)[0], Tape(b""), memo)))
     once = m["once"]
-    wrong = [[once["k"]]] if once["name"] == "set_response" else [-1, once["k"]]
+    wrong: list[Json] = [[once["k"]]] if once["name"] == "set_response" else [-1, once["k"]]
     for answer in wrong:
         case = {"comment": "no answer", "flags": ["Boundary"], "answer": answer}
-        case |= {"bytes": tape("no answer", 2).hex()}
-        tests.append(_refused(case, lambda answer=answer: respond(m, answer, None)))
+        case |= {"bytes": tape_bytes("no answer", 2).hex()}
+        tests.append(_refused(case, lambda answer=answer: respond(m, answer, Tape(b""))))
     head = {"type": "report", "mechanism": m, "loss": loss_texts(memoised_loss(m))}
     return head | {"history": loss_texts(history(m)), "tests": tests}
 
 
-def _refused(case, attempt):
+def _refused(case: dict[str, Any], attempt: Callable[..., Any]) -> dict[str, Any]:
     try:
         attempt()
     except Invalid as reason:
@@ -136,7 +149,7 @@ def _refused(case, attempt):
     raise AssertionError(("not refused", case))
 
 
-def _laws(m):
+def _laws(m: Mechanism) -> dict[str, Any]:
     tests, answers = [], _answers(m)
     one, two, three = (worst_odds(m, answers, waves) for waves in (1, 2, 3))
     assert one < two < three < Fraction(m["own"], m["other"])
@@ -145,7 +158,7 @@ def _laws(m):
         assert sum(found.values()) == 1
         assert found == law_of(m["once"], answer)
         text = {",".join(map(str, key)): str(found[key]) for key in sorted(found)}
-        case = {"comment": "", "flags": [], "answer": answer, "law": text}
+        case: Case = {"comment": "", "flags": [], "answer": answer, "law": text}
         tests.append(case | {"result": "valid"})
     return {"type": "channel", "mechanism": m, "tests": tests}
 
@@ -153,8 +166,8 @@ def _laws(m):
 # --- parameters ---
 
 
-def _parameters(comment, m):
-    case = {"comment": comment, "flags": ["Boundary"], "mechanism": m}
+def _parameters(comment: str, m: Mechanism) -> dict[str, Any]:
+    case: Case = {"comment": comment, "flags": ["Boundary"], "mechanism": m}
     try:
         check_memoised(m)
     except Invalid as reason:
@@ -162,7 +175,7 @@ def _parameters(comment, m):
     return case | {"result": "valid"}
 
 
-def _bad():
+def _bad() -> Iterator[tuple[Any, ...]]:
     """Allowed and refused parameters, next to each other."""
     big = LIMIT
     for own, other in ((3, 1), (4, 1), (1, 0), (9, 9), (1, 9), (9, -1), (big + 1, 1), (7, 2)):
@@ -207,7 +220,7 @@ def _bad():
 CLAIM = {"odds": "3", "history": {"odds": "9"}}
 
 
-def _wave(question, once, claim=CLAIM):
+def _wave(question: Question, once: Mechanism, claim: Json = CLAIM) -> dict[str, Any]:
     return changed(question, mechanism=memoised(once, 9, 1), claim=claim)
 
 
@@ -227,12 +240,12 @@ TYPES = [
 EVERY_PLAIN = [YES_NO, SCALE, MEAN, NUMBER, POINT, PRODUCT]
 
 
-def panel(*questions, **more):
+def panel(*questions: Any, **more: Any) -> dict[str, Any]:
     return survey(*questions, **({"waves": {"panel": "workplace"}} | more))
 
 
-def _definition(comment, definition, result):
-    case = {"comment": comment, "flags": ["Waves"], "text": json.dumps(definition)}
+def _definition(comment: str, definition: Definition, result: str) -> dict[str, Any]:
+    case: Case = {"comment": comment, "flags": ["Waves"], "text": json.dumps(definition)}
     try:
         case["digest"] = check_definition(copy.deepcopy(definition))
     except Invalid as reason:
@@ -241,7 +254,7 @@ def _definition(comment, definition, result):
     return case | {"result": result}
 
 
-def _right():
+def _right() -> Iterator[tuple[Any, ...]]:
     yield "one question", panel(WAVE)
     yield "every type", panel(*TYPES)
     for question in TYPES:
@@ -266,13 +279,14 @@ def _right():
     yield "a channel", panel(changed(WAVE, mechanism=biased, claim=MARGINAL))
 
 
-def _wrong():
+def _wrong() -> Iterator[tuple[Any, ...]]:
     yield "a memo without waves", survey(WAVE)
     yield "waves without a memo", panel(YES_NO)
     yield "one question without a memo", panel(WAVE, changed(YES_NO, name="z"))
     yield "some of the questions", panel(WAVE, changed(WAVE, name="z"), ask=1)
     hidden = changed(TYPES[1], show_if=condition(WAVE["name"], "yes"))
     yield "a hidden question", panel(WAVE, hidden)
+    waves: Json
     for waves in ({}, [], "workplace", True, {"panel": "A"}, {"panel": ""}, {"panel": 1}):
         yield "waves that are none", panel(WAVE, waves=waves)
     yield "an unknown key of waves", panel(WAVE, waves={"panel": "a", "history": 2})
@@ -313,7 +327,7 @@ def _wrong():
 # --- totals ---
 
 
-def _totals():
+def _totals() -> list[dict[str, Any]]:
     half = changed(WAVE, name="z", mechanism=memoised(subset(2, 1, 2, 1), 4, 1))
     counted = {"panel": "a", "count": 3}
     return [
@@ -322,9 +336,9 @@ def _totals():
     ]  # fmt: skip
 
 
-def _history(definition):
+def _history(definition: Definition) -> dict[str, Any]:
     check_definition(definition)
-    case = {"comment": "", "flags": [], "definition": json.dumps(definition)}
+    case: Case = {"comment": "", "flags": [], "definition": json.dumps(definition)}
     both = {
         "total": loss_texts(total(definition)),
         "history": loss_texts(whole_history(definition)),

@@ -1,12 +1,18 @@
-"""Published definitions, right and wrong: the cases of shared/vectors/definitions.json."""
+"""Published definitions, right and wrong: the cases of definitions.json."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
 
-import reference
-from question_cases import more_definitions
-from reference_definition import FreeText, check_definition
+from spec.canonical import parse
+from spec.cases.questions import more_definitions
+from spec.claims import floor_exp
+from spec.definition import FreeText, check_definition
+from spec.refusal import Invalid
+from spec.values import Case, Definition, Json, Made
 
 NOTES = {
     "Text": "the JSON text itself is what is wrong or unusual: a parser must not hide it",
@@ -21,10 +27,10 @@ NOTES = {
     "Invited": "section 11: whether it is by invitation",
     "Type": "a value of another type than the specification says",
 }
-OWN_E = reference.floor_exp(reference.Fraction(1), 32)
+OWN_E = floor_exp(Fraction(1), 32)
 
 
-def definitions():
+def cases() -> Made:
     tests = [_case(*case) for case in (*_valid(), *_invalid(), *_texts(), *more_definitions())]
     groups = [
         {"type": result, "tests": [test for test in tests if test["result"] == result]}
@@ -33,14 +39,14 @@ def definitions():
     return NOTES, groups
 
 
-def _case(comment, flags, result, definition):
+def _case(comment: str, flags: list[str], result: str, definition: Definition) -> dict[str, Any]:
     text = definition if isinstance(definition, str) else json.dumps(definition)
-    case = {"comment": comment, "flags": flags, "text": text}
+    case: Case = {"comment": comment, "flags": flags, "text": text}
     try:
-        case["digest"] = check_definition(reference.parse(text))
+        case["digest"] = check_definition(parse(text))
     except FreeText as reason:
         case |= {"reason": str(reason), "free_text": True}
-    except reference.Invalid as reason:
+    except Invalid as reason:
         case["reason"] = str(reason)
     assert ("digest" in case) == (result == "valid"), (comment, case)
     return case | {"result": result}
@@ -49,7 +55,7 @@ def _case(comment, flags, result, definition):
 # --- building ---
 
 
-def workplace(**changes):
+def workplace(**changes: Any) -> dict[str, Any]:
     """The example of section 4, with changes; None leaves a key out."""
     definition = {
         "spec": 1,
@@ -64,7 +70,7 @@ def workplace(**changes):
     return _changed(definition, changes)
 
 
-def stolen(**changes):
+def stolen(**changes: Any) -> dict[str, Any]:
     question = {
         "name": "stolen",
         "type": "yes_no",
@@ -77,7 +83,7 @@ def stolen(**changes):
     return _changed(question, changes)
 
 
-def party(k=16, omega=4, **changes):
+def party(k: int = 16, omega: int = 4, **changes: Any) -> dict[str, Any]:
     """A select_one question of epsilon 1."""
     question = {
         "name": "party",
@@ -90,19 +96,19 @@ def party(k=16, omega=4, **changes):
     return _changed(question, changes)
 
 
-def mechanism(k, omega, own, other):
+def mechanism(k: int | str, omega: Json, own: int | str, other: int) -> dict[str, Any]:
     return {"name": "subset_selection", "k": k, "omega": omega, "own": own, "other": other}
 
 
-def _changed(value, changes):
+def _changed(value: Json, changes: dict[str, Any]) -> dict[str, Any]:
     return {key: item for key, item in (value | changes).items() if item is not None}
 
 
-def _asking(*questions, **changes):
+def _asking(*questions: Any, **changes: Any) -> dict[str, Any]:
     return workplace(questions=list(questions), **changes)
 
 
-def _renamed(*names):
+def _renamed(*names: Any) -> dict[str, Any]:
     """A select_one question whose choices have these names."""
     choices = [{"name": name, "label": f"Choice {i}"} for i, name in enumerate(names)]
     return party(len(names), 1, choices=choices)
@@ -111,7 +117,7 @@ def _renamed(*names):
 # --- cases: (comment, flags, result, definition or text) ---
 
 
-def _valid():
+def _valid() -> Iterator[tuple[Any, ...]]:
     for to in ("everybody", "", ["analysts"], True, None):
         results = {"minimum": 100, "while_open": False, "to": to}
         yield f"results are to {to!r}", ["Type"], "invalid", workplace(results=results)
@@ -155,7 +161,8 @@ def _valid():
     yield "any omega", [], "valid", _asking(party(6, 5))
 
 
-def _invalid():
+def _invalid() -> Iterator[tuple[Any, ...]]:
+    value: Json
     for value in (False, 1, 0, "true", "yes", [True], {}):
         comment = f"invited is {json.dumps(value)}"
         yield comment, ["Invited"], "invalid", workplace(invited=value)
@@ -164,7 +171,7 @@ def _invalid():
     yield from _invalid_questions()
 
 
-def _invalid_shapes():
+def _invalid_shapes() -> Iterator[tuple[Any, ...]]:
     for key in ("spec", "name", "title", "language", "results", "questions"):
         yield f"{key} is missing", [], "invalid", workplace(**{key: None})
     for key in ("name", "type", "label", "choices", "claim", "mechanism"):
@@ -172,6 +179,7 @@ def _invalid_shapes():
     for key in ("name", "k", "omega", "own", "other"):
         without = stolen(mechanism=_changed(mechanism(2, 1, 3, 1), {key: None}))
         yield f"a mechanism without {key}", [], "invalid", _asking(without)
+    results: Json
     for results in ({"minimum": 100}, {"while_open": False}, {}):
         yield "results lack a key", [], "invalid", workplace(results=results)
     yield "an unknown key", [], "invalid", workplace(tracking=True)
@@ -184,6 +192,7 @@ def _invalid_shapes():
     yield "an unknown key in a mechanism", [], "invalid", _asking(noted)
     odd = [{"name": "yes", "label": "Yes", "url": "x"}, {"name": "no", "label": "No"}]
     yield "an unknown key in a choice", [], "invalid", _asking(stolen(choices=odd))
+    value: Json
     for spec in (2, 0, "1", True, [1]):
         yield f"spec is {spec!r}", ["Type"], "invalid", workplace(spec=spec)
     for key in ("name", "title", "intro", "contact", "language"):
@@ -208,7 +217,7 @@ def _invalid_shapes():
         yield "no object at all", ["Type"], "invalid", json.dumps(value)
 
 
-def _invalid_names():
+def _invalid_names() -> Iterator[tuple[Any, ...]]:
     for name in ("", "-a", "a-", "A", "a_b", "a b", "\u00e4", "a" * 65, "workplace\n", "../x"):
         yield f"the survey name {name[:12]!r}", ["Names"], "invalid", workplace(name=name)
     for name in ("", "0a", "-a", ".a", "a b", "a/b", "\u00e4", "a" * 65, "stolen\n", "a\u0000"):
@@ -219,7 +228,7 @@ def _invalid_names():
     yield "two choices of one name", ["Names"], "invalid", _asking(_renamed("a", "b", "a"))
 
 
-def _invalid_questions():
+def _invalid_questions() -> Iterator[tuple[Any, ...]]:
     yes, no = stolen()["choices"]
     three = [yes, no, {"name": "maybe", "label": "Maybe"}]
     third = stolen(choices=three, mechanism=mechanism(3, 1, 3, 1))
@@ -244,12 +253,21 @@ def _invalid_questions():
     yield from _free_text()
     yield "one choice", [], "invalid", _asking(party(1, 1))
     yield "too many choices", [], "invalid", _asking(party(1025, 275))
+    choices: Json
+    value: Json
     for choices in ({}, "yes", [], [1, 2], [yes, "no"], [yes, {"name": "no"}]):
         yield "the choices are no choices", ["Type"], "invalid", _asking(stolen(choices=choices))
     for key in ("label", "hint"):
         for value in (1, False, [], {"en": "x"}):
             yield f"{key} is no text", ["Type"], "invalid", _asking(stolen(**{key: value}))
-    shapes = ((2, 0, 3, 1), (2, 2, 3, 1), (2, 1, 1, 1), (2, 1, 1, 3), (2, 1, 3, 0), (2, -1, 3, 1))
+    shapes: tuple[Any, ...] = (
+        (2, 0, 3, 1),
+        (2, 2, 3, 1),
+        (2, 1, 1, 1),
+        (2, 1, 1, 3),
+        (2, 1, 3, 0),
+        (2, -1, 3, 1),
+    )
     shapes += ((2, 1, 2**53 - 1, 2), (2, 1, 2**53 - 1, 2**53 - 2), (2, "1", 3, 1), (2, True, 3, 1))
     shapes += ((2, 1, "3", 1), (2, 1, 3, True), ("2", 1, 3, 1), (2, [1], 3, 1))
     for shape in shapes:
@@ -264,7 +282,12 @@ def _invalid_questions():
         yield "an unknown mechanism", [], "invalid", _asking(other)
     for value in ([], "subset_selection", 1):
         yield "the mechanism is no object", ["Type"], "invalid", _asking(stolen(mechanism=value))
-    claims = ({"odds": "2"}, {"odds": "29/10"}, {"epsilon": "1"}, {"epsilon": "1.0986122"})
+    claims: tuple[Json, ...] = (
+        {"odds": "2"},
+        {"odds": "29/10"},
+        {"epsilon": "1"},
+        {"epsilon": "1.0986122"},
+    )
     for claim in claims:
         yield "the weights break the claim", ["Claim"], "invalid", _asking(stolen(claim=claim))
     claims = ({}, {"epsilon": "2", "odds": "3"}, {"odds": 3}, {"odds": "6/2"}, {"odds": "3\n"}, "3")
@@ -276,7 +299,7 @@ def _invalid_questions():
     yield "the second question is broken", ["Claim"], "invalid", _asking(stolen(), above)
 
 
-def _free_text():
+def _free_text() -> Iterator[tuple[Any, ...]]:
     names = "text string str note comment open sentence essay paragraph freetext opentext longtext"
     names += " shorttext openended openquestion textarea textbox Free_Text OPEN-ENDED"
     for kind in (*names.split(), "long text"):
@@ -290,7 +313,7 @@ def _free_text():
         yield f"the mechanism {name}", [], "invalid", _asking(plain)
 
 
-def _texts():
+def _texts() -> Iterator[tuple[Any, ...]]:
     """Texts that no serialiser of parsed values would write."""
     text = json.dumps(workplace())
     spaced = json.dumps(workplace(), indent=3, sort_keys=True)

@@ -1,16 +1,27 @@
-"""The cases of shared/vectors/mechanisms.json: every mechanism but subset selection."""
+"""Every mechanism but subset selection: the cases of mechanisms.json."""
 
 from __future__ import annotations
 
-import hashlib
 import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
 
-import reference
-import reference_mechanisms as spec
-from reference import Invalid
+from spec.cases.tapes import LIMIT, OWN_E, tape_bytes
+from spec.coins import Tape, chance
+from spec.coins import fall as draw_fall
+from spec.coins import gaussian as draw_gaussian
+from spec.coins import laplace as draw_laplace
+from spec.laws import law
+from spec.losses import loss as loss_of
+from spec.losses import loss_texts
+from spec.mechanisms import check_answer, check_report, report
+from spec.parameters import check, ratio, reach
+from spec.refusal import Invalid
+from spec.values import Case, Json, Made, Mechanism
 
-OWN_E, OTHER = 11674931554, 2**32
-LIMIT = 2**53
+OTHER = 2**32
 
 NOTES = {
     "Boundary": "the smallest or the largest that is allowed, or the first that is not",
@@ -18,46 +29,48 @@ NOTES = {
 }
 
 
-def window(k, m, w, own=3, other=1):
+def window(k: int, m: int, w: int, own: int = 3, other: int = 1) -> dict[str, Any]:
     return {"name": "window", "k": k, "m": m, "w": w, "own": own, "other": other}
 
 
-def channel(k, *weights):
+def channel(k: int, *weights: Any) -> dict[str, Any]:
     return {"name": "channel", "k": k, "weights": [list(row) for row in weights]}
 
 
-def set_response(k, most, size, own=3, other=1):
+def set_response(k: int, most: int, size: int, own: int = 3, other: int = 1) -> dict[str, Any]:
     name = {"name": "set_response", "k": k, "most": most}
     return name | {"size": size, "own": own, "other": other}
 
 
-def sampled_ticks(k, s, own=3, other=1):
+def sampled_ticks(k: int, s: int, own: int = 3, other: int = 1) -> dict[str, Any]:
     return {"name": "sampled_ticks", "k": k, "s": s, "own": own, "other": other}
 
 
-def unary(k, most, own, other, total):
+def unary(k: int, most: int, own: int, other: int, total: int) -> dict[str, Any]:
     name = {"name": "unary", "k": k, "most": most}
     return name | {"own": own, "other": other, "total": total}
 
 
-def laplace(k, scale):
+def laplace(k: int, scale: int | str) -> dict[str, Any]:
     return {"name": "laplace", "k": k, "scale": scale}
 
 
-def bounded(k, scale, beyond):
+def bounded(k: int, scale: str, beyond: str) -> dict[str, Any]:
     return {"name": "bounded_laplace", "k": k, "scale": scale, "beyond": beyond}
 
 
-def gaussian(k, d, sigma2, epsilon="1", delta="0.00001"):
+def gaussian(
+    k: int, d: int, sigma2: str, epsilon: str = "1", delta: str = "0.00001"
+) -> dict[str, Any]:
     name = {"name": "gaussian", "k": k, "d": d, "sigma2": sigma2}
     return name | {"epsilon": epsilon, "delta": delta}
 
 
-def vector(s, *parts):
+def vector(s: int, *parts: Any) -> dict[str, Any]:
     return {"name": "vector", "s": s, "parts": list(parts)}
 
 
-def mechanisms():
+def cases() -> Made:
     groups = [_reports(m) for m in FINITE + ENDLESS]
     groups += [_wide(laplace(2, "1"), 0, 1), _wide(laplace(3, "1/2"), 2)]
     groups += [_wide(gaussian(2, 1, "60"), [0])]
@@ -103,7 +116,7 @@ ENDLESS = [
 ]  # fmt: skip
 
 
-def _answers(m):
+def _answers(m: Mechanism) -> list[Any]:
     name = m["name"]
     if name == "vector":
         parts = [_answers(part) for part in m["parts"]]
@@ -113,13 +126,20 @@ def _answers(m):
     if name in ("set_response", "sampled_ticks", "unary"):
         most = m["k"] if name == "sampled_ticks" else m["most"]
         k = m["k"]
-        ticks = ([], [0], [k - 1], [0, k - 1], list(range(most)), list(range(k - most, k)))
+        ticks: tuple[list[int], ...] = (
+            [],
+            [0],
+            [k - 1],
+            [0, k - 1],
+            list(range(most)),
+            list(range(k - most, k)),
+        )
         return [one for one in ticks if len(set(one)) == len(one) <= most]
     last = m["k"] - 1
     return sorted({0, 1, last // 2, last - 1, last})
 
 
-def _wrong(m):
+def _wrong(m: Mechanism) -> list[Any]:
     name = m["name"]
     if name == "vector":
         first = [_answers(part)[0] for part in m["parts"]]
@@ -134,13 +154,7 @@ def _wrong(m):
     return [-1, m["k"]]
 
 
-def tape(label, draws):
-    size = 7 * draws
-    blocks = (hashlib.sha256(f"{label} {i}".encode()).digest() for i in range(size // 32 + 1))
-    return b"".join(blocks)[:size]
-
-
-def _draws(m):
+def _draws(m: Mechanism) -> int:
     if m["name"] == "vector":
         return len(m["parts"]) + sum(_draws(part) for part in m["parts"])
     if m["name"] in ("laplace", "bounded_laplace"):
@@ -150,73 +164,86 @@ def _draws(m):
     return 24 + 2 * m["k"] + m.get("size", 0) if m["k"] < 2000 else 16
 
 
-def _reports(m):
-    spec.check(m)
+def _reports(m: Mechanism) -> dict[str, Any]:
+    check(m)
     tests = []
     labels = [f"{m} {answer} {i}" for answer in _answers(m) for i in range(3)]
     for label, answer in zip(labels, [a for a in _answers(m) for _ in range(3)], strict=True):
-        coins = reference.Tape(tape(label, _draws(m)))
-        found = spec.report(m, answer, coins)
-        spec.check_report(m, found)
+        coins = Tape(tape_bytes(label, _draws(m)))
+        found = report(m, answer, coins)
+        check_report(m, found)
         data = coins.data[: coins.consumed + 7]
-        case = {"comment": "", "flags": ["Draws"], "answer": answer, "bytes": data.hex()}
+        case: Case = {"comment": "", "flags": ["Draws"], "answer": answer, "bytes": data.hex()}
         case |= {"report": found, "consumed": coins.consumed, "result": "valid"}
         tests.append(case)
     for answer in _wrong(m):
         case = {"comment": "refused before any byte is taken", "flags": ["Boundary"]}
-        case |= {"answer": answer, "bytes": tape("wrong", 2).hex(), "consumed": 0}
+        case |= {"answer": answer, "bytes": tape_bytes("wrong", 2).hex(), "consumed": 0}
         try:
-            spec.check_answer(m, answer)
+            check_answer(m, answer)
             raise AssertionError(("not refused", m, answer))
         except Invalid as reason:
             tests.append(case | {"reason": str(reason), "result": "invalid"})
-    loss = spec.loss_texts(spec.loss(m))
+    loss = loss_texts(loss_of(m))
     return {"type": "report", "mechanism": m, "loss": loss, "tests": tests}
 
 
-def _far(m, answer, sign):
+def _far(m: Mechanism, answer: Json, sign: int) -> dict[str, Any]:
     """A report whose noise goes beyond what may be reported; the draws are made up for it."""
-    wide = spec.reach(m)
+    wide = reach(m)
     scale = 1 if m["name"] == "laplace" else wide // 12
-    finer = spec.ratio(m.get("scale", "1")).denominator
+    finer = ratio(m.get("scale", "1")).denominator
     times = (wide // scale + 2) * finer
     yes, no = [0, 0, 0, 0, 0, 1], [0, 0, 0, 1]  # of chance(1, 1)
     draws = [0, 0, 0, *yes * times, *no, sign]
     if m["name"] == "gaussian":
         p = int(m["sigma2"])
-        fall = spec.Fraction((times * scale**2 - p) ** 2, 2 * p * scale**2)
+        fall = Fraction((times * scale**2 - p) ** 2, 2 * p * scale**2)
         draws += [*yes * (fall.numerator // fall.denominator), fall.denominator - 1, 0]
-    coins = reference.Tape(b"".join(draw.to_bytes(7, "big") for draw in [*draws, 0]))
-    found = spec.report(m, answer, coins)
-    spec.check_report(m, found)
+    coins = Tape(b"".join(draw.to_bytes(7, "big") for draw in [*draws, 0]))
+    found = report(m, answer, coins)
+    check_report(m, found)
     end = -wide if sign else m["k"] - 1 + wide
     assert found == [end], (found, end)
     comment = "noise that goes too far is brought back to the end"
-    case = {"comment": comment, "flags": ["Boundary"], "answer": answer, "bytes": coins.data.hex()}
+    case: Case = {
+        "comment": comment,
+        "flags": ["Boundary"],
+        "answer": answer,
+        "bytes": coins.data.hex(),
+    }
     return case | {"report": found, "consumed": coins.consumed, "result": "valid"}
 
 
-def _wide(m, *answers):
-    loss = spec.loss_texts(spec.loss(m))
+def _wide(m: Mechanism, *answers: Any) -> dict[str, Any]:
+    loss = loss_texts(loss_of(m))
     tests = [_far(m, answer, sign) for answer in answers for sign in (0, 1)]
     return {"type": "report", "mechanism": m, "loss": loss, "tests": tests}
 
 
-def _laws(m):
+def _laws(m: Mechanism) -> dict[str, Any]:
     answers = _answers(m)
     if m["name"] == "vector":
         answers = [list(one) for one in itertools.product(*(range(p["k"]) for p in m["parts"]))]
     tests = []
     for answer in answers:
-        found = spec.law(m, answer)
+        found = law(m, answer)
         assert sum(found.values()) == 1
         text = {",".join(map(str, key)): str(found[key]) for key in sorted(found)}
-        case = {"comment": "", "flags": [], "answer": answer, "law": text, "result": "valid"}
+        case: Case = {"comment": "", "flags": [], "answer": answer, "law": text, "result": "valid"}
         tests.append(case)
     return {"type": "channel", "mechanism": m, "tests": tests}
 
 
-def _noise():
+SAMPLERS: dict[str, Callable[..., int]] = {
+    "chance": chance,
+    "fall": draw_fall,
+    "laplace": draw_laplace,
+    "gaussian": draw_gaussian,
+}
+
+
+def _noise() -> Iterator[Case]:
     samplers = (
         *(("chance", {"n": n, "d": d}) for n, d in ((0, 1), (1, 1), (1, 2), (2, 3), (1, 2**40))),
         *(("fall", {"n": n, "d": d}) for n, d in ((0, 5), (2, 4), (7, 2), (3, 1), (2**60, 2**58))),
@@ -233,42 +260,42 @@ def _noise():
             assert labels
         tests = []
         for label in labels:
-            coins = reference.Tape(tape(label, 3000))
-            found = getattr(spec, name)(coins, *arguments.values())
+            coins = Tape(tape_bytes(label, 3000))
+            found = SAMPLERS[name](coins, *arguments.values())
             value = found if isinstance(found, int) else bool(found)
             data = coins.data[: coins.consumed + 7]
-            case = {"comment": "", "flags": [], "bytes": data.hex(), "value": value}
+            case: Case = {"comment": "", "flags": [], "bytes": data.hex(), "value": value}
             tests.append(case | {"consumed": coins.consumed, "result": "valid"})
         texts = {key: str(value) for key, value in arguments.items()}
         yield {"type": "noise", "sampler": name, **texts, "tests": tests}
 
 
-def _seeds(arguments):
+def _seeds(arguments: dict[str, Any]) -> Iterator[Any]:
     return (f"gaussian {arguments} {i}" for i in range(3000))
 
 
-def _doubles_differ(label, p, q):
+def _doubles_differ(label: str, p: int, q: int) -> bool:
     """Whether arithmetic in doubles, which rounds a square above 2^53, takes another way."""
-    exact, rounded = (reference.Tape(tape(label, 300)) for _ in range(2))
-    t = spec.math.isqrt(p // q) + 1
-    found = spec.gaussian(exact, p, q)
+    exact, rounded = (Tape(tape_bytes(label, 300)) for _ in range(2))
+    t = math.isqrt(p // q) + 1
+    found = draw_gaussian(exact, p, q)
     while True:
-        y = spec.laplace(rounded, t, 1)
-        if spec.fall(rounded, int(float(abs(y) * q * t - p) ** 2), 2 * p * q * t**2):
+        y = draw_laplace(rounded, t, 1)
+        if draw_fall(rounded, int(float(abs(y) * q * t - p) ** 2), 2 * p * q * t**2):
             break
     return (found, exact.consumed) != (y, rounded.consumed)
 
 
-def _parameters(comment, m):
-    case = {"comment": comment, "flags": ["Boundary"], "mechanism": m}
+def _parameters(comment: str, m: Mechanism) -> dict[str, Any]:
+    case: Case = {"comment": comment, "flags": ["Boundary"], "mechanism": m}
     try:
-        spec.check(m)
+        check(m)
         return case | {"result": "valid"}
     except Invalid as reason:
         return case | {"reason": str(reason), "result": "invalid"}
 
 
-def _bad():
+def _bad() -> Iterator[tuple[Any, ...]]:
     """Allowed and refused parameters, next to each other."""
     big = LIMIT
     for k in (1, 2, 2**20 + 1, 2**20 + 2):
@@ -337,7 +364,7 @@ def _bad():
     yield "a boolean", window(5, 2, True)
 
 
-CHECKS = [
+CHECKS: list[Any] = [
     (window(5, 5, 2), [0], [4], [5], [-1], [], [0, 1]),
     (set_response(3, 2, 2), [0, 4], [0, 5], [4, 0], [0], [0, 0], [0, 1, 2]),
     (sampled_ticks(3, 2), [0, 2], [0, 1], [5, 2], [2, 5], [0, 6], [0]),
@@ -352,12 +379,12 @@ CHECKS = [
 ]  # fmt: skip
 
 
-def _checks(m, *reports):
+def _checks(m: Mechanism, *reports: Any) -> dict[str, Any]:
     tests = []
     for found in reports:
-        case = {"comment": "", "flags": [], "report": found}
+        case: Case = {"comment": "", "flags": [], "report": found}
         try:
-            spec.check_report(m, found)
+            check_report(m, found)
             tests.append(case | {"result": "valid"})
         except Invalid as reason:
             tests.append(case | {"reason": str(reason), "result": "invalid"})

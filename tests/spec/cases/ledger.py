@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
+from typing import Any
 
-import reference
-from question_cases import (
+from spec.canonical import canonical, digest, parse
+from spec.cases.mechanisms import laplace, sampled_ticks, vector
+from spec.cases.questions import (
     GAUSS,
     LAPLACE,
     MULTIPLE,
@@ -17,17 +20,15 @@ from question_cases import (
     changed,
     choices,
     condition,
-    laplace,
     number_part,
-    sampled_ticks,
     survey,
-    vector,
 )
-from reference_definition import check_definition
-from reference_ledger import Over, Spent, charge, memo_key, read_document
-from reference_mechanisms import loss_texts
-from wave_cases import memoised
-from wave_cases import subset as memo_of
+from spec.cases.waves import memoised, subset
+from spec.definition import check_definition
+from spec.ledger import Over, Spent, charge, memo_key, read_document
+from spec.losses import loss_texts
+from spec.refusal import Invalid
+from spec.values import Case, Definition, Json, Made
 
 ANN, BEN = "a1" * 32, "b2" * 32
 LIMITS = {"survey": "5", "author": "10", "overall": "20"}
@@ -60,8 +61,8 @@ MANY = survey(
 )  # fmt: skip
 HISTORY = {"epsilon": "2", "history": {"epsilon": "3"}}
 WAVE = survey(
-    changed(YES_NO, mechanism=memoised(memo_of(2, 1, 3), 9, 1), claim=HISTORY),
-    changed(ONE, mechanism=memoised(memo_of(4, 2, 3), 9, 1), claim=HISTORY),
+    changed(YES_NO, mechanism=memoised(subset(2, 1, 3), 9, 1), claim=HISTORY),
+    changed(ONE, mechanism=memoised(subset(4, 2, 3), 9, 1), claim=HISTORY),
     name="wave-2", waves={"panel": "work"},
 )  # fmt: skip
 PRIMES = [
@@ -80,7 +81,7 @@ THRICE = survey(
 SURVEYS = (PAIR, NOISY, CHAIN, SOME, MANY, PARTS, WAVE, THRICE)
 
 
-def ledger():
+def cases() -> Made:
     groups = [{"type": "document", "tests": [_document(*case) for case in _documents()]}]
     for definition in SURVEYS:
         check_definition(definition)
@@ -92,21 +93,21 @@ def ledger():
 # --- documents ---
 
 
-def entry(**changes):
+def entry(**changes: Any) -> dict[str, Any]:
     found = {"day": "2026-11-21", "author": ANN, "survey": "pair", "version": "0" * 64}
     found |= {"question": "a", "odds": "3", "exponent": "0", "delta": "0"}
     return found | changes
 
 
-def answered(definition, *names, sent=True):
+def answered(definition: Definition, *names: Any, sent: bool = True) -> dict[str, Any]:
     """{version: the report that a device keeps}; the values are no concern of the ledger."""
-    version = reference.digest(definition)
+    version = digest(definition)
     report = {"survey": version, "id": "0f" * 16, "values": {name: [0] for name in names}}
-    return {version: {"text": reference.canonical(report), "sent": sent}}
+    return {version: {"text": canonical(report), "sent": sent}}
 
 
-def document(**parts):
-    return reference.canonical(EMPTY | parts)
+def document(**parts: Any) -> str:
+    return canonical(EMPTY | parts)
 
 
 FULL = EMPTY | {
@@ -118,10 +119,10 @@ FULL = EMPTY | {
 }
 
 
-def _documents():
+def _documents() -> Iterator[tuple[Any, ...]]:
     """(comment, text)"""
     yield "nothing yet", document()
-    yield "something of everything", reference.canonical(FULL)
+    yield "something of everything", canonical(FULL)
     for count, sent in ((2, 1), (2, 2), (100, 100)):
         counted = {f"{ANN}/panel-1/{'c' * 64}": {"count": count, "sent": sent}}
         yield f"{sent} of {count} waves", document(waves=counted)
@@ -134,7 +135,7 @@ def _documents():
     yield "a longer document", document() + "}"
     yield "a shorter document", document()[:-1]
     for key in EMPTY:
-        yield f"no {key}", reference.canonical({k: v for k, v in EMPTY.items() if k != key})
+        yield f"no {key}", canonical({k: v for k, v in EMPTY.items() if k != key})
     yield "a later spec", document(spec=2)
     yield "an unknown key", document(answers={})
     yield "a ledger that is no list", document(ledger={})
@@ -145,10 +146,10 @@ def _documents():
     for comment, changes in _wrong_invitations():
         yield comment, document(**changes)
     for comment, changes in _wrong_parts():
-        yield comment, reference.canonical(copy.deepcopy(FULL) | changes)
+        yield comment, canonical(copy.deepcopy(FULL) | changes)
 
 
-def _wrong_invitations():
+def _wrong_invitations() -> Iterator[tuple[Any, ...]]:
     version, id_, prefix, number = "0" * 64, "0f" * 16, "ab" * 32, "c1" * 256
     ticket = {"id": id_, "ticket": prefix + number}
     trade = {"blinded": number, "code": "0" * 18, "id": id_, "inverse": number, "prefix": prefix}
@@ -177,7 +178,7 @@ def _wrong_invitations():
     yield "an odd number of digits", {"tickets": {version: ticket | {"ticket": "c" * 577}}}
 
 
-def _wrong_entries():
+def _wrong_entries() -> Iterator[Case]:
     yield {"day": "2026-1-1"}
     yield {"day": "2026-11-21T10:00"}
     yield {"day": 20261121}
@@ -196,13 +197,13 @@ def _wrong_entries():
     yield {"delta": "0.1"}
 
 
-def _wrong_parts():
-    version = reference.digest(PAIR)
+def _wrong_parts() -> Iterator[tuple[Any, ...]]:
+    version = digest(PAIR)
     kept = answered(PAIR, "a")[version]
-    report = reference.parse(kept["text"])
+    report = parse(kept["text"])
 
-    def reports(**changes):
-        return {"reports": {version: kept | {"text": reference.canonical(report | changes)}}}
+    def reports(**changes: Any) -> dict[str, Any]:
+        return {"reports": {version: kept | {"text": canonical(report | changes)}}}
 
     yield "a report under another version", {"reports": {"0" * 64: kept}}
     yield "a report under no version", {"reports": {"pair": kept}}
@@ -233,23 +234,24 @@ def _wrong_parts():
         yield f"a register of {origin}", {"registers": {origin: register}}
     yield "an author without a key", {"authors": {"https://example.org": [""]}}
     yield "an author that is no list", {"authors": {"https://example.org": ANN}}
+    seen: Json
     for seen in ({"count": -1, "head": "0" * 64}, {"count": 1}, {"count": 1, "head": ""}, []):
         yield "a register that is none", {"registers": {"https://example.org": seen}}
 
 
-def _document(comment, text):
-    case = {"comment": comment, "flags": [], "text": text}
+def _document(comment: str, text: str) -> dict[str, Any]:
+    case: Case = {"comment": comment, "flags": [], "text": text}
     try:
         read_document(text)
         return case | {"result": "valid"}
-    except (reference.Invalid, ValueError) as reason:
+    except (Invalid, ValueError) as reason:
         return case | {"reason": str(reason)[:80], "result": "invalid"}
 
 
 # --- charges ---
 
 
-def _charges(definition):
+def _charges(definition: Definition) -> Iterator[tuple[Any, ...]]:
     """(comment, flags, document, drawn, changed, changes of the call)"""
     names = [question["name"] for question in definition["questions"]]
     drawn = names[: definition.get("ask", len(names))]
@@ -285,10 +287,10 @@ def _charges(definition):
         yield from _counted(definition, drawn)
 
 
-def _counted(definition, drawn):
+def _counted(definition: Definition, drawn: Any) -> Iterator[tuple[Any, ...]]:
     """Three waves are stated."""
 
-    def sent(author, panel="work", **times):
+    def sent(author: str, times: dict[str, tuple[int, int]], panel: str = "work") -> dict[str, Any]:
         found = {}
         for question in definition["questions"]:
             if question["name"] in times:
@@ -300,29 +302,29 @@ def _counted(definition, drawn):
     known = {"author": ANN}
     first, second = drawn
     for times in range(1, 4):
-        held = sent(ANN, **dict.fromkeys(drawn, (3, times)))
+        held = sent(ANN, dict.fromkeys(drawn, (3, times)))
         yield f"{times} waves were answered", ["Count"], held, drawn, [], known
-    yield "one question is new", ["Count"], sent(ANN, **{first: (3, 1)}), drawn, [], known
-    yield "one question is over", ["Count"], sent(ANN, **{second: (3, 3)}), drawn, [], known
-    yield "more were stated before", ["Count"], sent(ANN, **{first: (4, 2)}), drawn, [], known
-    yield "and they are over now", ["Count"], sent(ANN, **{first: (4, 3)}), drawn, [], known
-    yield "fewer were stated before", ["Count"], sent(ANN, **{first: (2, 1)}), drawn, [], known
-    yield "and they stay over", ["Count"], sent(ANN, **{first: (2, 2)}), drawn, [], known
-    yield "another author's", ["Count"], sent(BEN, **{first: (3, 3)}), drawn, [], known
-    yield "another panel's", ["Count"], sent(ANN, "play", **{first: (3, 3)}), drawn, [], known
+    yield "one question is new", ["Count"], sent(ANN, {first: (3, 1)}), drawn, [], known
+    yield "one question is over", ["Count"], sent(ANN, {second: (3, 3)}), drawn, [], known
+    yield "more were stated before", ["Count"], sent(ANN, {first: (4, 2)}), drawn, [], known
+    yield "and they are over now", ["Count"], sent(ANN, {first: (4, 3)}), drawn, [], known
+    yield "fewer were stated before", ["Count"], sent(ANN, {first: (2, 1)}), drawn, [], known
+    yield "and they stay over", ["Count"], sent(ANN, {first: (2, 2)}), drawn, [], known
+    yield "another author's", ["Count"], sent(BEN, {first: (3, 3)}), drawn, [], known
+    yield "another panel's", ["Count"], sent(ANN, {first: (3, 3)}, "play"), drawn, [], known
     again = {"reports": answered(definition, *drawn)}
-    full = sent(ANN, **dict.fromkeys(drawn, (2, 1))) | again
+    full = sent(ANN, dict.fromkeys(drawn, (2, 1))) | again
     yield "this wave again", ["Count", "Again"], full, drawn, [], known
     yield "this wave, changed", ["Count", "Changed"], full, drawn, [first], known
-    over = sent(ANN, **dict.fromkeys(drawn, (2, 2))) | again
+    over = sent(ANN, dict.fromkeys(drawn, (2, 2))) | again
     yield "the last wave again", ["Count", "Again"], over, drawn, [], known
     yield "the last wave, changed", ["Count", "Changed"], over, drawn, [first], known
 
 
-def _waves(definition, drawn):
+def _waves(definition: Definition, drawn: Any) -> Iterator[tuple[Any, ...]]:
     """Two memos of odds 9 each; a report by itself has smaller ones."""
 
-    def memos(author, *names):
+    def memos(author: str, *names: Any) -> dict[str, Any]:
         questions = [one for one in definition["questions"] if one["name"] in names]
         return {"memos": {memo_key(definition, one, author): [0] for one in questions}}
 
@@ -350,9 +352,9 @@ def _waves(definition, drawn):
     yield "this wave, changed", ["Wave", "Changed"], full, drawn, ["a"], known
 
 
-def _limits(definition, drawn):
+def _limits(definition: Definition, drawn: Any) -> Iterator[tuple[Any, ...]]:
     """The two questions ask 9 times: epsilon 2.1972..."""
-    version = reference.digest(definition)
+    version = digest(definition)
     mine = [entry(version=version, question=name) for name in drawn]
     others = [entry(author=BEN, version="9" * 64, odds="7", exponent="3/2", delta="1/100000")]
     for limit, by in (("2.197", "below"), ("2.198", "above")):
@@ -386,9 +388,9 @@ def _limits(definition, drawn):
     }  # fmt: skip
 
 
-def _deltas(definition, drawn):
+def _deltas(definition: Definition, drawn: Any) -> Iterator[tuple[Any, ...]]:
     """The second question has a delta of 1/100000."""
-    version = reference.digest(definition)
+    version = digest(definition)
     before = {"at": "99/100000", "above": "991/1000000"}
     for name, delta in before.items():
         for scope, whose in {
@@ -403,18 +405,26 @@ def _deltas(definition, drawn):
     yield comment, ["Limit"], held, drawn[:1], [], {"author": ANN}
 
 
-def _charge(definition, comment, flags, held, drawn, changes, call):
+def _charge(
+    definition: Definition,
+    comment: str,
+    flags: list[str],
+    held: dict[str, Any],
+    drawn: Any,
+    changes: Any,
+    call: dict[str, Any],
+) -> dict[str, Any]:
     given = {"author": "", "day": "2026-11-22", "drawn": drawn, "changed": changes}
     given |= {"limits": LIMITS} | call
-    text = reference.canonical(held)
-    case = {"comment": comment, "flags": flags, "document": text} | given
+    text = canonical(held)
+    case: Case = {"comment": comment, "flags": flags, "document": text} | given
     try:
         names, new, before, after, waves = charge(read_document(text), definition, **given)
     except Over as reason:
         return case | {"reason": str(reason), "over": True, "result": "invalid"}
     except Spent as reason:
         return case | {"reason": str(reason), "scope": reason.scope, "result": "invalid"}
-    except reference.Invalid as reason:
+    except Invalid as reason:
         return case | {"reason": str(reason), "result": "invalid"}
     found = {"fresh": names, "entries": new} | ({"waves": waves} if waves else {})
     found["before"] = {scope: loss_texts(loss) for scope, loss in before.items()}

@@ -1,29 +1,25 @@
-"""Sections 2.16 and 4.4 of shared/SPEC.md, repeated surveys, as the reference reads them."""
+"""Sections 2.16 and 4.4, repeated surveys."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
-from reference import channel as subset_channel
-from reference import require
-from reference_mechanisms import (
-    LIMIT,
-    check,
-    check_answer,
-    integers,
-    law,
-    loss,
-    only,
-    report,
-    set_weights,
-)
+from spec.coins import Tape
+from spec.laws import law as finite_law
+from spec.losses import loss
+from spec.mechanisms import check_answer, report
+from spec.parameters import LIMIT, check, integers, only, set_weights
+from spec.refusal import Invalid, require
+from spec.subsets import channel
+from spec.values import Json, Law, Loss, Mechanism, WavesLaw
 
 KEPT = ("subset_selection", "window", "channel", "set_response")
 
 
-def memo_of(m):
+def memo_of(m: Mechanism) -> dict[str, Any]:
     """What randomises the answer once."""
     once, weights = m["once"], {"own": m["own"], "other": m["other"]}
     if once["name"] == "subset_selection":
@@ -34,7 +30,7 @@ def memo_of(m):
     return {"name": "window", "k": once["k"], "m": memos(once), "w": 1} | weights
 
 
-def memos(once):
+def memos(once: Mechanism) -> int:
     """How many there are."""
     match once["name"]:
         case "subset_selection":
@@ -45,9 +41,11 @@ def memos(once):
             return len(once["weights"])
         case "window":
             return once["m"] - once["w"] + 1
+        case _:
+            raise Invalid("nothing that a memo stands before")
 
 
-def whole(once):
+def whole(once: Mechanism) -> int:
     """Z"""
     match once["name"]:
         case "subset_selection":
@@ -58,9 +56,11 @@ def whole(once):
             return sum(once["weights"][0])
         case "set_response":
             return sum(set_weights(once))
+        case _:
+            raise Invalid("nothing that a memo stands before")
 
 
-def wanted(m, z):
+def wanted(m: Mechanism, z: int) -> list[int]:
     """The weights of the outputs for the memo z: K-ary response is undone, output by output.
 
     A memo says its own answer with the weight ``own`` and each other one with ``other``.
@@ -78,7 +78,7 @@ def wanted(m, z):
     return [total * rows[z][i] - other * sum(row[i] for row in rows) for i in range(len(rows[0]))]
 
 
-def second(m):
+def second(m: Mechanism) -> dict[str, Any]:
     """The subset selection of the memo that is sent, by its odds and the sum of its weights."""
     once = m["once"]
     odds, history = Fraction(once["own"], once["other"]), Fraction(m["own"], m["other"])
@@ -91,6 +91,7 @@ def second(m):
         low = history + omega - 1 - odds * omega
         own_odds = (odds * (history + k - 1 - omega) - (k - omega)) / low if low > 0 else None
     require(own_odds is not None, "no memo makes these reports")
+    assert own_odds is not None
     other = (m["own"] - m["other"]) * whole(once) / (omega * own_odds + k - omega)
     own = own_odds * other
     require(own.denominator == other.denominator == 1, "whole weights")
@@ -103,7 +104,7 @@ def second(m):
     }
 
 
-def check_memoised(m):
+def check_memoised(m: Mechanism) -> None:
     """Raise Invalid unless the parameters make a memoised mechanism."""
     only(m, "once", "own", "other")
     once = m["once"]
@@ -122,15 +123,17 @@ def check_memoised(m):
         check(second(m))
 
 
-def memoised_loss(m):
+def memoised_loss(m: Mechanism) -> Loss:
     return loss(m["once"])
 
 
-def history(m):
+def history(m: Mechanism) -> Loss:
     return loss(memo_of(m))
 
 
-def respond(m, answer, coins, memo=None):
+def respond(
+    m: Mechanism, answer: Json, coins: Tape, memo: list[int] | None = None
+) -> tuple[list[int], list[int]]:
     """(report, the memo it was made from)"""
     check_memoised(m)
     check_answer(m["once"], answer)
@@ -146,13 +149,13 @@ def respond(m, answer, coins, memo=None):
 # --- laws ---
 
 
-def law_of(mechanism, answer):
+def law_of(mechanism: Mechanism, answer: Json) -> Law:
     if mechanism["name"] == "subset_selection":
-        return subset_channel(*(mechanism[key] for key in ("k", "omega", "own", "other")))[answer]
-    return law(mechanism, answer)
+        return channel(*(mechanism[key] for key in ("k", "omega", "own", "other")))[answer]
+    return finite_law(mechanism, answer)
 
 
-def sent_law(m, z):
+def sent_law(m: Mechanism, z: int) -> Law:
     """{report: probability}, for a memo."""
     if m["once"]["name"] in ("window", "channel"):
         weights = wanted(m, z)
@@ -160,23 +163,23 @@ def sent_law(m, z):
     return law_of(second(m), z)
 
 
-def waves_law(m, answer, waves=1):
+def waves_law(m: Mechanism, answer: Json, waves: int = 1) -> WavesLaw:
     """{(report, ...): probability} of so many waves, all from one memo."""
-    found = {}
+    found: WavesLaw = {}
     for (z,), probability in law_of(memo_of(m), answer).items():
         for sent in product(sent_law(m, z).items(), repeat=waves):
             key = tuple(one for one, _ in sent)
-            share = probability * math.prod(share for _, share in sent)
+            share = probability * math.prod((share for _, share in sent), start=Fraction(1))
             found[key] = found.get(key, Fraction(0)) + share
     return found
 
 
-def wave_law(m, answer):
+def wave_law(m: Mechanism, answer: Json) -> Law:
     """{report: probability} of one wave, which is that of ``once``."""
     return {key: share for (key,), share in waves_law(m, answer).items()}
 
 
-def worst_odds(m, answers, waves):
+def worst_odds(m: Mechanism, answers: list[int], waves: int) -> Fraction:
     """The most that so many waves together shift the odds between two answers."""
     laws = [waves_law(m, answer, waves) for answer in answers]
     return max(max(law[key] for law in laws) / min(law[key] for law in laws) for key in laws[0])

@@ -1,16 +1,23 @@
-"""Signatures and the register: the cases of signatures.json and register.json."""
+"""The cases of signatures.json and registers.json."""
 
 from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable, Iterator
+from typing import Any
 
-import reference
-import reference_register as register
-from invitation_cases import KEYS, modulus
-from question_cases import GAUSS, LAPLACE, ONE, SCALE, YES_NO, survey
-from reference_definition import check_definition
-from wave_cases import TYPES, WAVE, panel
+from spec.canonical import digest
+from spec.cases.invitations import KEYS, modulus
+from spec.cases.questions import GAUSS, LAPLACE, ONE, SCALE, YES_NO, survey
+from spec.cases.waves import TYPES, WAVE, panel
+from spec.definition import check_definition
+from spec.ed25519 import L, P, check_point, check_signature, public
+from spec.ed25519 import sign as sign_with
+from spec.refusal import Invalid
+from spec.register import NOTHING, OtherAuthor, check_author, check_register, fingerprint, published
+from spec.register import message as signed_text
+from spec.values import Case, Definition, Document, Json, Made
 
 # --- signatures ---
 
@@ -59,10 +66,10 @@ RFC8032 = (
 )
 
 ANN, BEN = bytes(range(32)), bytes(32)
-VERSION = reference.digest(survey(YES_NO))
+VERSION = digest(survey(YES_NO))
 
 
-def signatures():
+def signatures() -> Made:
     return SIGNATURE_NOTES, [
         {"type": "ed25519", "tests": [_ed25519(*case) for case in (*_published(), *_made())]},
         {"type": "point", "tests": [_point(*case) for case in _points()]},
@@ -70,14 +77,14 @@ def signatures():
     ]
 
 
-def _published():
+def _published() -> Iterator[tuple[Any, ...]]:
     """(comment, flags, key, message, signature)"""
     for name, seed, key, message, signature in RFC8032:
-        assert register.public(bytes.fromhex(seed)).hex() == key, name
-        assert register.sign(bytes.fromhex(seed), bytes.fromhex(message)).hex() == signature, name
+        assert public(bytes.fromhex(seed)).hex() == key, name
+        assert sign_with(bytes.fromhex(seed), bytes.fromhex(message)).hex() == signature, name
         yield name, ["Published"], key, message, signature
         yield f"{name}, of a longer message", [], key, message + "00", signature
-        s = int.from_bytes(bytes.fromhex(signature)[32:], "little") + register.L
+        s = int.from_bytes(bytes.fromhex(signature)[32:], "little") + L
         larger = signature[:64] + s.to_bytes(32, "little").hex()
         yield f"{name}, S too large", ["Malleable"], key, message, larger
         yield f"{name}, the halves exchanged", [], key, message, signature[64:] + signature[:64]
@@ -85,13 +92,13 @@ def _published():
             broken = bytearray(bytes.fromhex(signature))
             broken[byte] ^= 1
             yield f"{name}, a bit of byte {byte} flipped", [], key, message, broken.hex()
-        yield f"{name}, another key", [], register.public(ANN).hex(), message, signature
+        yield f"{name}, another key", [], public(ANN).hex(), message, signature
 
 
-def _made():
+def _made() -> Iterator[tuple[Any, ...]]:
     """What an author of bad will, or somebody on the way, could make."""
     message = b"deniably"
-    key, own = register.public(ANN), register.sign(ANN, message)
+    key, own = public(ANN), sign_with(ANN, message)
     for comment, place, bit in (
         ("the sign of R turned", 31, 0x80),
         ("the highest bit of S set", 63, 0x80),
@@ -106,11 +113,11 @@ def _made():
     yield "a key that is no point", ["Point"], _number(2), message.hex(), own.hex()
     # With the key of all points that are none: 0 = S B - k A holds for S = 0, and for S = L.
     nought = _number(1)
-    yield "S is the order", ["Malleable"], nought, message.hex(), nought + _number(register.L)
+    yield "S is the order", ["Malleable"], nought, message.hex(), nought + _number(L)
     yield "a signature of 65 bytes", ["Length"], key.hex(), message.hex(), own.hex() + "00"
     yield "a signature of 63 bytes", ["Length"], key.hex(), message.hex(), own.hex()[:-2]
     yield "no signature", ["Length"], key.hex(), message.hex(), ""
-    shifted = register.sign(ANN, b"\0" + message)
+    shifted = sign_with(ANN, b"\0" + message)
     yield (
         "a byte of the message in the key",
         ["Length"],
@@ -122,15 +129,15 @@ def _made():
     yield "no key", ["Length"], "", message.hex(), own.hex()
 
 
-def _number(value):
+def _number(value: int) -> str:
     return value.to_bytes(32, "little").hex()
 
 
-def _points():
+def _points() -> Iterator[tuple[Any, ...]]:
     """(comment, key)"""
     for seed in (ANN, BEN, *(bytes([i]) * 32 for i in range(1, 7))):
-        yield "the key of a seed", register.public(seed).hex()
-    sign, p = 2**255, register.P
+        yield "the key of a seed", public(seed).hex()
+    sign, p = 2**255, P
     yield "the neutral point", _number(1)
     yield "of order two", _number(p - 1)
     yield "of order four", _number(0)
@@ -144,28 +151,30 @@ def _points():
         yield f"y is P + {y}, with a sign", _number(sign + p + y)
 
 
-def _point(comment, key):
-    case = {"comment": comment, "flags": ["Point"], "key": key}
+def _point(comment: str, key: str) -> dict[str, Any]:
+    case: Case = {"comment": comment, "flags": ["Point"], "key": key}
     try:
-        x, y = register.check_point(bytes.fromhex(key))
-    except reference.Invalid:
+        x, y = check_point(bytes.fromhex(key))
+    except Invalid:
         return case | {"result": "invalid"}
     return case | {"x": str(x), "y": str(y), "result": "valid"}
 
 
-def _ed25519(comment, flags, key, message, signature):
+def _ed25519(
+    comment: str, flags: list[str], key: str, message: str, signature: str
+) -> dict[str, Any]:
     given = {"key": key, "message": message, "signature": signature}
     parts = (bytes.fromhex(key), bytes.fromhex(signature), bytes.fromhex(message))
-    return _judged({"comment": comment, "flags": flags} | given, register.check_signature, *parts)
+    return _judged({"comment": comment, "flags": flags} | given, check_signature, *parts)
 
 
-def _signed():
+def _signed() -> Iterator[tuple[Any, ...]]:
     """(comment, flags, digest, author, signature)"""
-    ann, ben = (register.public(seed).hex() for seed in (ANN, BEN))
-    own = register.sign(ANN, register.message(VERSION)).hex()
-    bare = register.sign(ANN, VERSION.encode()).hex()
+    ann, ben = (public(seed).hex() for seed in (ANN, BEN))
+    own = sign_with(ANN, signed_text(VERSION)).hex()
+    bare = sign_with(ANN, VERSION.encode()).hex()
     yield "the author's", [], VERSION, ann, own
-    yield "another author's", [], VERSION, ben, register.sign(BEN, register.message(VERSION)).hex()
+    yield "another author's", [], VERSION, ben, sign_with(BEN, signed_text(VERSION)).hex()
     yield "of another definition", [], "0" * 64, ann, own
     yield "under another's name", [], VERSION, ben, own
     yield "of the digest alone", [], VERSION, ann, bare
@@ -181,19 +190,21 @@ def _signed():
     yield "no key", ["Spelling"], VERSION, "", own
 
 
-def _survey(comment, flags, version, author, signature):
-    case = {"comment": comment, "flags": flags, "digest": version, "author": author}
+def _survey(
+    comment: str, flags: list[str], version: str, author: str, signature: str
+) -> dict[str, Any]:
+    case: Case = {"comment": comment, "flags": flags, "digest": version, "author": author}
     case["signature"] = signature
-    judged = _judged(case, register.check_author, version, author, signature)
+    judged = _judged(case, check_author, version, author, signature)
     if judged["result"] == "valid":
-        judged["fingerprint"] = register.fingerprint(author)
+        judged["fingerprint"] = fingerprint(author)
     return judged
 
 
-def _judged(case, check, *arguments):
+def _judged(case: dict[str, Any], check: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
     try:
         check(*arguments)
-    except reference.Invalid:
+    except Invalid:
         return case | {"result": "invalid"}
     return case | {"result": "valid"}
 
@@ -224,33 +235,35 @@ INVITED = survey(YES_NO, name="invited", invited=True)
 KEY, ANOTHER_KEY = modulus(KEYS[1]), modulus(KEYS[2])
 
 
-def entries(*definitions, seed=ANN, day="2026-11-21", key=KEY):
+def entries(
+    *definitions: Any, seed: bytes = ANN, day: str = "2026-11-21", key: str = KEY
+) -> list[dict[str, Any]]:
     return [
-        register.published(
+        published(
             definition,
-            register.public(seed).hex(),
-            register.sign(seed, register.message(reference.digest(definition))).hex(),
+            public(seed).hex(),
+            sign_with(seed, signed_text(digest(definition))).hex(),
             day, 0, "", key,
         )
         for definition in definitions
     ]  # fmt: skip
 
 
-def chained(found):
+def chained(found: Any) -> dict[str, Any]:
     """The register of these entries, with numbers, hashes and head."""
-    head = register.NOTHING
+    head = NOTHING
     for number, entry in enumerate(found, start=1):
         entry |= {"number": number, "previous": head}
-        head = reference.digest(entry)
+        head = digest(entry)
     return {"entries": found, "head": head}
 
 
-def closed(definition, day="2026-12-24"):
-    version = reference.digest(definition)
+def closed(definition: Definition, day: str = "2026-12-24") -> dict[str, Any]:
+    version = digest(definition)
     return {"event": "closed", "day": day, "survey": definition["name"], "digest": version}
 
 
-def registers():
+def registers() -> Made:
     groups = []
     for definition in SURVEYS:
         check_definition(definition)
@@ -263,12 +276,12 @@ def registers():
     return REGISTER_NOTES, groups
 
 
-def _group(definition, cases):
+def _group(definition: Definition, cases: Any) -> dict[str, Any]:
     tests = [_case(definition, *case) for case in cases]
     return {"type": "register", "definition": json.dumps(definition), "tests": tests}
 
 
-def _true(definition):
+def _true(definition: Definition) -> Iterator[tuple[Any, ...]]:
     """(comment, flags, document, seen, known, accepted)"""
     alone = chained(entries(definition))
     yield "alone", [], alone
@@ -280,20 +293,20 @@ def _true(definition):
     yield "and closed", [], end, _seen(end, 1)
 
 
-def _seen(document, count):
+def _seen(document: Document, count: int) -> dict[str, Any]:
     head = document["entries"][count - 1] if count else None
-    return {"count": count, "head": reference.digest(head) if head else register.NOTHING}
+    return {"count": count, "head": digest(head) if head else NOTHING}
 
 
-def _changed(**changes):
+def _changed(**changes: Any) -> dict[str, Any]:
     """A register in which the entry in the middle is another."""
     found = entries(FIRST, MAIN, LAST)
     found[1] |= changes
     return chained(found)
 
 
-def _lies():
-    ann, ben = (register.public(seed).hex() for seed in (ANN, BEN))
+def _lies() -> Iterator[tuple[Any, ...]]:
+    ann, ben = (public(seed).hex() for seed in (ANN, BEN))
     honest = chained(entries(FIRST, MAIN, LAST))
     yield from _chains(honest)
     yield from _pasts(honest)
@@ -325,14 +338,14 @@ def _lies():
         ("the author is known", [ann], None),
         ("the author is one of two", [ben, ann], None),
         ("another author is known", [ben], None),
-        ("another was known, and this one is accepted", [ben], register.fingerprint(ann)),
-        ("another was accepted", [ben], register.fingerprint(ben)),
+        ("another was known, and this one is accepted", [ben], fingerprint(ann)),
+        ("another was accepted", [ben], fingerprint(ben)),
     ):
         yield comment, ["Author"], honest, nothing, known, accepted
 
 
-def _chains(honest):
-    def broken(change):
+def _chains(honest: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    def broken(change: Callable[..., Any]) -> dict[str, Any]:
         document = copy.deepcopy(honest)
         change(document)
         return document
@@ -359,12 +372,12 @@ def _chains(honest):
     yield "something before the first", ["Chain"], _alone(first, previous="ab" * 32)
 
 
-def _alone(entry, number=1, previous=register.NOTHING):
+def _alone(entry: dict[str, Any], number: Json = 1, previous: str = NOTHING) -> dict[str, Any]:
     found = entry | {"number": number, "previous": previous}
-    return {"entries": [found], "head": reference.digest(found)}
+    return {"entries": [found], "head": digest(found)}
 
 
-def _pasts(honest):
+def _pasts(honest: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     rewritten = chained(entries(FIRST, MAIN, LAST, day="2026-11-22"))
     forked = chained(entries(FIRST, MAIN, FIRST | {"name": "else"}))
     cut = chained(entries(FIRST, MAIN))
@@ -376,7 +389,7 @@ def _pasts(honest):
     yield "as it was", [], cut, _seen(honest, 2)
 
 
-def _otherwise(own):
+def _otherwise(own: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     questions = own["questions"]
     yield "a smaller epsilon", {"epsilon": "0.10"}
     yield "a larger epsilon", {"epsilon": "9.99"}
@@ -402,7 +415,7 @@ def _otherwise(own):
     )
 
 
-def _lies_about_waves():
+def _lies_about_waves() -> Iterator[tuple[Any, ...]]:
     (own,) = entries(WAVES)
     yield (
         "an earlier wave before it",
@@ -429,14 +442,14 @@ def _lies_about_waves():
 COUNTED = panel(YES_NO, waves={"panel": "workplace", "count": 3})
 
 
-def _lies_about_counts():
+def _lies_about_counts() -> Iterator[tuple[Any, ...]]:
     (own,) = entries(COUNTED)
     yield "as it is", ["Waves"], chained([own])
     yield "the history is one wave's", ["Waves"], chained([own | {"history": own["epsilon"]}])
     yield "no history", ["Waves"], chained([_without(own, "history")])
 
 
-def _lies_about_keys():
+def _lies_about_keys() -> Iterator[tuple[Any, ...]]:
     (own,) = entries(INVITED)
     for comment, key in (
         ("another key", ANOTHER_KEY),
@@ -454,21 +467,29 @@ def _lies_about_keys():
     yield "another key than before", ["Key", "Past"], other, _seen(honest, 1)
 
 
-def _without(entry, key):
+def _without(entry: dict[str, Any], key: str) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name != key}
 
 
-def _case(definition, comment, flags, document, seen=None, known=(), accepted=None):
-    seen = seen or {"count": 0, "head": register.NOTHING}
-    case = {"comment": comment, "flags": flags, "document": document, "seen": seen}
+def _case(
+    definition: Definition,
+    comment: str,
+    flags: list[str],
+    document: Document,
+    seen: dict[str, Any] | None = None,
+    known: Any = (),
+    accepted: str | None = None,
+) -> dict[str, Any]:
+    seen = seen or {"count": 0, "head": NOTHING}
+    case: Case = {"comment": comment, "flags": flags, "document": document, "seen": seen}
     case["known"] = list(known)
     if accepted:
         case["accepted"] = accepted
     try:
-        author, head, key = register.check_register(document, definition, seen, known, accepted)
-    except register.OtherAuthor:
+        author, head, key = check_register(document, definition, seen, known, accepted)
+    except OtherAuthor:
         return case | {"result": "invalid", "other_author": True}
-    except reference.Invalid:
+    except Invalid:
         return case | {"result": "invalid"}
     if key is not None:
         case["invitations"] = key

@@ -1,31 +1,27 @@
-"""Section 11 of shared/SPEC.md, blind signatures and codes, as the reference reads it.
-
-Blind RSA is RFC 9474, in plain integers: slow and without a shortcut.
-"""
+"""Section 11, blind signatures: RFC 9474 in plain integers, slow and without a shortcut."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 
-from reference import require
+from spec.refusal import require
+from spec.values import Json
 
 E = 65537
-ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY"
-ALIKE = {"O": "0", "I": "1", "L": "1", "Z": "2", "U": "V"}
 
 
-def sha384(*parts):
+def sha384(*parts: bytearray | bytes) -> bytes:
     return hashlib.sha384(b"".join(parts)).digest()
 
 
-def stream(seed, length):
+def stream(seed: bytes, length: int) -> bytes:
     """MGF1 of RFC 8017, appendix B.2.1."""
     blocks = (sha384(seed, count.to_bytes(4, "big")) for count in range(-(-length // 48)))
     return b"".join(blocks)[:length]
 
 
-def encoded(message, salt, bits):
+def encoded(message: bytes, salt: bytes, bits: int) -> int:
     """EMSA-PSS-ENCODE of RFC 8017, section 9.1.1, as a number."""
     length = -(-bits // 8)
     hashed = sha384(bytes(8), sha384(message), salt)
@@ -35,7 +31,7 @@ def encoded(message, salt, bits):
     return int.from_bytes(masked + hashed + b"\xbc", "big") % 2**bits
 
 
-def read_modulus(text):
+def read_modulus(text: Json) -> int:
     fits = type(text) is str and re.fullmatch("[0-9a-f]*", text) and len(text) % 2 == 0
     require(fits and 512 <= len(text) <= 1024, "a key has 2048 to 4096 bits, in whole bytes")
     modulus = int(text, 16)
@@ -44,24 +40,24 @@ def read_modulus(text):
     return modulus
 
 
-def written(number, modulus):
+def written(number: int, modulus: int) -> str:
     return f"{number:0{len(f'{modulus:x}')}x}"
 
 
-def blind(modulus, message, salt, inverse):
+def blind(modulus: int, message: bytes, salt: bytes, inverse: int) -> int:
     """RFC 9474, section 4.2, of a prepared message."""
     m = encoded(message, salt, modulus.bit_length() - 1)
     return m * pow(pow(inverse, -1, modulus), E, modulus) % modulus
 
 
-def sign(p, q, blinded):
+def sign(p: int, q: int, blinded: int) -> int:
     """Section 4.3."""
     modulus = p * q
     require(blinded < modulus, "the blinded message is too large")
     return pow(blinded, pow(E, -1, (p - 1) * (q - 1)), modulus)
 
 
-def check(modulus, message, signature, salt_length):
+def check(modulus: int, message: bytes, signature: int, salt_length: int) -> None:
     """RSASSA-PSS-VERIFY of RFC 8017, section 8.1.2, by its own steps."""
     require(signature < modulus, "the signature is too large")
     bits = modulus.bit_length() - 1
@@ -79,27 +75,11 @@ def check(modulus, message, signature, salt_length):
     require(sha384(bytes(8), sha384(message), opened[start + 1 :]) == hashed, "another message")
 
 
-def finalise(modulus, message, blind_signature, inverse, salt_length):
+def finalise(
+    modulus: int, message: bytes, blind_signature: int, inverse: int, salt_length: int
+) -> int:
     """RFC 9474, section 4.4."""
     require(blind_signature < modulus, "the blind signature is too large")
     signature = blind_signature * inverse % modulus
     check(modulus, message, signature, salt_length)
     return signature
-
-
-# --- codes ---
-
-
-def check_character(digits):
-    total = sum(place * ALPHABET.index(digit) for place, digit in enumerate(digits, start=1))
-    return ALPHABET[total % 31]
-
-
-def read_code(text):
-    """The 18 characters of a code that a person wrote, or of a link."""
-    last = text.split("#")[-1]
-    require(last.isascii(), "a code has letters and digits")
-    plain = "".join(ALIKE.get(char, char) for char in last.upper() if char not in " -\t\r\n")
-    require(len(plain) == 18 and set(plain) <= set(ALPHABET), "a code has 18 characters")
-    require(check_character(plain[:17]) == plain[17], "a character is wrong")
-    return plain

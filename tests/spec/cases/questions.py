@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
+from typing import Any
 
-import reference
-import reference_mechanisms as spec
-from mechanism_cases import (
-    OTHER,
-    OWN_E,
+from spec.answers import settle
+from spec.cases.mechanisms import (
     bounded,
     channel,
     gaussian,
@@ -20,36 +19,39 @@ from mechanism_cases import (
     vector,
     window,
 )
-from reference_definition import check_definition, settle, total
+from spec.definition import check_definition, total
+from spec.losses import loss_texts
+from spec.refusal import Invalid
+from spec.values import Case, Definition, Made, Mechanism, Question
 
 RANGE = {"minimum": "0", "maximum": "10", "step": "1"}
 
 
-def subset(k, omega=1, own=3, other=1):
+def subset(k: int, omega: int = 1, own: int = 3, other: int = 1) -> dict[str, Any]:
     name = {"name": "subset_selection", "k": k, "omega": omega}
     return name | {"own": own, "other": other}
 
 
-def choices(*names):
+def choices(*names: Any) -> list[dict[str, Any]]:
     return [{"name": name, "label": name.upper()} for name in names]
 
 
-def ask(name, kind, mechanism, **more):
+def ask(name: str, kind: str, mechanism: Mechanism, **more: Any) -> dict[str, Any]:
     base = {"name": name, "type": kind, "label": name.upper(), "claim": {"odds": "3"}}
     return base | {"mechanism": mechanism} | more
 
 
-def number_part(name, **grid):
+def number_part(name: str, **grid: Any) -> dict[str, Any]:
     return {"name": name, "label": name.upper(), "range": RANGE | grid}
 
 
-def survey(*questions, **more):
+def survey(*questions: Any, **more: Any) -> dict[str, Any]:
     head = {"spec": 1, "name": "s", "title": "T", "language": "en"}
     rest = {"results": {"minimum": 1, "while_open": True}, "questions": list(questions)}
     return copy.deepcopy(head | rest | more)
 
 
-def condition(question, *names):
+def condition(question: str, *names: Any) -> dict[str, Any]:
     return {"question": question, "is": list(names)}
 
 
@@ -102,7 +104,7 @@ EVERY = [
 ]
 
 
-def changed(question, **changes):
+def changed(question: Question, **changes: Any) -> dict[str, Any]:
     found = copy.deepcopy(question) | copy.deepcopy(changes)
     return {key: value for key, value in found.items() if value is not None}
 
@@ -110,7 +112,7 @@ def changed(question, **changes):
 # --- definitions ---
 
 
-def more_definitions():
+def more_definitions() -> Iterator[tuple[Any, ...]]:
     """(comment, flags, result, definition)"""
     yield "every type of question", ["Types"], "valid", survey(*EVERY)
     for question in EVERY:
@@ -129,7 +131,7 @@ def more_definitions():
     )  # fmt: skip
 
 
-def _right():
+def _right() -> Iterator[tuple[Any, ...]]:
     three = choices("v", "w", "x")
     yield "unary for one answer", changed(ONE, mechanism=unary(4, 1, 4, 2, 8))
     yield (
@@ -174,7 +176,7 @@ def _right():
     )
 
 
-def _wrong():
+def _wrong() -> Iterator[tuple[Any, ...]]:
     one = number_part("u")
     yield "an unknown type", changed(NUMBER, type="text")
     yield "a list as the type", changed(NUMBER, type=["number"])
@@ -285,7 +287,7 @@ def _wrong():
     )  # fmt: skip
 
 
-def _chains():
+def _chains() -> Iterator[tuple[Any, ...]]:
     shown = changed(ONE, show_if=condition("a", "yes"))
     yield "without not_applicable", YES_NO, changed(shown, choices=choices("x", "y", "z", "w"))
     yield "of a later question", shown, YES_NO
@@ -302,7 +304,7 @@ def _chains():
     yield "with a key too many", YES_NO, changed(ONE, show_if=condition("a", "yes") | {"not": []})
 
 
-def _asking():
+def _asking() -> Iterator[tuple[Any, ...]]:
     for count, result in (
         (1, "valid"),
         (2, "valid"),
@@ -324,7 +326,7 @@ def _asking():
 # --- totals ---
 
 
-def totals():
+def totals() -> Made:
     strong = changed(NUMBER, name="m", mechanism=window(11, 3, 1, 5, 1), claim={"odds": "5"})
     half = changed(LAPLACE, name="n", mechanism=laplace(11, "20"), claim={"epsilon": "0.5"})
     definitions = [
@@ -338,8 +340,8 @@ def totals():
     tests = []
     for definition in definitions:
         check_definition(definition)
-        case = {"comment": "", "flags": [], "definition": json.dumps(definition)}
-        tests.append(case | spec.loss_texts(total(definition)) | {"result": "valid"})
+        case: Case = {"comment": "", "flags": [], "definition": json.dumps(definition)}
+        tests.append(case | loss_texts(total(definition)) | {"result": "valid"})
     return {}, [{"type": "total", "tests": tests}]
 
 
@@ -352,7 +354,7 @@ PLAIN = {
 }  # fmt: skip
 
 
-def answers():
+def answers() -> Made:
     tests = [_answered(survey(*EVERY), answers) for answers in _sheets()]
     groups = [{"type": "answers", "definition": json.dumps(survey(*EVERY)), "tests": tests}]
     unary_one = survey(changed(ONE, mechanism=unary(4, 1, 4, 2, 8)))
@@ -375,7 +377,7 @@ def answers():
     return notes, groups
 
 
-def _sheets():
+def _sheets() -> Iterator[Case]:
     yield PLAIN
     for f in ("0", "10", "-3", "11", "99999999", "0.5", "0.4999999999999999999999", "1.5", "-0.5",
               "2.50", "007", "+4", " 5 ", ".5", "9.", "9.5", "-0"):  # fmt: skip
@@ -408,14 +410,11 @@ def _sheets():
     yield {key: value for key, value in PLAIN.items() if key != "e"}
 
 
-def _answered(definition, sheet):
+def _answered(definition: Definition, sheet: dict[str, Any]) -> dict[str, Any]:
     check_definition(definition)
-    case = {"comment": "", "flags": [], "answers": sheet}
+    case: Case = {"comment": "", "flags": [], "answers": sheet}
     try:
         hidden, inputs = settle(definition, sheet)
         return case | {"hidden": hidden, "inputs": inputs, "result": "valid"}
-    except reference.Invalid as reason:
+    except Invalid as reason:
         return case | {"reason": str(reason), "result": "invalid"}
-
-
-__all__ = ["OTHER", "OWN_E", "answers", "more_definitions", "totals"]

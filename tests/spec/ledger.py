@@ -1,14 +1,18 @@
-"""Sections 7 and 8 of shared/SPEC.md, the memory and the ledger, as the reference reads them."""
+"""Sections 7 and 8, the memory and the ledger."""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from typing import Any
 
-from reference import Invalid, at_most_exp, canonical, digest, parse, require
-from reference_definition import NAME, keys
-from reference_mechanisms import added, loss, loss_texts
-from reference_waves import history
+from spec.canonical import canonical, digest, parse
+from spec.claims import at_most_exp
+from spec.definition import NAME, keys
+from spec.losses import added, loss, loss_texts
+from spec.refusal import Invalid, require
+from spec.values import Definition, Document, Json, Loss, Question
+from spec.waves import history
 
 SURVEY = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
 HASH = r"[0-9a-f]{64}"
@@ -22,26 +26,26 @@ class Over(Invalid):
 class Spent(Invalid):
     """A limit refuses; `scope` says which."""
 
-    def __init__(self, scope):
+    def __init__(self, scope: str) -> None:
         self.scope = scope
         super().__init__(f"the limit of {scope} is exceeded")
 
 
-def matches(value, pattern):
+def matches(value: Json, pattern: str) -> None:
     require(type(value) is str and re.fullmatch(pattern, value), f"is none of {pattern}")
 
 
-def count(value):
+def count(value: int) -> None:
     require(type(value) is int and 0 <= value <= 2**53 - 1, "a count is 0 or more")
 
 
-def fraction(text):
+def fraction(text: Json) -> Fraction:
     matches(text, r"(0|[1-9][0-9]{0,399})(/[1-9][0-9]{0,399})?")
     require(str(Fraction(text)) == text, "a fraction is in lowest terms")
     return Fraction(text)
 
 
-def read_document(text):
+def read_document(text: str) -> dict[str, Any]:
     value = parse(text)
     require(canonical(value) == text, "the document is canonical JSON")
     needed = ("spec", "ledger", "reports", "memos", "authors", "registers")
@@ -79,7 +83,7 @@ def read_document(text):
     return value
 
 
-def check_invitations(value):
+def check_invitations(value: Json) -> None:
     """Section 11.4: what is there has something in it."""
     wide = "[0-9a-f]{2}"
     long = f"({wide}){{256,512}}"
@@ -106,7 +110,7 @@ def check_invitations(value):
                 matches(found[member], pattern)
 
 
-def check_entry(entry):
+def check_entry(entry: dict[str, Any]) -> None:
     keys(entry, ENTRY)
     matches(entry["day"], r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
     matches(entry["author"], f"({HASH})?")
@@ -118,7 +122,7 @@ def check_entry(entry):
     require(fraction(entry["delta"]) < 1, "delta is below 1")
 
 
-def check_kept(version, kept):
+def check_kept(version: str, kept: dict[str, Any]) -> None:
     matches(version, HASH)
     keys(kept, ("text", "sent"))
     require(type(kept["sent"]) is bool and type(kept["text"]) is str, "a text, and whether sent")
@@ -132,11 +136,13 @@ def check_kept(version, kept):
         require(type(value) is list and all(type(one) is int for one in value), "integers")
 
 
-def memo_key(definition, question, author):
+def memo_key(definition: Definition, question: Question, author: str) -> str:
     return f"{author}/{definition['waves']['panel']}/{digest(question)}"
 
 
-def fresh(document, definition, author, drawn, changed):
+def fresh(
+    document: Document, definition: Definition, author: str, drawn: list[str], changed: list[str]
+) -> list[str]:
     """The names of the questions that are asked, randomised and charged."""
     kept = document["reports"].get(digest(definition))
     known = list(parse(kept["text"])["values"]) if kept else []
@@ -157,7 +163,9 @@ def fresh(document, definition, author, drawn, changed):
     return found
 
 
-def rounds(document, definition, names, author):
+def rounds(
+    document: Document, definition: Definition, names: list[str], author: str
+) -> dict[str, Any]:
     """What the document has as `waves` afterwards."""
     found = {key: dict(one) for key, one in document.get("waves", {}).items()}
     stated = definition.get("waves", {}).get("count")
@@ -172,7 +180,9 @@ def rounds(document, definition, names, author):
     return found
 
 
-def entries(definition, names, author, day):
+def entries(
+    definition: Definition, names: list[str], author: str, day: str
+) -> list[dict[str, Any]]:
     """The charges of these questions."""
     head = {"day": day, "author": author, "survey": definition["name"]}
     head["version"] = digest(definition)
@@ -187,18 +197,21 @@ def entries(definition, names, author, day):
     return found
 
 
-def short(value):
+def short(value: Fraction) -> Fraction:
     if value.numerator < 10**400 and value.denominator < 10**400:
         return value
     return Fraction(-(-value.numerator * 2**64 // value.denominator), 2**64)
 
 
-def total(charged):
-    parts = ("odds", "exponent", "delta")
-    return added([tuple(Fraction(one[part]) for part in parts) for one in charged])
+def total(charged: list[dict[str, Any]]) -> Loss:
+    return added([_loss(one) for one in charged])
 
 
-def totals(ledger, version, author):
+def _loss(entry: Document) -> Loss:
+    return Fraction(entry["odds"]), Fraction(entry["exponent"]), Fraction(entry["delta"])
+
+
+def totals(ledger: list[dict[str, Any]], version: str, author: str) -> dict[str, Any]:
     """{scope: loss}"""
     return {
         "survey": total([one for one in ledger if one["version"] == version]),
@@ -207,7 +220,7 @@ def totals(ledger, version, author):
     }
 
 
-def within(found, limit):
+def within(found: Loss, limit: Fraction) -> bool:
     """Whether odds * e^exponent <= e^limit."""
     odds, exponent, _ = found
     rest = limit - exponent
@@ -216,7 +229,15 @@ def within(found, limit):
     return odds == 1 or at_most_exp(odds, rest)
 
 
-def charge(document, definition, author, day, drawn, changed, limits):
+def charge(
+    document: Document,
+    definition: Definition,
+    author: str,
+    day: str,
+    drawn: list[str],
+    changed: list[str],
+    limits: dict[str, Any],
+) -> tuple[Any, ...]:
     """(names asked anew, their entries, totals before, totals after, waves after)"""
     names = fresh(document, definition, author, drawn, changed)
     waves = rounds(document, definition, names, author)

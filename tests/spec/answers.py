@@ -1,0 +1,69 @@
+"""Section 4, the answers: what a person says becomes the input of a mechanism."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+from spec.definition import cell, size
+from spec.refusal import Invalid, require
+from spec.values import Definition, Json, Question
+
+
+def given(text: Json) -> Fraction:
+    require(type(text) is str and len(text) <= 40, "a number is a text")
+    require(re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)", text.strip()), "a plain decimal")
+    return Fraction(text.strip())
+
+
+def index(choices: list[dict[str, Any]], name: Json) -> int:
+    names = [choice["name"] for choice in choices]
+    require(name in names, "one of the choices")
+    return names.index(name)
+
+
+def encode(question: Question, answer: Json) -> int | list[int]:
+    kind, m = question["type"], question["mechanism"]
+    if kind in ("yes_no", "select_one", "scale"):
+        found = index(question["choices"], answer)
+        return [found] if m["name"] == "unary" else found
+    if kind == "select_multiple":
+        require(type(answer) is list, "a list of choices")
+        ticks = sorted({index(question["choices"], one) for one in answer})
+        require(len(ticks) <= question["most"], "at most so many")
+        return ticks
+    if kind == "number":
+        return cell(question["range"], given(answer), m["k"])
+    require(type(answer) is dict, "an answer for each part")
+    require(set(answer) == {part["name"] for part in question["parts"]}, "for each part")
+    if kind == "product":
+        found = 0
+        for part in question["parts"]:
+            found = found * len(part["choices"]) + index(part["choices"], answer[part["name"]])
+        return found
+    numbers = [given(answer[part["name"]]) for part in question["parts"]]
+    ranges = [part["range"] for part in question["parts"]]
+    if kind == "point":
+        first, second = (
+            cell(one, x, question["grid"]) for one, x in zip(ranges, numbers, strict=True)
+        )
+        return question["grid"] * first + second
+    return [cell(one, x, size(one)) for one, x in zip(ranges, numbers, strict=True)]
+
+
+def settle(definition: Definition, answers: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    """(names of hidden questions, {question: input})"""
+    hidden, true = [], dict(answers)
+    for question in definition["questions"]:
+        condition = question.get("show_if")
+        if condition and true.get(condition["question"]) not in condition["is"]:
+            hidden.append(question["name"])
+            several = question["type"] == "select_multiple"
+            true[question["name"]] = ["not_applicable"] if several else "not_applicable"
+    inputs = {}
+    for question in definition["questions"]:
+        if question["name"] not in true:
+            raise Invalid("an answer is missing")
+        inputs[question["name"]] = encode(question, true[question["name"]])
+    return hidden, inputs

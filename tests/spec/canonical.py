@@ -1,0 +1,50 @@
+"""Section 3, canonical JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Any
+
+from spec.refusal import Invalid, require
+from spec.values import Json
+
+
+def parse(text: str) -> Json:
+    def unique(pairs: list[Any]) -> dict[str, Any]:
+        require(len(dict(pairs)) == len(pairs), "a key is repeated")
+        return dict(pairs)
+
+    def refuse(_: str) -> None:
+        raise Invalid("a number has a fraction or an exponent")
+
+    return json.loads(text, object_pairs_hook=unique, parse_float=refuse, parse_constant=refuse)
+
+
+ESCAPES = dict(
+    zip('"\\\b\f\n\r\t', ('\\"', "\\\\", "\\b", "\\f", "\\n", "\\r", "\\t"), strict=True)
+)
+
+
+def canonical(value: Json) -> str:
+    if type(value) is bool:
+        return "true" if value else "false"
+    if type(value) is int:
+        require(abs(value) <= 2**53 - 1, "an integer is larger than 2^53 - 1")
+        return str(value)
+    if type(value) is str:
+        require(not re.search("[\ud800-\udfff]", value), "a lone surrogate is no character")
+        escaped = (
+            ESCAPES.get(char, char if char >= " " else f"\\u{ord(char):04x}") for char in value
+        )
+        return '"' + "".join(escaped) + '"'
+    if type(value) is list:
+        return "[" + ",".join(canonical(item) for item in value) + "]"
+    require(type(value) is dict, "only objects, arrays, strings, booleans and integers")
+    keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
+    return "{" + ",".join(canonical(key) + ":" + canonical(value[key]) for key in keys) + "}"
+
+
+def digest(value: Json) -> str:
+    return hashlib.sha256(canonical(value).encode()).hexdigest()

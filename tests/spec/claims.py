@@ -1,0 +1,81 @@
+"""Section 2.2, claims: odds and epsilon, compared without rounding."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+from mpmath import iv
+
+from spec.parameters import decimal
+from spec.refusal import require
+from spec.values import Json, Loss
+
+
+def exp_interval(x: Fraction, digits: int = 120) -> Any:
+    """An interval that certainly contains e^x, for a rational x."""
+    iv.dps = digits
+    return iv.exp(iv.mpf(x.numerator) / iv.mpf(x.denominator))
+
+
+def at_most_exp(ratio: Fraction, x: Fraction) -> bool:
+    """Whether ratio <= e^x; fails loudly where the interval does not decide."""
+    interval, exact = exp_interval(x), iv.mpf(ratio.numerator) / iv.mpf(ratio.denominator)
+    assert exact.b < interval.a or exact.a > interval.b, "too close to decide"
+    return bool(exact.b < interval.a)
+
+
+def floor_exp(x: Fraction, bits: int) -> int:
+    """floor(2^bits * e^x); fails loudly where the floor is not certain."""
+    interval = exp_interval(x) * 2**bits
+    low, high = math.floor(interval.a), math.floor(interval.b)
+    assert low == high, "the floor is not certain"
+    return int(low)
+
+
+def read_claim(claim: Json) -> tuple[str, Fraction]:
+    """The kind of a claim and its value."""
+    require(type(claim) is dict and len(claim) == 1, "a claim is either epsilon or odds")
+    ((kind, text),) = claim.items()
+    require(kind in ("epsilon", "odds") and type(text) is str, "a claim is a text")
+    if kind == "epsilon":
+        plain = re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text)
+        require(plain, "epsilon is a plain decimal number")
+        require(Fraction(1, 100) <= Fraction(text) <= 10, "epsilon is from 0.01 to 10")
+        return kind, Fraction(text)
+    require(re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text), "odds are n or n/d")
+    odds = Fraction(text)
+    require(str(odds) == text, "odds are in lowest terms")
+    in_range = not at_most_exp(odds, Fraction(1, 100)) and at_most_exp(odds, Fraction(10))
+    require(in_range, "odds are from e^0.01 to e^10")
+    return kind, odds
+
+
+def check_claim(claim: Json, own: int, other: int) -> None:
+    kind, value = read_claim(claim)
+    odds = Fraction(own, other)
+    kept = odds <= value if kind == "odds" else at_most_exp(odds, value)
+    require(kept, "own/other is larger than claimed")
+
+
+def check_promise(claim: Json, found: Loss) -> None:
+    """Section 2.2, with exponents and deltas."""
+    odds, exponent, delta = found
+    require(type(claim) is dict, "a claim is an object")
+    if "delta" in claim:
+        require("epsilon" in claim, "a delta stands beside an epsilon")
+        stated = decimal(claim["delta"])
+        require(0 < stated <= Fraction(1, 10000), "0 < delta <= 0.0001")
+        require(0 < delta <= stated, "the delta is claimed, and kept")
+    else:
+        require(delta == 0, "a delta is claimed")
+    kind, value = read_claim({key: text for key, text in claim.items() if key != "delta"})
+    if kind == "odds":
+        require(exponent == 0 and odds <= value, "the odds are larger than claimed")
+        return
+    rest = value - exponent
+    require(rest >= 0, "the exponent is larger than claimed")
+    kept = odds == 1 if rest == 0 else odds == 1 or at_most_exp(odds, rest)
+    require(kept, "the odds are larger than claimed")

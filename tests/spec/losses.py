@@ -1,0 +1,71 @@
+"""What a report may give away: its odds, its exponent and its delta."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from spec.claims import at_most_exp
+from spec.parameters import decimal, ratio
+from spec.values import Loss, Mechanism
+
+NOTHING = Fraction(0)
+
+
+def loss(m: Mechanism) -> Loss:
+    name = m["name"]
+    if name in ("subset_selection", "window", "set_response"):
+        return Fraction(m["own"], m["other"]), NOTHING, NOTHING
+    if name == "channel":
+        worst = max(
+            Fraction(max(column), min(column)) for column in zip(*m["weights"], strict=True)
+        )
+        return worst, NOTHING, NOTHING
+    if name == "sampled_ticks":
+        return Fraction(m["own"], m["other"]) ** m["s"], NOTHING, NOTHING
+    if name == "unary":
+        c = Fraction(m["own"], m["other"])
+        d = Fraction(m["total"] - m["other"], m["total"] - m["own"])
+        i, j = m["most"], min(m["most"], m["k"] - m["most"])
+        return max(c, d) ** i * min(c, d) ** j, NOTHING, NOTHING
+    if name in ("laplace", "bounded_laplace"):
+        return Fraction(1), (m["k"] - 1) / ratio(m["scale"]), NOTHING
+    if name == "gaussian":
+        return Fraction(1), decimal(m["epsilon"]), decimal(m["delta"])
+    return largest([loss(part) for part in m["parts"]], m["s"])
+
+
+def added(losses: list[Loss]) -> Loss:
+    odds = math.prod((one[0] for one in losses), start=Fraction(1))
+    return odds, sum((one[1] for one in losses), NOTHING), sum((one[2] for one in losses), NOTHING)
+
+
+def largest(losses: list[Loss], count: int) -> Loss:
+    """By odds * e^exponent, the larger first; of equal ones the earlier. The largest deltas."""
+    deltas = sorted((delta for _, _, delta in losses), reverse=True)
+    rest, taken = list(losses), []
+    for _ in range(count):
+        worst = rest[0]
+        for one in rest[1:]:
+            if _above(one, worst):
+                worst = one
+        rest.remove(worst)
+        taken.append(worst)
+    odds, exponent, _ = added(taken)
+    return odds, exponent, sum(deltas[:count], NOTHING)
+
+
+def _above(one: Loss, other: Loss) -> bool:
+    """Whether one's odds * e^exponent is strictly the larger."""
+    (odds, exponent, _), (others, theirs, _) = one, other
+    if exponent == theirs:
+        return odds > others
+    # odds / others > e^(theirs - exponent)?
+    if theirs > exponent:
+        return not at_most_exp(odds / others, theirs - exponent)
+    return at_most_exp(others / odds, exponent - theirs)
+
+
+def loss_texts(found: Loss) -> dict[str, Any]:
+    return dict(zip(("odds", "exponent", "delta"), map(str, found), strict=True))

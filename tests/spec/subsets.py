@@ -1,0 +1,70 @@
+"""Section 2.1, subset selection."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+from spec.coins import Tape
+from spec.refusal import require
+from spec.values import Json, Law
+
+
+def check_subset(k: Json, omega: Json, own: Json, other: Json) -> None:
+    integers = all(type(number) is int for number in (k, omega, own, other))
+    require(integers, "the parameters are integers")
+    require(2 <= k <= 1024, "k is from 2 to 1024")
+    require(1 <= omega <= k - 1, "omega is from 1 to k-1")
+    require(1 <= other < own, "the weights are 1 <= other < own")
+    require(omega * own + (k - omega) * other <= 2**53, "Z is at most 2^53")
+
+
+def randomise(k: int, omega: int, own: int, other: int, answer: Json, coins: Tape) -> list[int]:
+    check_subset(k, omega, own, other)
+    require(0 <= answer < k, "an answer is from 0 to k-1")
+    kept = coins.choose([omega * own, (k - omega) * other]) == 0
+    draws = {j: coins.below(j) for j in range(k - omega, k)}
+    if kept:
+        del draws[k - omega]
+    subset = set()
+    for j in sorted(draws):
+        subset.add(j - 1 if draws[j] in subset else draws[j])
+    report = {i + 1 if i >= answer else i for i in subset}
+    if kept:
+        report.add(answer)
+    assert len(report) == omega
+    return sorted(report)
+
+
+def support(k: int, omega: int, own: int, other: int) -> tuple[Fraction, Fraction]:
+    """The probabilities (p, q) of supporting the true choice and a given other one."""
+    z = omega * own + (k - omega) * other
+    q = Fraction(omega * ((omega - 1) * own + (k - omega) * other), (k - 1) * z)
+    return Fraction(omega * own, z), q
+
+
+def channel(k: int, omega: int, own: int, other: int) -> list[Law]:
+    """For each answer: {report: probability}, from the weights of all subsets."""
+    subsets = list(itertools.combinations(range(k), omega))
+    rows = []
+    for answer in range(k):
+        weights = {subset: own if answer in subset else other for subset in subsets}
+        total = sum(weights.values())
+        rows.append({subset: Fraction(weight, total) for subset, weight in weights.items()})
+    return rows
+
+
+def estimate(k: int, omega: int, own: int, other: int, n: int, counts: list[int]) -> list[Fraction]:
+    require(n >= 1, "an estimate needs a report")
+    p, q = support(k, omega, own, other)
+    return [(Fraction(count, n) - q) / (p - q) for count in counts]
+
+
+def best_omega(k: int, own: int, other: int) -> int:
+    """Brute force; of equally good ones the smallest."""
+
+    def variance(omega: int) -> Fraction:
+        p, q = support(k, omega, own, other)
+        return ((k - 1) * q * (1 - q) + p * (1 - p)) / (p - q) ** 2
+
+    return min(range(1, k), key=lambda omega: (variance(omega), omega))
