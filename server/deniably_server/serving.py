@@ -27,7 +27,7 @@ from deniably_server.api.batches import is_batch
 from deniably_server.app import create_app
 from deniably_server.results.costly import answerer, take_turns
 from deniably_server.results.turns import Turns
-from deniably_server.storage.addresses import await_database, engine_at
+from deniably_server.storage.engines.addresses import await_database, engine_at
 from deniably_server.storage.store import Store
 from deniably_server.tidier import keep_tidy
 from deniably_server.watching.folder import shared_folder

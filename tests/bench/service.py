@@ -28,8 +28,8 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
 from deniably_server.api.lines import take_lines
-from deniably_server.storage.commit import entry_of
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import entry_of
 
 GOAL_INGEST = 0.6
 GOAL_BATCH = 0.5

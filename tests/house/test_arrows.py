@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ def test_nobody_knows_whom_they_must_not() -> None:
     )  # fmt: skip
 
     assert done.returncode == 0, done.stdout
-    assert "4 kept, 0 broken" in done.stdout
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    assert f"{len(contracts['contracts'])} kept, 0 broken" in done.stdout
 
 
 @pytest.mark.parametrize("module", ["deniably_client", "deniably_client.device"])

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
-from deniably_server.storage.addresses import engine_at
-from deniably_server.storage.doctor import examine
+from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from server.material import a_report, lines_headers
 

@@ -27,7 +27,7 @@ from deniably.trust import blind_rsa
 from deniably.trust.register import NOTHING, Entry, Register, published_entry
 from deniably.trust.signing import Key, Signature, key_of
 from deniably_server.guard.auth import new_token
-from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from server.nursery import the_nursery
 

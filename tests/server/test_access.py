@@ -14,7 +14,7 @@ from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
-from deniably_server.storage.tokens import ROLES, Token, id_in, make
+from deniably_server.storage.tables.tokens import ROLES, Token, id_in, make
 from server.material import assert_problem, contents
 
 SAFE = {"GET", "HEAD", "OPTIONS"}

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from deniably_server.commands import care
 from deniably_server.errors import Conflict
-from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from server.material import Contents, Server, a_report, contents, signed, survey_named
 
@@ -313,7 +313,9 @@ def test_a_backup_replaces_no_file(filled: str, tmp_path: Path) -> None:
 def test_a_copy_that_fails_leaves_nothing(
     filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniably_server.storage.moving.TABLES", {"surveys": ("name", "nothing")})
+    monkeypatch.setattr(
+        "deniably_server.storage.maintenance.moving.TABLES", {"surveys": ("name", "nothing")}
+    )
 
     done = run(care.backup, "--database", filled, tmp_path / "copy.db")
 

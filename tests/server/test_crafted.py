@@ -15,8 +15,8 @@ from deniably.authoring.authoring import publish_text
 from deniably.robustness.plausibility import deviation, pair_score
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey
-from deniably_server.storage.commit import Bulk, Outcome
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Bulk, Outcome
 from server.material import assert_problem, signed
 
 TEXT = """

@@ -31,7 +31,7 @@ from deniably.survey.survey import read_survey
 from deniably.trust import blind_rsa, codes, signing
 from deniably.trust.register import read_register
 from deniably_server.api.lines import Outcomes, _Reader
-from deniably_server.storage.tokens import id_in
+from deniably_server.storage.tables.tokens import id_in
 from server.material import a_report, register_of, register_text, survey_named
 
 SURVEY = survey_named()

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 import requests
 
-from deniably_server.storage.doctor import examine
+from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from server.crowd import PATIENCE, Crowd, until
 from server.material import Server, a_report, begin, signed, survey_named

@@ -26,7 +26,7 @@ from deniably_server.commands import care
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
 from deniably_server.guard.auth import new_token
-from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from server.material import (
     Server,

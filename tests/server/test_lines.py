@@ -20,8 +20,8 @@ from deniably.survey.survey import Survey
 from deniably_server.api import lines
 from deniably_server.api.lines import take_lines
 from deniably_server.guard.auth import new_token
-from deniably_server.storage import commit
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing import commit
 from server.material import Server, a_report, assert_problem, lines_headers, signed, survey_named
 
 SURVEY = survey_named()

@@ -17,7 +17,7 @@ from flask.testing import FlaskClient
 from deniably_server.errors import Unavailable
 from deniably_server.guard.door import Door, outside
 from deniably_server.storage import store as module
-from deniably_server.storage.readers import MOST
+from deniably_server.storage.engines.readers import MOST
 from deniably_server.storage.store import Store
 from deniably_server.web.paging import SIZE
 from server.material import Server, signed, survey_named

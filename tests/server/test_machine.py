@@ -28,7 +28,7 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
-from deniably_server.storage.doctor import examine
+from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from server.material import lines_headers, signed, survey_named
 

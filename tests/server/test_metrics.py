@@ -20,8 +20,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from deniably.survey.survey import Survey
 from deniably_server import serving
 from deniably_server.guard.auth import new_token
-from deniably_server.storage.commit import Outcome
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.seldom import EVERY
 from deniably_server.watching.told import Answer

@@ -22,9 +22,9 @@ from deniably_server.app import create_app
 from deniably_server.commands import authoring
 from deniably_server.commands.care import doctor
 from deniably_server.guard.auth import new_token
-from deniably_server.storage import owners
-from deniably_server.storage.moving import move
+from deniably_server.storage.maintenance.moving import move
 from deniably_server.storage.store import Store
+from deniably_server.storage.tables import owners
 from server.material import AUTHOR, Server, assert_problem, signed_headers
 
 OTHER = key_of(bytes(range(1, 33)))

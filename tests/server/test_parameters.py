@@ -24,7 +24,7 @@ from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_server.api.openapi import OPERATIONS, is_page
 from deniably_server.results.result import result
-from deniably_server.storage.commit import Bulk
+from deniably_server.storage.writing.commit import Bulk
 from every_type import somebody, survey_of_everything
 from server.material import a_report, assert_problem, signed, survey_named
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from deniably_server.storage.sqlite import connect
+from deniably_server.storage.engines.sqlite import connect
 from deniably_server.storage.store import Store
 from server.material import a_report, contents, signed, survey_named
 

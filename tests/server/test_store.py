@@ -15,9 +15,9 @@ import pytest
 from deniably.estimation.tally import tally
 from deniably.survey.report import Report
 from deniably_server.errors import Conflict, NotFound
-from deniably_server.storage.addresses import engine_at
-from deniably_server.storage.commit import Outcome
+from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Outcome
 from server.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()

@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 
 from deniably_server.commands import care
 from deniably_server.errors import Unavailable
-from deniably_server.storage import sqlite
-from deniably_server.storage.addresses import engine_at
-from deniably_server.storage.commit import Outcome
+from deniably_server.storage.engines import sqlite
+from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Outcome
 from server.crowd import until
 from server.material import Server, a_report, signed, survey_named
 from server.nursery import Nursery
@@ -110,7 +110,7 @@ def test_nothing_is_left_beside_the_file(database: Path) -> None:
 def test_while_somebody_sees_what_was_before_it_is_not_done(
     closed: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniably_server.storage.sqlite._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("deniably_server.storage.engines.sqlite._BUSY_SECONDS", 0.1)
     with closing(closed.engine.connect()) as reader:
         reader.begin_reading()
         reader.execute("SELECT count(*) FROM reports").fetchone()

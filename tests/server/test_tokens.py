@@ -22,8 +22,8 @@ from deniably_server.errors import Unauthorised
 from deniably_server.guard import link
 from deniably_server.guard.auth import new_token
 from deniably_server.guard.link import first_link, use_link
-from deniably_server.storage import tokens
 from deniably_server.storage.store import Store
+from deniably_server.storage.tables import tokens
 from server.material import Server, assert_problem, contents, signed_headers
 
 HEALTH = """

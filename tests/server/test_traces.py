@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 
 from deniably.survey.report import Report
 from deniably_server.commands import care
-from deniably_server.storage.addresses import engine_at
-from deniably_server.storage.pages_of_file import lies_by_keys, report_pages
+from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.pages_of_file import lies_by_keys, report_pages
+from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.store import Store
-from deniably_server.storage.traces import in_file
 from server.material import a_report, signed, survey_named
 
 SURVEY = survey_named()
@@ -238,7 +238,7 @@ def test_what_says_nothing_of_people_is_no_trace(tmp_path: Path, line: str) -> N
 
 
 def test_a_trace_is_found_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deniably_server.storage.traces._CHUNK", 10)
+    monkeypatch.setattr("deniably_server.storage.maintenance.traces._CHUNK", 10)
     log = tmp_path / "server.log"
     for before in range(25):
         log.write_text("x" * before + " 203.0.113.77 " + "y" * 300)

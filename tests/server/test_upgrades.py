@@ -16,10 +16,10 @@ from contextlib import closing
 import pytest
 
 from deniably_server.errors import Newer
-from deniably_server.storage.addresses import engine_at
-from deniably_server.storage.doctor import examine
-from deniably_server.storage.engine import Engine
-from deniably_server.storage.schema import Steps
+from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.engine import Engine
+from deniably_server.storage.engines.schema import Steps
+from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from server.material import Contents, a_report, a_ticketed_report, contents, signed, survey_named
 
@@ -102,7 +102,7 @@ def test_of_several_that_open_it_at_once_one_upgrades_it(upgraded: str) -> None:
 
 KILLED = """
 import os, signal, sys
-from deniably_server.storage.addresses import engine_at
+from deniably_server.storage.engines.addresses import engine_at
 from server.test_upgrades import history
 
 class Deadly(tuple):

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from deniably_server.errors import NotStored, Unavailable
-from deniably_server.storage import commit, writer
-from deniably_server.storage.commit import Entry, Outcome, entry_of
-from deniably_server.storage.sqlite import Sqlite, SqliteConnection
+from deniably_server.storage.engines.sqlite import Sqlite, SqliteConnection
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing import commit, writer
+from deniably_server.storage.writing.commit import Entry, Outcome, entry_of
 from server.crowd import PATIENCE
 from server.material import a_report, contents, signed, survey_named
 
@@ -99,7 +99,7 @@ def _fail_after_the_insert(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(
     published: Store, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deniably_server.storage.sqlite._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("deniably_server.storage.engines.sqlite._BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(Unavailable):

@@ -9,7 +9,7 @@ from deniably_server.errors import Malformed, NotFound, Unauthorised
 from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.guard.link import use_link
-from deniably_server.storage.tokens import DAYS, ROLES, Role, Token, make
+from deniably_server.storage.tables.tokens import DAYS, ROLES, Role, Token, make
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, read_body
 

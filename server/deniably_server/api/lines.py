@@ -23,8 +23,8 @@ from deniably.survey.report import LARGEST_BODY, read_report
 from deniably.survey.survey import Survey
 from deniably_server.api.admission import admit
 from deniably_server.errors import Malformed, Refusal, TooLarge, WrongDigest
-from deniably_server.storage.commit import Bulk, Outcome
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Bulk, Outcome
 from deniably_server.web.answer import encode
 from deniably_server.web.body import Body
 from deniably_server.web.problems import members

@@ -31,7 +31,7 @@ from deniably_server.results.differences import DifferenceResult, DifferencesRes
 from deniably_server.results.publishing import LEAST_CONFIDENCE, MOST_CONFIDENCE
 from deniably_server.results.result import CONFIDENCE, SurveyResult
 from deniably_server.results.together import CrosstabResult, GroupsResult
-from deniably_server.storage.tokens import Role
+from deniably_server.storage.tables.tokens import Role
 from deniably_server.watching.exposition import MEDIA_TYPE as METRICS
 from deniably_server.watching.told import HEADER
 from deniably_server.web.answer import encode

@@ -9,8 +9,8 @@ from deniably_server.api.admission import HEADER, admit
 from deniably_server.api.lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
 from deniably_server.guard.current import current_store
-from deniably_server.storage.commit import Outcome
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Outcome
 from deniably_server.web.answer import encode
 from deniably_server.web.body import JSON, read_body
 

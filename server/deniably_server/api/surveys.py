@@ -17,8 +17,8 @@ from deniably_server.errors import Closed, Forbidden, Malformed, TooFew, Unsigne
 from deniably_server.guard.auth import require, require_scope
 from deniably_server.guard.current import current_store
 from deniably_server.results.costly import compiled
-from deniably_server.storage.owners import Quotas
-from deniably_server.storage.tokens import Token
+from deniably_server.storage.tables.owners import Quotas
+from deniably_server.storage.tables.tokens import Token
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, YAML, read_body
 

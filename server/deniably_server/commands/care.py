@@ -12,7 +12,7 @@ from deniably.survey.steering import one_line
 from deniably_server.commands.database import open_store, settings_options, store_of
 
 if TYPE_CHECKING:
-    from deniably_server.storage.engine import Engine
+    from deniably_server.storage.engines.engine import Engine
     from deniably_server.storage.store import Store
 
 
@@ -33,7 +33,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
     from contextlib import closing
 
     from deniably.trust.register import LARGEST_REGISTER
-    from deniably_server.storage import doctor as doctors
+    from deniably_server.storage.maintenance import doctor as doctors
 
     if files and not privacy:
         raise click.UsageError("FILES are for --privacy")
@@ -61,8 +61,8 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
 
 
 def _look_for_traces(store: Store, files: tuple[Path, ...]) -> None:
-    from deniably_server.storage.addresses import file_at
-    from deniably_server.storage.traces import traces
+    from deniably_server.storage.engines.addresses import file_at
+    from deniably_server.storage.maintenance.traces import traces
 
     found = traces(store, list(files))
     for trace in found:
@@ -140,7 +140,7 @@ def migrate(source: str, target: str, anyway: bool) -> None:
 
 def _move(source: str, target: str) -> int:
     from deniably_server.errors import Conflict
-    from deniably_server.storage.moving import move
+    from deniably_server.storage.maintenance.moving import move
 
     try:
         return move(_engine(store_of(source)), _engine(open_store(target)))

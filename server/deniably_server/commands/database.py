@@ -43,7 +43,7 @@ def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.typ
 def open_store(address: str, *, wait: bool = False) -> Store:
     """The store, or a sentence on why there can be none at the address. With ``wait`` a PostgreSQL
     that is not up yet gets a minute."""
-    from deniably_server.storage.addresses import await_database, engine_at, shown
+    from deniably_server.storage.engines.addresses import await_database, engine_at, shown
     from deniably_server.storage.store import Store
 
     try:
@@ -65,7 +65,7 @@ def open_store(address: str, *, wait: bool = False) -> Store:
 
 def store_of(address: str) -> Store:
     """The store that is there already: of a name that was misspelt nothing is made."""
-    from deniably_server.storage.addresses import file_at
+    from deniably_server.storage.engines.addresses import file_at
 
     file = file_at(address)
     if file is not None and not file.exists():

@@ -11,7 +11,7 @@ from deniably.survey.steering import one_line
 from deniably_server.commands.database import open_store, settings_options, store_of
 
 if TYPE_CHECKING:
-    from deniably_server.storage.tokens import Role
+    from deniably_server.storage.tables.tokens import Role
 
 
 @click.group()
@@ -38,7 +38,7 @@ def token() -> None:
 @click.option("--note", default="", help="Your reminder of whose it is; operators see it.")
 def new(database: str, role: str, survey: str | None, days: int, note: str) -> None:
     """Make a token and show it, once."""
-    from deniably_server.storage.tokens import make
+    from deniably_server.storage.tables.tokens import make
 
     try:
         made, text = make(cast("Role", role), survey, days, note)

@@ -10,7 +10,7 @@ from werkzeug.datastructures import Headers
 from deniably_server.errors import Forbidden, Unauthorised
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.storage.store import Store
-from deniably_server.storage.tokens import DAYS, A, Role, Token, id_in, make
+from deniably_server.storage.tables.tokens import DAYS, A, Role, Token, id_in, make
 
 _SCHEME = "bearer"
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from deniably_server.errors import Unauthorised
 from deniably_server.storage.store import Store
-from deniably_server.storage.tokens import Token, day_in, hash_of, make
+from deniably_server.storage.tables.tokens import Token, day_in, hash_of, make
 
 _KEY = "admin_link"
 _DAYS = 1

@@ -1,1 +1,2 @@
-"""What is kept, and where: SQLite or PostgreSQL behind one store."""
+"""What is kept, and where: one store, whatever database it stands on; everything else of the
+server asks ``store``."""

@@ -22,10 +22,10 @@ from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
 from deniably.trust.codes import new_code
 from deniably.trust.signing import Signature, verify
 from deniably_server.errors import Closed, Conflict, NotFound, Unavailable
-from deniably_server.storage.addresses import engine_at
-from deniably_server.storage.commit import Bulk, Entry, Outcome, entry_of
-from deniably_server.storage.engine import Connection
-from deniably_server.storage.invitations import (
+from deniably_server.storage.engines.addresses import engine_at
+from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.engines.readers import Readers
+from deniably_server.storage.tables.invitations import (
     Counts,
     count_invitations,
     enter_invitations,
@@ -36,9 +36,8 @@ from deniably_server.storage.invitations import (
     revoke_invitations,
     spend,
 )
-from deniably_server.storage.owners import Quotas, enter_owner, owner_of, register_size
-from deniably_server.storage.readers import Readers
-from deniably_server.storage.register import (
+from deniably_server.storage.tables.owners import Quotas, enter_owner, owner_of, register_size
+from deniably_server.storage.tables.register import (
     Card,
     RegisterPage,
     author_of,
@@ -50,10 +49,17 @@ from deniably_server.storage.register import (
     last,
     register_page,
 )
-from deniably_server.storage.snapshots import Snapshot, current, forget, shown, shown_reports
-from deniably_server.storage.tidying import mark, marked, tidy
-from deniably_server.storage.tokens import Token, enter_token, every_token, find_token, revoke_token
-from deniably_server.storage.writer import Observer, Writer
+from deniably_server.storage.tables.snapshots import Snapshot, current, forget, shown, shown_reports
+from deniably_server.storage.tables.tokens import (
+    Token,
+    enter_token,
+    every_token,
+    find_token,
+    revoke_token,
+)
+from deniably_server.storage.writing.commit import Bulk, Entry, Outcome, entry_of
+from deniably_server.storage.writing.tidying import mark, marked, tidy
+from deniably_server.storage.writing.writer import Observer, Writer
 
 _INVITATIONS = "invitations_hmac_sha256"
 """The setting that has the key under which codes are hashed."""

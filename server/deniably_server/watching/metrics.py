@@ -22,7 +22,7 @@ from uuid import uuid4
 
 import msgspec
 
-from deniably_server.storage.commit import Outcome
+from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.exposition import Counts, exposed
 from deniably_server.watching.seldom import Seldom, put, tens
 from deniably_server.watching.told import Answer, milliseconds

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from threading import BoundedSemaphore, Lock
 
-from deniably_server.storage.engine import Connection, Engine
+from deniably_server.storage.engines.engine import Connection, Engine
 
 MOST = 8
 """Of one process; who comes then waits for one of them."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from time import monotonic, sleep
 from urllib.parse import urlsplit
 
-from deniably_server.storage.engine import Engine
-from deniably_server.storage.sqlite import Sqlite
+from deniably_server.storage.engines.engine import Engine
+from deniably_server.storage.engines.sqlite import Sqlite
 
 _PATIENCE_SECONDS = 60
 _AGAIN_SECONDS = 0.2
@@ -17,7 +17,7 @@ _AGAIN_SECONDS = 0.2
 def engine_at(address: str) -> Engine:
     """The database at an address: ``postgresql://...``, or the path of an SQLite file."""
     if _is_uri(address):
-        from deniably_server.storage.postgres import (
+        from deniably_server.storage.engines.postgres import (
             Postgres,  # whose driver is installed where it is used
         )
 

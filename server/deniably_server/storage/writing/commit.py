@@ -19,8 +19,8 @@ import msgspec
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.errors import NotStored, Unavailable
-from deniably_server.storage.engine import Connection
-from deniably_server.storage.snapshots import batch_of, renew
+from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.tables.snapshots import batch_of, renew
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[int]).decode

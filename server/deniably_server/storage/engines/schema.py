@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from deniably_server.errors import Newer
-from deniably_server.storage.engine import Connection
+from deniably_server.storage.engines.engine import Connection
 
 Steps = Sequence[Sequence[str]]
 

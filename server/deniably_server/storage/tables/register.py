@@ -12,7 +12,7 @@ from deniably.core.canonical import canonical, digest
 from deniably.survey.survey import Survey
 from deniably.trust.register import Entry, Seen, closed_entry, published_entry
 from deniably.trust.signing import Signature
-from deniably_server.storage.engine import Connection
+from deniably_server.storage.engines.engine import Connection
 
 
 class Card(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import msgspec
 
 from deniably.survey.survey import Survey
-from deniably_server.storage.engine import Connection
+from deniably_server.storage.engines.engine import Connection
 
 
 class Snapshot(msgspec.Struct, frozen=True):

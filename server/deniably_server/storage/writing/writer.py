@@ -17,7 +17,8 @@ from time import monotonic
 from typing import Literal, Protocol
 
 from deniably_server.errors import NotStored, Unavailable
-from deniably_server.storage.commit import (
+from deniably_server.storage.engines.engine import Connection, Engine
+from deniably_server.storage.writing.commit import (
     Bulk,
     Entry,
     Outcome,
@@ -26,7 +27,6 @@ from deniably_server.storage.commit import (
     commit_entries,
     commit_trial,
 )
-from deniably_server.storage.engine import Connection, Engine
 
 _LARGEST_BATCH = 256
 _NEWS_SECONDS = 60

@@ -17,9 +17,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engine import MOVED, SERVED, Result, Row
-from deniably_server.storage.postgres_schema import STEPS
-from deniably_server.storage.schema import Steps, migrate
+from deniably_server.storage.engines.engine import MOVED, SERVED, Result, Row
+from deniably_server.storage.engines.postgres_schema import STEPS
+from deniably_server.storage.engines.schema import Steps, migrate
 
 _CONNECT_SECONDS = 10
 _WRITERS = 0x64656E69

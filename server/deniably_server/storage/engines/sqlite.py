@@ -11,10 +11,10 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engine import MOVED, SERVED, Row
-from deniably_server.storage.pages_of_file import lies_by_keys, report_pages
-from deniably_server.storage.schema import Steps, migrate
-from deniably_server.storage.sqlite_schema import STEPS
+from deniably_server.storage.engines.engine import MOVED, SERVED, Row
+from deniably_server.storage.engines.pages_of_file import lies_by_keys, report_pages
+from deniably_server.storage.engines.schema import Steps, migrate
+from deniably_server.storage.engines.sqlite_schema import STEPS
 
 _BUSY_SECONDS = 10
 _AGAIN_SECONDS = 0.01

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from deniably.trust.register import LARGEST_REGISTER
 from deniably_server.errors import Quota
-from deniably_server.storage.engine import Connection
-from deniably_server.storage.register import today
+from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.tables.register import today
 
 _FOR_CLOSINGS = 1 << 20
 """Bytes of the register that are kept for closing what is published."""

@@ -12,8 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from deniably_server.storage.addresses import file_at
-from deniably_server.storage.engine import Connection
+from deniably_server.storage.engines.addresses import file_at
+from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.store import Store
 
 _CHUNK = 1 << 22

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from deniably.trust.blind_rsa import PrivateKey, read_private_key
 from deniably_server.errors import Uninvited, Used
-from deniably_server.storage.engine import Connection
+from deniably_server.storage.engines.engine import Connection
 
 _UNUSED = bytes(32)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import closing
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engine import Engine
-from deniably_server.storage.tidying import forget_marks
+from deniably_server.storage.engines.engine import Engine
+from deniably_server.storage.writing.tidying import forget_marks
 
 TABLES = {
     "surveys": ("name", "digest", "definition", "state"),

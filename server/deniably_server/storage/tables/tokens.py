@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Literal, get_args
 
 from deniably.survey.parts import SURVEY_NAME
-from deniably_server.storage.engine import Connection, Row
+from deniably_server.storage.engines.engine import Connection, Row
 
 Role = Literal["author", "analyst", "monitor", "operator"]
 

@@ -7,7 +7,7 @@ or goes on, be it the server, another one or the doctor, and whatever failed or 
 
 from __future__ import annotations
 
-from deniably_server.storage.engine import Connection
+from deniably_server.storage.engines.engine import Connection
 
 _MARK = "untidy "
 """Before the name of a survey: the key of its mark among the settings."""

@@ -1,0 +1,1 @@
+"""What an operator does to a whole database, by hand: examine, repair, search for traces, move."""
