@@ -183,12 +183,12 @@ def test_a_definition_that_nobody_can_read_is_told(filled: str) -> None:
 def test_a_survey_that_the_register_does_not_have_is_told(filled: str) -> None:
     guard = "the_register_is_never_" + ("changed" if ":" in filled else "shortened")
     change(filled, f"DROP TRIGGER {guard}" + (" ON register" if ":" in filled else ""))
-    change(filled, "DELETE FROM register WHERE number = (SELECT max(number) FROM register)")
+    change(filled, "DELETE FROM register WHERE survey = 'other'")
 
     done = run(care.doctor, "--database", filled)
 
     assert done.exit_code == 1
-    assert "the register has no definition of it" in done.output
+    assert "other: the register has no definition of it" in done.output
 
 
 # --- moving -------------------------------------------------------------------------------------
