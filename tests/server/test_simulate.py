@@ -25,15 +25,17 @@ from deniably.audit.audit import distribution
 from deniably.authoring.authoring import compile_survey, load
 from deniably.core.errors import BadAnswer
 from deniably.mechanisms import Mechanism
+from deniably.simulation import people
 from deniably.simulation.bulk import uniform
 from deniably.simulation.bulk.picks import picked
+from deniably.simulation.expected import SO_MANY, expected_tally
+from deniably.simulation.people import People, read_people
+from deniably.simulation.runs import compare, estimates, simulate
+from deniably.simulation.truth import truths
 from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions, randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.commands.simulate import simulate as command
-from deniably_server.simulation import People, compare, people, read_people, simulate
-from deniably_server.simulation.expected import SO_MANY, expected_tally
-from deniably_server.simulation.figures import estimates, truths
 from every_type import somebody, survey_of_everything
 
 HABITS = """

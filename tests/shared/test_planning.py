@@ -16,13 +16,12 @@ from deniably.design.choosing import for_choice
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import estimate
-from deniably.estimation.figures import figures
+from deniably.estimation.figures import groups
 from deniably.estimation.tally import Tally
 from deniably.estimation.variances import marginal_variance
 from deniably.mechanisms import Channel, SubsetSelection, Window
-from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.privacy import Privacy
-from deniably.survey.questions import Number, Question
+from deniably.survey.questions import Number, Product, Question
 from deniably.survey.survey import Survey
 from every_type import QUESTIONS, survey_of_everything
 
@@ -106,10 +105,10 @@ FIGURES = {
     "caught": ["share"],
     "drugs": ["share"],
     "worries": ["share"],
-    "happy": ["share"],
+    "happy": ["share", "mean"],
     "trust": ["mean"],
     "drinks": ["mean"],
-    "income": ["share up to a number", "mean"],
+    "income": ["mean", "share up to a number"],
     "sick": ["mean"],
     "fines": ["mean"],
     "hours": ["mean of work", "mean of care"],
@@ -145,12 +144,12 @@ def test_the_three_ways_to_plan_agree_for_every_type(survey: Survey) -> None:
         assert row.plan.margin == 0.06
         assert margin(n) <= 0.06 < margin(n - 1)
         # The question's own mechanism may be another than the one made for its epsilon.
-        question, figure = survey.questions[0], figures(survey.questions[0])[index]
+        question, group = survey.questions[0], groups(survey.questions[0])[index]
         needed = planning.plan_survey(survey, n=n, margin=0.06)[index].plan
         assert needed.n == n
         assert needed.margin <= 0.06
         below = mechanism_at(question, privacy(question, needed.epsilon - 0.01))
-        assert figure.variance(below) / n > (0.06 / Z) ** 2
+        assert group.variance(below) / n > (0.06 / Z) ** 2
 
 
 def privacy(question: Question, epsilon: float) -> Privacy:
@@ -194,20 +193,32 @@ def test_the_epsilon_of_a_sampled_survey_is_that_of_what_is_asked() -> None:
 @pytest.mark.parametrize("share", [None, 0.1])
 def test_a_marginal_is_planned_with_its_own_variance(share: float | None) -> None:
     """Of the law of all reports (``test_variances``), not of one cell with as many people."""
-    party, union, cell = figures(EVERYTHING.questions[-1], share)
-    wide = subset_selection(24, *Privacy(epsilon=Fraction(1)).weights())
-    at = 0.1 if share else None
+    (question,) = compile_survey(
+        {
+            "name": "s",
+            "title": "S",
+            "questions": [
+                {"name": "q", "label": "Q", "type": "product", "epsilon": 1, "parts": [
+                    {"name": "six", "label": "Six", "choices": list("abcdef")},
+                    {"name": "four", "label": "Four", "choices": list("abcd")},
+                ]}
+            ],
+        }
+    ).questions  # fmt: skip
+    assert isinstance(question, Product)
+    mechanism = question.once
+    six, four, cell = groups(question)
 
-    assert party.variance(wide) != cell.variance(wide)
-    for figure, size in ((party, 3), (union, 2)):
-        curve = [marginal_variance(wide, size, f / 1000) for f in range(1001)]
-        expected = max(curve) if at is None else marginal_variance(wide, size, at)
-        assert figure.variance(wide) == pytest.approx(expected, rel=1e-6)
+    assert six.variance(mechanism, share) != cell.variance(mechanism, share)
+    for group, size in ((six, 6), (four, 4)):
+        curve = [marginal_variance(mechanism, size, f / 1000) for f in range(1001)]
+        expected = marginal_variance(mechanism, size, share) if share else max(curve)
+        assert group.variance(mechanism, share) == pytest.approx(expected, rel=1e-6)
 
 
 def test_shares_through_any_channel_are_those_of_the_same_design() -> None:
     """Warner's design, written as a channel, is planned as Warner's design."""
-    (share,) = figures(EVERYTHING.questions[0])
+    (share,) = groups(EVERYTHING.questions[0])
     warner, channel = SubsetSelection(2, 1, 3, 1), Channel(2, ((3, 1), (1, 3)))
 
     assert share.variance(channel) == pytest.approx(share.variance(warner))

@@ -19,8 +19,9 @@ from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.estimation.tally import Tally
+    from deniably.simulation.people import People
+    from deniably.simulation.runs import Compared
     from deniably.survey.survey import Survey
-    from deniably_server.simulation import Figure, People
 
 MOST_RUNS = 10_000
 
@@ -46,7 +47,7 @@ _WHOLE = 1_000
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
     """Run the survey FILE on made-up or known people and compare with the truth."""
-    from deniably_server.simulation import compare
+    from deniably.simulation.runs import compare
 
     survey = read_definition(file)
     people = _people(survey, truth)
@@ -68,7 +69,7 @@ def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
 def _people(survey: Survey, path: Path) -> People:
     """The answers in the file. Raises ClickException with the row and what is wrong."""
     from deniably.core.errors import BadAnswer
-    from deniably_server.simulation import read_people
+    from deniably.simulation.people import read_people
 
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -79,7 +80,7 @@ def _people(survey: Survey, path: Path) -> People:
 
 
 def _tallies(people: People, runs: int) -> Iterator[Mapping[str, Tally]]:
-    from deniably_server.simulation import simulate
+    from deniably.simulation.runs import simulate
 
     with click.progressbar(range(runs), label="simulating", file=sys.stderr) as bar:
         for _ in bar:
@@ -89,7 +90,7 @@ def _tallies(people: People, runs: int) -> Iterator[Mapping[str, Tally]]:
 # --- what is shown ------------------------------------------------------------------------------
 
 
-def _one_run(figure: Figure) -> dict[str, Any]:
+def _one_run(figure: Compared) -> dict[str, Any]:
     return {
         "question": figure.question,
         "figure": figure.truth.name,
@@ -104,7 +105,7 @@ def _one_run(figure: Figure) -> dict[str, Any]:
     }
 
 
-def _many_runs(figure: Figure) -> dict[str, Any]:
+def _many_runs(figure: Compared) -> dict[str, Any]:
     return {
         "question": figure.question,
         "figure": figure.truth.name,
@@ -126,13 +127,13 @@ def _known(value: float) -> float | None:
     return None if value != value else value
 
 
-def _clipped(figure: Figure) -> dict[str, Any]:
+def _clipped(figure: Compared) -> dict[str, Any]:
     """The share of answers outside the bounds, and how far bounds alone move the figure."""
     return {"clipped": figure.truth.outside, "bias": figure.clipping}
 
 
-def _show_one_run(figures: Sequence[Figure]) -> None:
-    def line(figure: Figure) -> tuple[str, ...]:
+def _show_one_run(figures: Sequence[Compared]) -> None:
+    def line(figure: Compared) -> tuple[str, ...]:
         low, high = figure.low[0], figure.high[0]
         return (
             figure.question,
@@ -152,8 +153,8 @@ def _show_one_run(figures: Sequence[Figure]) -> None:
     _show_clipping(figures)
 
 
-def _show_many_runs(figures: Sequence[Figure], runs: int) -> None:
-    def line(figure: Figure) -> tuple[str, ...]:
+def _show_many_runs(figures: Sequence[Compared], runs: int) -> None:
+    def line(figure: Compared) -> tuple[str, ...]:
         told = len(figure.estimates) - figure.untold
         return (
             figure.question,
@@ -177,7 +178,7 @@ def _show_many_runs(figures: Sequence[Figure], runs: int) -> None:
     _show_clipping(figures)
 
 
-def _show_clipping(figures: Sequence[Figure]) -> None:
+def _show_clipping(figures: Sequence[Compared]) -> None:
     """What the bounds do to each figure, apart from what chance does."""
     moved = [figure for figure in figures if figure.truth.outside and figure.clipping]
     if not moved:
@@ -185,7 +186,7 @@ def _show_clipping(figures: Sequence[Figure]) -> None:
     shown = sorted(moved, key=_relative, reverse=True)[:_MOST_CLIPPED]
     runs = len(figures[0].estimates) > 1
 
-    def line(figure: Figure) -> tuple[str, ...]:
+    def line(figure: Compared) -> tuple[str, ...]:
         truth = figure.truth
         noise = figure.noise if runs else figure.mean - truth.asked
         held = f"{100 * figure.coverage_asked:.1f} %" if runs else _held(figure)
@@ -212,12 +213,12 @@ def _show_clipping(figures: Sequence[Figure]) -> None:
     )
 
 
-def _relative(figure: Figure) -> float:
+def _relative(figure: Compared) -> float:
     """How far the bounds move a figure, as a part of what it would be."""
     return abs(figure.clipping) / max(abs(figure.truth.value), abs(figure.truth.asked))
 
 
-def _held(figure: Figure) -> str:
+def _held(figure: Compared) -> str:
     return "yes" if figure.coverage_asked else "no"
 
 
@@ -230,7 +231,7 @@ def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
         click.echo(one_line("  ".join([*left, *right])).rstrip())
 
 
-def _text(figure: Figure, value: float, sign: Literal["+", "-"] = "-") -> str:
+def _text(figure: Compared, value: float, sign: Literal["+", "-"] = "-") -> str:
     """A figure to be read; with ``+`` as the sign also above 0."""
     if _known(value) is None:
         return "cannot be told"
@@ -239,11 +240,11 @@ def _text(figure: Figure, value: float, sign: Literal["+", "-"] = "-") -> str:
     return f"{value:{sign},.0f}" if abs(value) >= _WHOLE else f"{value:{sign}.4g}"
 
 
-def _mark(figure: Figure) -> str:
+def _mark(figure: Compared) -> str:
     return "" if figure.meant == "these respondents" else " *"
 
 
-def _whose(figures: Sequence[Figure]) -> str:
+def _whose(figures: Sequence[Compared]) -> str:
     if not any(map(_mark, figures)):
         return "The intervals are those for these respondents."
     return (

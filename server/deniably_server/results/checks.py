@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from flask import Blueprint, Response, render_template
 
+from deniably.estimation.figures import Shares, groups
 from deniably.mechanisms import SubsetSelection, Unary
 from deniably.robustness.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
 from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
@@ -17,7 +18,6 @@ from deniably.survey.survey import Survey
 from deniably_server.guard.current import current_store
 from deniably_server.results.analysts import or_ask_for_a_token
 from deniably_server.results.costly import costly
-from deniably_server.results.finding import area_text
 from deniably_server.results.publishing import closed_survey
 from deniably_server.web.answer import json_answer
 
@@ -121,15 +121,7 @@ def _checked(question: _Paired, n: int, k: int, pairs: list[Pair]) -> CheckedRes
 
 def _names(question: _Paired) -> list[str]:
     """What each cell is called."""
-    if isinstance(question, Point):
-        cells = range(question.grid)
-        areas = [[area_text(one.range, cell, question.grid) for cell in cells]
-                 for one in question.parts]  # fmt: skip
-    elif isinstance(question, Product):
-        areas = [[choice.label for choice in part.choices] for part in question.parts]
-    else:
+    if not isinstance(question, Product | Point):
         return [choice.label for choice in question.choices]
-    names = [""]
-    for some in areas:
-        names = [f"{name}, {one}" if name else one for name in names for one in some]
-    return names
+    (cells,) = [one for one in groups(question) if isinstance(one, Shares) and one.part is None]
+    return [share.label for share in cells.figures]

@@ -14,8 +14,8 @@ from deniably.estimation.estimate import Estimate, Pure, supports, variance
 from deniably.estimation.inversion import Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
-from deniably.survey.parts import Range
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey.readable import number_text
 
 CHOICES = (YesNo, SelectOne, SelectMultiple)
 Asked = YesNo | SelectOne | SelectMultiple | Scale
@@ -179,22 +179,9 @@ def rates(question: Question) -> tuple[float, float] | None:
     return None
 
 
-def number_text(value: Fraction | float) -> str:
-    """A number for people: 7 digits at most, no exponent, no trailing zeros."""
-    digits = f"{float(value):.7g}"
-    return f"{float(digits):f}".rstrip("0").rstrip(".") if "e" in digits else digits
-
-
 def level_text(confidence: float) -> str:
     """A level of confidence for people: 0.95 is 95 %."""
     return f"{100 * confidence:g} %"
-
-
-def area_text(grid: Range, cell: int, cells: int) -> str:
-    """The numbers of one of the areas into which a range is cut."""
-    n = grid.positions
-    first, beyond = -(-cell * n // cells), -(-(cell + 1) * n // cells)
-    return _span(number_text(grid.value(first)), number_text(grid.value(beyond - 1)))
 
 
 def delta_text(delta: Fraction) -> str:
@@ -271,7 +258,3 @@ def _points(share: float) -> str:
 
 def _with(unit: str) -> str:
     return f" {unit}" if unit else ""
-
-
-def _span(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"

@@ -27,6 +27,7 @@ from deniably.survey.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
+from deniably.survey.readable import area_text, number_text
 from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably_server.results import crafted, finding
@@ -373,10 +374,7 @@ def _fill_number(
         shown["fit"], found = "ems", smoothing.smoothed(question, tally, found)
     if not found.at_most:
         shown["flags"].append(finding.UNDETERMINED)
-    ends = [
-        (finding.number_text(low), finding.number_text(high))
-        for low, high in analysis.bucket_ends(question)
-    ]
+    ends = [(number_text(low), number_text(high)) for low, high in analysis.bucket_ends(question)]
     at_most = [*found.at_most, None] if found.at_most else [None] * len(ends)
     shown["distribution"] = [
         {
@@ -433,7 +431,7 @@ def _fill_point(
     found = analysis.joint(question, tally, confidence)
     _effect(shown, found)
     areas = [
-        [finding.area_text(part.range, cell, question.grid) for cell in range(question.grid)]
+        [area_text(part.range, cell, question.grid) for cell in range(question.grid)]
         for part in question.parts
     ]
     names = [[one, other] for one in areas[0] for other in areas[1]]

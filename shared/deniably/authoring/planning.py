@@ -20,7 +20,7 @@ from deniably.authoring.publishing import mechanism_at
 from deniably.design.choosing import for_choice, for_mean, for_ticks
 from deniably.design.gridding import grid_note
 from deniably.estimation.estimate import Pure
-from deniably.estimation.figures import Figure, figures
+from deniably.estimation.figures import Group, groups
 from deniably.estimation.variances import population_variance, share_variance
 from deniably.mechanisms import Channel
 from deniably.survey.privacy import Privacy
@@ -69,8 +69,8 @@ def share_goal(
     ``share`` None stands for the worst: where the support of the choice is even. Raises
     ValueError unless the share is within [0, 1].
     """
-    if share is not None and not 0 <= share <= 1:
-        raise ValueError("a share is between 0 and 1")
+    if share is not None:
+        _check_share(share)
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
@@ -197,38 +197,46 @@ def plan_survey(
     """Every figure of a survey: the margin of ``n`` respondents, or the respondents for a margin,
     at the epsilons that the survey has; of both, the epsilon that the question would need.
 
-    ``share`` is the expected share, by default the worst. Raises ValueError where neither is given,
-    and where no epsilon is enough.
+    A group of figures is one row, of the figure that varies most. ``share`` is the expected share,
+    by default the worst. Raises ValueError where neither is given, and where no epsilon is enough.
     """
+    if share is not None:
+        _check_share(share)
     reports = survey.asked / len(survey.questions)
 
-    def solve(question: Question, figure: Figure) -> Plan:
-        own = question.once.loss.epsilon
-        as_asked = Goal(lambda _: figure.variance(question.once), figure.spread, reports)
+    def solve(question: Question, group: Group) -> Plan:
+        own, spread = question.once.loss.epsilon, group.spread(share)
+        as_asked = Goal(lambda _: group.variance(question.once, share), spread, reports)
         if n is None and margin is None:
             raise ValueError("a survey is planned for a number of respondents, a margin or both")
         if margin is None:
             return _margin(as_asked, own, n or 0, confidence)
         if n is None:
             return respondents(as_asked, own, margin, confidence)
-        anew = Goal(lambda at: _anew(question, figure, at), figure.spread, reports)
+        anew = Goal(lambda at: _anew(question, group, share, at), spread, reports)
         try:
             return epsilon(anew, n, margin, confidence)
         except ValueError as error:
             raise ValueError(f"{question.name}: {error}") from None
 
-    def note(question: Question, figure: Figure, plan: Plan) -> str:
+    def note(question: Question, group: Group, plan: Plan) -> str:
         if isinstance(question, Point) and (n is None or margin is None):
-            return "; ".join(filter(None, [figure.note, grid_note(question, [plan.n], reports)]))
-        return figure.note
+            return "; ".join(filter(None, [group.note, grid_note(question, [plan.n], reports)]))
+        return group.note
 
     return [
-        Row(question.name, figure.name, plan, note(question, figure, plan), loss.delta)
+        Row(question.name, group.name, plan, note(question, group, plan), loss.delta)
         for question in survey.questions
         for loss in [question.once.loss]
-        for figure in figures(question, share)
-        for plan in [solve(question, figure)]
+        for group in told(question)
+        for plan in [solve(question, group)]
     ]
+
+
+def told(question: Question) -> list[Group]:
+    """The groups of figures that the results show: some mechanisms have fewer places than there
+    are buckets, and do not tell how numbers are distributed."""
+    return [group for group in groups(question) if group.variance(question.once) < inf]
 
 
 def whole(survey: Survey, rows: Sequence[Row]) -> Plan:
@@ -248,13 +256,13 @@ def whole(survey: Survey, rows: Sequence[Row]) -> Plan:
     )
 
 
-def _anew(question: Question, figure: Figure, epsilon: float) -> float:
+def _anew(question: Question, group: Group, share: float | None, epsilon: float) -> float:
     """The variance if the question were published with this epsilon; inf where it cannot be."""
     claim = question.claim
     delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
     try:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))), delta=delta)
-        return figure.variance(mechanism_at(question, privacy))
+        return group.variance(mechanism_at(question, privacy), share)
     except ValueError:
         return inf
 
@@ -278,6 +286,11 @@ def _z(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError("confidence is between 0 and 1, such as 0.95")
     return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+def _check_share(share: float) -> None:
+    if not 0 <= share <= 1:
+        raise ValueError("a share is between 0 and 1")
 
 
 def _check(*, margin: float) -> None:

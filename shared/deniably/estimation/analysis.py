@@ -134,12 +134,17 @@ def shown_shares(
 
 def marginals(question: Product, tally: Tally, confidence: float = CONFIDENCE) -> list[Estimate]:
     """The shares of every part's choices, from the joint reports."""
+    return [marginal(question, axis, tally, confidence) for axis in range(len(question.parts))]
+
+
+def marginal(
+    question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
+) -> Estimate:
+    """The same of one part."""
     cells = np.arange(question.once.k).reshape(question.shape)
-    found: list[Estimate] = []
-    for axis, size in enumerate(question.shape):
-        groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
-        found.append(_grouped(tally, question.once, groups, confidence))
-    return found
+    size = question.shape[axis]
+    groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
+    return _grouped(tally, question.once, groups, confidence)
 
 
 def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENCE) -> Estimate:
@@ -223,20 +228,37 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
 def means(
     question: VectorOfNumbers, tally: Tally, confidence: float = CONFIDENCE
 ) -> list[Mean | None]:
-    """The mean of every part, each from the reports that have it; None where there is none.
+    """The mean of every part, as ``mean_of_part``."""
+    every = range(len(question.parts))
+    return [mean_of_part(question, index, tally, confidence) for index in every]
+
+
+def mean_of_part(
+    question: VectorOfNumbers, index: int, tally: Tally, confidence: float = CONFIDENCE
+) -> Mean | None:
+    """The mean of one part from the reports that have it; None where there is none.
 
     Where devices draw what they report, those who report a part are a random sample of these
     respondents, so that the margins for both are those for a population.
     """
-    mechanism, d = question.once, len(question.parts)
-    drawn = isinstance(mechanism, Vector) and mechanism.s < d
-    found: list[Mean | None] = []
-    for index, part in enumerate(question.parts):
-        single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
-        one = tally_of_part(question, index, tally)
-        mean = _in_unit(_mean_position(single, one, confidence), part.range) if one.n else None
-        found.append(replace(mean, respondents=mean.population) if mean and drawn else mean)
-    return found
+    mechanism, part = question.once, question.parts[index]
+    single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
+    one = tally_of_part(question, index, tally)
+    if not one.n:
+        return None
+    mean = _in_unit(_mean_position(single, one, confidence), part.range)
+    drawn = isinstance(mechanism, Vector) and mechanism.s < len(question.parts)
+    return replace(mean, respondents=mean.population) if drawn else mean
+
+
+def by_position(question: Number | Scale) -> bool:
+    """Whether its mean is that of positions on an even grid, and not of what choices or buckets
+    stand for."""
+    if isinstance(question.once, SubsetSelection | Unary):
+        return False
+    if isinstance(question, Scale):
+        return question.aim == "mean"
+    return question.once.k == question.range.positions
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
@@ -313,7 +335,7 @@ def compared(
     if isinstance(mechanism, Unary):
         return None
     if isinstance(question, Scale):
-        if not all(_scored(question)):
+        if not all(has_score(question)):
             return None
         if question.aim == "mean" and not isinstance(mechanism, SubsetSelection):
             first, second = question.values[:2]
@@ -394,7 +416,7 @@ def _unit(grid: Range) -> tuple[float, float]:
     return first, second - first
 
 
-def _scored(question: Scale) -> list[bool]:
+def has_score(question: Scale) -> list[bool]:
     """Which choices are a place on the scale."""
     return [name not in UNSCORED for name in question.names]
 
@@ -482,7 +504,7 @@ def bucket_middles(question: Number) -> list[Fraction]:
 
 def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None:
     """The mean score of those who have one; None where it cannot be told."""
-    if all(_scored(question)):
+    if all(has_score(question)):
         values = np.array(question.values, dtype=np.float64)
         return as_mean(tally.n, _total(question, tally, values), confidence)
     ratio = mean_of_scored(question, tally)
@@ -560,20 +582,22 @@ def is_ratio(question: Question) -> TypeGuard[Scale]:
     return (
         isinstance(question, Scale)
         and not isinstance(question.once, Unary)
-        and not all(_scored(question))
+        and not all(has_score(question))
     )
 
 
 def scored_range(question: Scale) -> tuple[float, float]:
     """Between what a mean score lies."""
-    on_scale = [value for value, one in zip(question.values, _scored(question), strict=True) if one]
+    on_scale = [
+        value for value, one in zip(question.values, has_score(question), strict=True) if one
+    ]
     return float(min(on_scale)), float(max(on_scale))
 
 
 def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     """The mean score among those who are on the scale. Raises ValueError without a report."""
     values = np.array(question.values, dtype=np.float64)
-    scored = np.array(_scored(question), dtype=np.float64)
+    scored = np.array(has_score(question), dtype=np.float64)
     shares = project(_each_share(question, tally))
     having = float(shares @ scored)
     mechanism = question.once

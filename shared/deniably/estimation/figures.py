@@ -1,204 +1,458 @@
-"""What the results show of a question, and how accurate each figure is through a mechanism.
+"""What a question is asked for: the one list that results, spreadsheet, plan and simulation read.
 
-Accuracy is n times the variance of the estimate from n people drawn at random: mixing makes it
-vary, and people who differ do. Where it depends on how answers are spread, the worst spread
-counts. Shares are on [0, 1], and so are means, as parts of their range.
+A figure is one number of the results, such as a share or a mean. Figures that are estimated
+together are a group, and ``groups`` has those of a question in the order in which they are shown.
+How accurate a figure is through a mechanism is n times the variance of its estimate from n people
+drawn at random: mixing makes it vary, and people who differ do. Where that depends on how answers
+are spread, the worst spread counts. Shares are on [0, 1], and so are means, as parts of the range
+from the least to the largest number that an answer counts as.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from math import ceil, inf, prod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from deniably.core.binomial import Floats
-from deniably.estimation.analysis import noise_of_sum, roots
-from deniably.estimation.channels import matrix, noise_law, noise_variance
-from deniably.estimation.inversion import scores
-from deniably.estimation.variances import (
-    marginal_variance,
-    population_variance,
-    share_variance,
-    worst_spread,
+from deniably.estimation import analysis
+from deniably.estimation.accuracy import (
+    Curve,
+    average_variance,
+    ratio_variance,
+    share_curve,
+    worst,
 )
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-    Window,
+from deniably.estimation.analysis import CONFIDENCE, Distribution
+from deniably.estimation.estimate import Estimate
+from deniably.estimation.inversion import Mean
+from deniably.estimation.tally import Tally
+from deniably.mechanisms import Mechanism, Unary, Window
+from deniably.survey.parts import Choice, ChoicePart, NumberPart, Range
+from deniably.survey.questions import (
+    Number,
+    Point,
+    Product,
+    Question,
+    Scale,
+    SelectMultiple,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
 )
-from deniably.survey.questions import Number, Point, Product, Question, Scale, VectorOfNumbers
+from deniably.survey.readable import area_text, number_text
 
-Curve = Callable[[float], float]
-"""n times the variance of an estimated share, by the true one."""
-
-_REACH = 12  # standard deviations of noise; less than 1e-6 lies beyond
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Figure:
-    """One figure of a question's results, such as a share.
+class Found:
+    """A figure from reports, with the ends of its intervals; ``estimate`` is None where it cannot
+    be told, and the intervals leave all open. A quantile has neither a standard error nor an
+    interval for these respondents."""
 
-    ``variance`` is n times its variance through a mechanism, inf where that cannot tell it;
-    ``spread`` that of asking directly: f (1 - f) for a share, at most 1/4. ``note`` says what the
-    figure is where its name does not.
+    estimate: float | None
+    standard_error: float | None
+    population: Ends
+    respondents: Ends | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """A figure of people whose answers are known; ``spread`` is the variance from person to person
+    of that whose mean it is."""
+
+    value: float
+    spread: float
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """The share of people who give one of ``answers``.
+
+    ``name`` is that of the choice, where it is one; ``labels`` say what it is, one for each part of
+    a combination.
     """
+
+    kind: Literal["share", "share at most", "joint share"]
+    key: str
+    labels: tuple[str, ...]
+    answers: Sequence[int]
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """What people read."""
+        return ", ".join(self.labels)
+
+    def truth(self, shares: Floats) -> Known:
+        """The figure where ``shares``, shape (k,), are those of every answer."""
+        share = float(sum(shares[list(self.answers)].tolist()))
+        return Known(share, share * (1 - share))
+
+    def curve(self, mechanism: Mechanism) -> Curve:
+        """n times the variance of its estimate, by the true share."""
+        return share_curve(mechanism, self.answers)
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """The mean of what answers stand for, in ``unit``, within ``ends``.
+
+    ``values``, shape (k,), are what each answer stands for; None where it is a position on the
+    question's grid, of which there may be a million. ``scored`` says, where not all of them are on
+    the scale, which are: the mean is of those who gave one of these.
+    """
+
+    key: str
+    label: str
+    unit: str
+    ends: Ends
+    values: Floats | None = None
+    scored: npt.NDArray[np.bool_] | None = None
+    kind: Literal["mean"] = "mean"
+    by_position: bool = True
+    """Whether it is estimated as a mean position, by a score that rises evenly."""
+
+    @property
+    def extent(self) -> Ends:
+        """The least and the largest number that an answer counts as."""
+        if self.values is None:
+            return self.ends
+        some = self.values if self.scored is None else self.values[self.scored]
+        return float(some.min()), float(some.max())
+
+    @property
+    def width(self) -> float:
+        """From the one to the other."""
+        low, high = self.extent
+        return high - low
+
+    @property
+    def places(self) -> Floats:
+        """What answers stand for, as parts of the extent from 0 to 1; shape (k,)."""
+        assert self.values is not None
+        return (self.values - self.extent[0]) / self.width
+
+    def truth(self, shares: Floats) -> Known | None:
+        """The figure where ``shares``, shape (k,), are those of every answer; None where nobody
+        is on the scale."""
+        assert self.values is not None
+        scored = np.ones(len(shares), dtype=np.bool_) if self.scored is None else self.scored
+        having = float(shares[scored].sum())
+        if not having:
+            return None
+        among, values = shares[scored] / having, self.values[scored]
+        mean = float(among @ values)
+        # The estimate is a ratio of two means: to first order that of (value - mean) / having.
+        return Known(mean, float(among @ (values - mean) ** 2) / having)
+
+    def variance(self, mechanism: Mechanism, part: int = 0) -> float:
+        """n times the variance of its estimate, as a part of the extent."""
+        places = None if self.by_position else self.places
+        if self.scored is not None:
+            assert places is not None
+            return ratio_variance(mechanism, places, self.scored)
+        return average_variance(mechanism, places, part)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The bucket in which a share of the numbers is first reached, as its middle."""
+
+    key: str
+    level: float
+    kind: Literal["quantile"] = "quantile"
+
+
+Figure = Share | Average | Quantile
+
+
+# --- groups -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares that are estimated together: those of all choices, of all combinations, of all areas;
+    or of the choices of one ``part`` of a product."""
 
     name: str
-    spread: float
-    variance: Callable[[Mechanism], float]
+    figures: tuple[Share, ...]
+    estimate: Callable[[Tally, float], Estimate]
+    part: ChoicePart | None = None
     note: str = ""
 
-
-def figures(question: Question, share: float | None = None) -> list[Figure]:
-    """The figures of a question. ``share`` is the expected one; None stands for the worst.
-
-    Raises ValueError unless the share is within [0, 1].
-    """
-    if share is not None and not 0 <= share <= 1:
-        raise ValueError("a share is between 0 and 1")
-
-    def shares(name: str, curves: Callable[[Mechanism], Iterable[Curve]], note: str = "") -> Figure:
-        return Figure(
-            name,
-            0.25 if share is None else share * (1 - share),
-            lambda mechanism: max(_at(curve, share) for curve in curves(mechanism)),
-            note,
+    def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
+        """The figures from the tally of the question's reports."""
+        told = self.estimate(tally, confidence)
+        columns = (
+            told.raw,
+            told.standard_error,
+            told.low,
+            told.high,
+            told.respondents_low,
+            told.respondents_high,
         )
+        return [
+            Found(raw, error, (low, high), (own_low, own_high))
+            for raw, error, low, high, own_low, own_high in np.stack(columns, axis=1).tolist()
+        ]
 
-    match question:
-        case Product():
-            size, cells = question.shape, prod(question.shape)
-            return [
-                *(
-                    shares(f"share of {part.name}", _marginal(size[axis]))
-                    for axis, part in enumerate(question.parts)
-                ),
-                shares(
-                    "share of a combination",
-                    _choice,
-                    f"each of the {cells} combinations in the cross-table of the parts",
-                ),
-            ]
-        case Point():
-            return [shares("share of an area", _choice, _areas(question))]
-        case VectorOfNumbers():
-            return [
-                Figure(f"mean of {part.name}", 0.25, _part_mean(index))
-                for index, part in enumerate(question.parts)
-            ]
-        case Number(aim="distribution"):
-            better = isinstance(question.once, Window) and roots(question.once) is not None
-            up_to = shares(
-                "share up to a number",
-                _up_to,
-                f"at every end of the {question.once.k} buckets; quantiles"
-                + (" are known better than this" if better else " follow from it"),
+    def variance(self, mechanism: Mechanism, share: float | None = None) -> float:
+        """n times the variance of the figure that varies most, where that is the true share; None
+        stands for the worst."""
+        return max(worst(one.curve(mechanism), share) for one in self.figures)
+
+    def spread(self, share: float | None = None) -> float:
+        """n times the variance if people were asked directly: f (1 - f), at most 1/4."""
+        return 0.25 if share is None else share * (1 - share)
+
+
+@dataclass(frozen=True, eq=False)
+class One:
+    """One mean, by itself; of several numbers that of one ``part``."""
+
+    name: str
+    figure: Average
+    estimate: Callable[[Tally, float], Mean | None]
+    part: NumberPart | None = None
+    index: int = 0
+    note: str = ""
+
+    @property
+    def figures(self) -> tuple[Average]:
+        """It alone."""
+        return (self.figure,)
+
+    def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
+        """The figure from the tally of the question's reports. A mean score that cannot be told
+        may be anywhere on the scale, which holds any truth."""
+        mean = self.estimate(tally, confidence)
+        if mean is not None:
+            return [_of_mean(mean)]
+        extent = self.figure.extent
+        return [None if self.figure.scored is None else Found(None, None, extent, extent)]
+
+    def variance(self, mechanism: Mechanism, share: float | None = None) -> float:
+        """n times its variance; no expected share matters to it."""
+        return self.figure.variance(mechanism, self.index)
+
+    def spread(self, share: float | None = None) -> float:
+        """n times the variance if people were asked directly: half of them at either end."""
+        return 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """How a number is distributed: the shares up to the end of every bucket but the last, and
+    quantiles. ``ranges`` are the first and the last number of every bucket, as people read them."""
+
+    name: str
+    shares: tuple[Share, ...]
+    quantiles: tuple[Quantile, ...]
+    ranges: tuple[tuple[str, str], ...]
+    estimate: Callable[[Tally, float], Distribution]
+    note: str = ""
+    part: None = None
+    _ends: tuple[Ends, ...] = field(default=(), repr=False)
+
+    @property
+    def figures(self) -> tuple[Share | Quantile, ...]:
+        """All of them."""
+        return (*self.shares, *self.quantiles)
+
+    def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
+        """The figures from the tally of the question's reports; None where these do not determine
+        the shape."""
+        told = self.estimate(tally, confidence)
+        quantiles = [
+            Found(
+                sum(self._ends[one.bucket]) / 2,
+                None,
+                (self._ends[one.low][0], self._ends[one.high][1]),
+                None,
             )
-            mean = Figure("mean", 0.25, _mean)
-            # Some mechanisms have fewer places than there are buckets.
-            return [up_to, mean] if up_to.variance(question.once) < inf else [mean]
-        case Number() | Scale(aim="mean"):
-            return [Figure("mean", 0.25, _mean)]
-        case _:
-            return [shares("share", _choice)]
+            for one in told.quantiles
+        ]
+        at_most = [_of_mean(mean) for mean in told.at_most]
+        untold = [None] * len(self.figures)
+        return [*(at_most or untold[: len(self.shares)]), *quantiles, *untold][: len(untold)]
+
+    def variance(self, mechanism: Mechanism, share: float | None = None) -> float:
+        """As that of ``Shares``; inf where reports do not determine the shape."""
+        return max(worst(one.curve(mechanism), share) for one in self.shares)
+
+    def spread(self, share: float | None = None) -> float:
+        """As that of ``Shares``."""
+        return 0.25 if share is None else share * (1 - share)
 
 
-def _at(curve: Curve, share: float | None) -> float:
-    """At the share, or at the worst: the top of a parabola that is open below."""
-    if share is not None:
-        return curve(share)
-    none, half, every = curve(0.0), curve(0.5), curve(1.0)
-    bend = 2 * (none - 2 * half + every)
-    if not bend < 0:  # no estimate: inf throughout
-        return none
-    return curve(min(max((none - every + bend) / (2 * bend), 0.0), 1.0))
+Group = Shares | One | Buckets
 
 
-# --- shares -----------------------------------------------------------------------------------
+def groups(question: Question) -> list[Group]:
+    """The figures of a question, in the order in which they are shown."""
+    match question:
+        case YesNo() | SelectOne() | SelectMultiple():
+            return [_choices(question)]
+        case Scale():
+            shares: list[Group] = [_choices(question)] if question.aim == "distribution" else []
+            return shares + ([] if isinstance(question.once, Unary) else [_mean_score(question)])
+        case Number():
+            return [_number(question), *([_buckets(question)] if _is_spread(question) else [])]
+        case VectorOfNumbers():
+            return [_of_part(question, index) for index in range(len(question.parts))]
+        case Product():
+            marginals = [_marginal(question, axis) for axis in range(len(question.parts))]
+            return [*marginals, _combinations(question)]
+        case Point():
+            return [_areas(question)]
 
 
-def _choice(mechanism: Mechanism) -> Iterable[Curve]:
-    """Of a choice, an option or a cell; through a channel they differ."""
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        return [lambda share: share_variance(mechanism, share)]
-    assert not isinstance(mechanism, Vector)
-    return [_group(mechanism, one) for one in np.eye(mechanism.k)]
+# --- below ------------------------------------------------------------------------------------
 
 
-def _up_to(mechanism: Mechanism) -> Iterable[Curve]:
-    assert not isinstance(mechanism, Vector)
-    return [_group(mechanism, first) for first in np.tri(mechanism.k)[:-1]]
+def _is_spread(question: Number | Scale) -> bool:
+    return question.aim == "distribution"
 
 
-def _marginal(size: int) -> Callable[[Mechanism], Iterable[Curve]]:
-    def curves(mechanism: Mechanism) -> Iterable[Curve]:
-        assert isinstance(mechanism, SubsetSelection)
-        return [lambda share: marginal_variance(mechanism, size, share)]
-
-    return curves
+def _choices(question: YesNo | SelectOne | SelectMultiple | Scale) -> Shares:
+    every = tuple(_choice(one, [v], one.name) for v, one in enumerate(question.choices))
+    return Shares("share", every, partial(analysis.shares, question))
 
 
-def _group(mechanism: Mechanism, target: Floats) -> Curve:
-    """Of a group of answers (1 in ``target``, else 0): those count that vary most."""
-    try:
-        square = _squares(mechanism, target)
-    except ValueError:  # the reports do not tell the group from the others
-        return lambda _: inf
-    inside, outside = float(square[target > 0].max()), float(square[target == 0].max())
-    return lambda share: share * inside + (1 - share) * outside - share**2
+def _choice(choice: Choice, answers: Sequence[int], key: str) -> Share:
+    return Share("share", key, (choice.label,), answers, choice.name)
 
 
-def _squares(mechanism: Mechanism, target: Floats) -> Floats:
-    """The mean square of the unbiased score of ``target``, by the true answer."""
-    match mechanism:
-        case SubsetSelection():
-            return noise_of_sum(mechanism, target) + target**2
-        case Window() | Channel() | BoundedLaplace():
-            channel = matrix(mechanism)
-        case Laplace() | Gaussian():
-            reach = ceil(_REACH * noise_variance(mechanism) ** 0.5)
-            sent: Floats = np.arange(-reach, mechanism.k + reach, dtype=np.float64)
-            channel = noise_law(mechanism, sent - np.arange(mechanism.k)[:, None])
-        case _:
-            raise ValueError("a report of several things has no one score")
-    found: Floats = channel @ scores(channel, target) ** 2
-    return found
+def _mean_score(question: Scale) -> One:
+    even, scored = analysis.by_position(question), np.array(analysis.has_score(question))
+    values = np.array(question.values, dtype=np.float64)
+    figure = Average(
+        "mean score",
+        "The mean score",
+        "",
+        (float(values[0]), float(values[-1])),
+        values,
+        None if even or scored.all() else scored,
+        by_position=even,
+    )
+    return One(
+        "mean",
+        figure,
+        partial(analysis.mean, question),
+        note="" if figure.scored is None else _AMONG,
+    )
 
 
-# --- means ------------------------------------------------------------------------------------
+_AMONG = (
+    "where everybody has a score; it is of those who have one, and where these are half of all, the"
+    " margin is about twice as wide"
+)
 
 
-def _mean(mechanism: Mechanism) -> float:
-    if isinstance(mechanism, SubsetSelection):
-        place = np.linspace(0, 1, mechanism.k)
-        return worst_spread(place, _squares(mechanism, place))
-    assert isinstance(mechanism, Window | Channel | BoundedLaplace | Laplace | Gaussian)
-    return population_variance(mechanism)
+def _number(question: Number) -> One:
+    grid, even = question.range, analysis.by_position(question)
+    values = None if even else np.array([float(one) for one in analysis.bucket_middles(question)])
+    figure = Average("mean", "The mean", _unit(grid), _ends(grid), values, by_position=even)
+    low, high = (number_text(end) for end in figure.extent)
+    unit = f" {figure.unit}" if figure.unit else ""
+    between = f"as a part of {low} to {high}{unit}, the middles of the first and the last bucket"
+    note = "" if figure.extent == figure.ends else between
+    return One("mean", figure, partial(analysis.mean, question), note=note)
 
 
-def _part_mean(index: int) -> Callable[[Mechanism], float]:
-    def variance(mechanism: Mechanism) -> float:
-        if not isinstance(mechanism, Vector):
-            return _mean(mechanism)
-        return len(mechanism.parts) / mechanism.s * _mean(mechanism.parts[index])
+def _buckets(question: Number) -> Buckets:
+    ends = analysis.bucket_ends(question)
+    ranges = tuple((number_text(low), number_text(high)) for low, high in ends)
+    better = isinstance(question.once, Window) and analysis.roots(question.once) is not None
+    return Buckets(
+        "share up to a number",
+        tuple(
+            Share("share at most", f"at most {high}", (high,), range(t + 1))
+            for t, (_, high) in enumerate(ranges[:-1])
+        ),
+        tuple(Quantile(f"quantile {level:g}", level) for level in analysis.QUANTILES),
+        ranges,
+        partial(analysis.number_distribution, question),
+        f"at every end of the {question.once.k} buckets; quantiles"
+        + (" are known better than this" if better else " follow from it"),
+        _ends=tuple((float(low), float(high)) for low, high in ends),
+    )
 
-    return variance
+
+def _of_part(question: VectorOfNumbers, index: int) -> One:
+    part = question.parts[index]
+    figure = Average(
+        f"{part.name} mean", f"{part.label}: the mean", _unit(part.range), _ends(part.range)
+    )
+    estimate = partial(analysis.mean_of_part, question, index)
+    return One(f"mean of {part.name}", figure, estimate, part, index)
 
 
-def _areas(question: Point) -> str:
+def _marginal(question: Product, axis: int) -> Shares:
+    part = question.parts[axis]
+    cells = np.arange(question.once.k).reshape(question.shape)
+    figures = tuple(
+        _choice(one, np.take(cells, choice, axis=axis).ravel().tolist(), f"{part.name}.{one.name}")
+        for choice, one in enumerate(part.choices)
+    )
+    return Shares(
+        f"share of {part.name}", figures, partial(analysis.marginal, question, axis), part
+    )
+
+
+def _combinations(question: Product) -> Shares:
+    names = [[choice.label for choice in part.choices] for part in question.parts]
+    note = f"each of the {question.once.k} combinations in the cross-table of the parts"
+    return _cells(question, "share of a combination", names, note)
+
+
+def _areas(question: Point) -> Shares:
+    names = [
+        [area_text(part.range, cell, question.grid) for cell in range(question.grid)]
+        for part in question.parts
+    ]
     sides = " by ".join(
         f"{float(part.range.value(part.range.positions) - part.range.value(0)) / question.grid:g}"
         + (f" {part.range.unit}" if isinstance(part.range.unit, str) else "")
         for part in question.parts
     )
-    return f"each of {question.grid**2} areas, about {sides}; groups on the map gather many of them"
+    note = f"each of {question.grid**2} areas, about {sides}; groups on the map gather many of them"
+    return _cells(question, "share of an area", names, note)
+
+
+def _cells(
+    question: Product | Point, name: str, names: Sequence[Sequence[str]], note: str
+) -> Shares:
+    figures = tuple(
+        Share("joint share", ", ".join(labels), labels, [cell])
+        for cell, labels in enumerate(product(*names))
+    )
+    return Shares(name, figures, partial(analysis.joint, question), note=note)
+
+
+def _of_mean(mean: Mean) -> Found:
+    population, respondents = mean.population, mean.respondents
+    return Found(
+        mean.estimate,
+        population.standard_error,
+        (population.low, population.high),
+        (respondents.low, respondents.high),
+    )
+
+
+def _unit(grid: Range) -> str:
+    return grid.unit if isinstance(grid.unit, str) else ""
+
+
+def _ends(grid: Range) -> Ends:
+    return float(grid.minimum), float(grid.maximum)

@@ -21,7 +21,7 @@ from deniably.mechanisms import (
     Vector,
 )
 from deniably.mechanisms.vector import Part
-from deniably_server.simulation.people import Answers, Encoded
+from deniably.simulation.people import Answers, Encoded
 
 SO_MANY = 10**9
 """Reports of the expected tally: so many that rounding it to whole reports is far below a digit."""

@@ -16,24 +16,23 @@ from typing import Literal
 import numpy as np
 
 from deniably.core.binomial import Floats
+from deniably.estimation.figures import Found, groups
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, Vector
 from deniably.simulation import bulk
 from deniably.simulation.bulk.picks import picked
+from deniably.simulation.expected import SO_MANY, expected_tally
+from deniably.simulation.people import Answers, People, blocks
+from deniably.simulation.truth import Truth, truths
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
-from deniably_server.simulation.expected import SO_MANY, expected_tally
-from deniably_server.simulation.figures import Found, Truth, estimates, truths
-from deniably_server.simulation.people import Answers, People, blocks, read_people
-
-__all__ = ["Figure", "People", "compare", "read_people", "simulate"]
 
 Meant = Literal["these respondents", "the population"]
 """Whom an interval is for."""
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Compared:
     """One figure of the results beside its truth in the file, in each of some runs.
 
     ``predicted`` is the standard error that the design gives for just these people, None where
@@ -119,7 +118,7 @@ def simulate(people: People) -> dict[str, Tally]:
     return found
 
 
-def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[Figure]:
+def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[Compared]:
     """Every figure of the results in ``runs``, each the tallies of the questions, and its truth.
 
     A figure that a run cannot tell (the mean of a part that nobody reported) is left out of it.
@@ -136,10 +135,17 @@ def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[Figure]
     ]
 
 
-def _figures(survey: Survey, answers: Answers, runs: list[Sequence[Found | None]]) -> list[Figure]:
+def estimates(question: Question, tally: Tally) -> list[Found | None]:
+    """The figures of a question from the tally of its reports, as ``truths`` lists them."""
+    return [one for group in groups(question) for one in group.found(tally)]
+
+
+def _figures(
+    survey: Survey, answers: Answers, runs: list[Sequence[Found | None]]
+) -> list[Compared]:
     question = answers.question
     design = estimates(question, expected_tally(answers))
-    figures: list[Figure] = []
+    figures: list[Compared] = []
     for truth, expected, *seen in zip(truths(answers), design, *runs, strict=True):
         told = [one for one in seen if one is not None]
         if truth is None or not told:
@@ -147,7 +153,7 @@ def _figures(survey: Survey, answers: Answers, runs: list[Sequence[Found | None]
         part = not _everybody_reports(survey, question)
         ends = [one.population if part or not one.respondents else one.respondents for one in told]
         figures.append(
-            Figure(
+            Compared(
                 question.name,
                 truth,
                 _predicted(survey, answers, truth, expected),

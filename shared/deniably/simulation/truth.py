@@ -1,0 +1,193 @@
+"""Every figure of a question's results, as it is among people whose answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.estimation.analysis import bucket_middles
+from deniably.estimation.figures import Buckets, Group, One, Share, Shares, groups
+from deniably.simulation.people import Answers, Column, blocks
+from deniably.survey.parts import Range
+from deniably.survey.questions import Number, Point, Question, VectorOfNumbers
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A figure among all people: a share of them if ``share``, else in the question's unit.
+
+    ``value`` is that of their answers as they are, ``asked`` what is left of it where numbers
+    outside the question's bounds count as the nearer one: reports tell no more, however many.
+    ``outside`` is the share of such answers. ``spread`` is the variance from person to person of
+    that whose mean is estimated, None where the figure is no mean.
+    """
+
+    name: str
+    share: bool
+    value: float
+    spread: float | None
+    asked: float
+    outside: float = 0.0
+
+
+def truths(answers: Answers) -> list[Truth | None]:
+    """The figures of a question if everybody's answer were known, as ``groups`` lists them; None
+    where nobody has what a figure is about."""
+    known = _Known(answers)
+    return [truth for group in groups(answers.question) for truth in _of_group(known, group)]
+
+
+def _of_group(known: _Known, group: Group) -> Iterator[Truth | None]:
+    match group:
+        case One():
+            yield _mean(known, group)
+        case Shares():
+            yield from _shares(known, group.figures)
+        case Buckets():
+            yield from _shares(known, group.shares)
+            yield from _quantiles(known, group)
+
+
+class _Known:
+    """What is known of the answers to a question; only what is asked for is counted."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers = answers
+
+    @cached_property
+    def shares(self) -> Floats:
+        """The share of people who give each answer, or tick each option."""
+        return self._counts / self.answers.n
+
+    @cached_property
+    def within(self) -> Floats:
+        """The same of those within the bounds of a map; whoever is off it counts at its edge."""
+        if not isinstance(self.answers.question, Point):
+            return self.shares
+        return self._counts_within / self.answers.n
+
+    @cached_property
+    def off_the_map(self) -> float:
+        """The share of people who are."""
+        if not isinstance(self.answers.question, Point):
+            return 0.0
+        return 1 - int(self._counts_within.sum()) / self.answers.n
+
+    @cached_property
+    def _counts(self) -> Int64:
+        counts = np.zeros(_cells(self.answers.question), dtype=np.int64)
+        for inputs in self.answers.blocks():
+            ticked = inputs.dtype == np.bool_
+            counts += inputs.sum(axis=0) if ticked else np.bincount(inputs, minlength=len(counts))
+        return counts
+
+    @cached_property
+    def _counts_within(self) -> Int64:
+        answers, question = self.answers, self.answers.question
+        assert isinstance(question, Point)
+        off = [
+            _outside(part.range, _numbers(column))
+            for part, column in zip(question.parts, answers.columns, strict=True)
+        ]
+        counts = np.zeros(_cells(question), dtype=np.int64)
+        for some in blocks(answers.n):
+            away = np.logical_or(
+                *(one[column.codes[some]] for one, column in zip(off, answers.columns, strict=True))
+            )
+            counts += np.bincount(answers.inputs(some)[~away], minlength=len(counts))
+        return counts
+
+
+def _cells(question: Question) -> int:
+    assert not isinstance(question, VectorOfNumbers)
+    return question.once.k
+
+
+# --- one function a kind ----------------------------------------------------------------------
+
+
+def _shares(known: _Known, figures: Sequence[Share]) -> Iterator[Truth]:
+    for figure in figures:
+        true, asked = figure.truth(known.within), figure.truth(known.shares)
+        yield Truth(figure.key, True, true.value, asked.spread, asked.value, known.off_the_map)
+
+
+def _mean(known: _Known, group: One) -> Truth | None:
+    question, figure = known.answers.question, group.figure
+    if isinstance(question, Number):
+        return _mean_number(question, known)
+    if isinstance(question, VectorOfNumbers):
+        answers, index = known.answers, group.index
+        grid, encoded = question.parts[index].range, answers.encoded[index]
+        return _mean_of_numbers(figure.key, grid, encoded, answers.columns[index])
+    found = figure.truth(known.shares)
+    if found is None:
+        return None
+    return Truth(figure.key, False, found.value, found.spread, found.value)
+
+
+def _mean_of_numbers(name: str, grid: Range, positions: Int64, column: Column) -> Truth:
+    """The mean of the numbers as they were given; they are asked as positions on the grid."""
+    counts = column.counts()
+    total = int(counts.sum())
+    mean = Fraction(int(counts @ positions), total)
+    spread = float(counts @ (positions - float(mean)) ** 2) / total
+    step = float(grid.value(1) - grid.value(0))
+    asked, numbers = float(grid.value(mean)), _numbers(column)
+    moved = float(grid.minimum) + step * positions - numbers
+    moved[np.abs(moved) < 1e-9 * step] = 0  # on the grid, but for the rounding of doubles
+    outside = int(counts[_outside(grid, numbers)].sum()) / total
+    return Truth(
+        name, False, asked - float(counts @ moved) / total, spread * step**2, asked, outside
+    )
+
+
+def _mean_number(question: Number, known: _Known) -> Truth:
+    """The mean of the numbers themselves, also where they are reported by buckets and estimated
+    from the middles: that is an error of the survey which the simulation has to show."""
+    grid, (column,) = question.range, known.answers.columns
+    if question.once.k == grid.positions:
+        return _mean_of_numbers("mean", grid, known.answers.encoded[0], column)
+    positions = np.array([grid.position(text) for text in column.texts])
+    mean = _mean_of_numbers("mean", grid, positions, column)
+    middles = np.array([float(middle) for middle in bucket_middles(question)])
+    spread = float(known.shares @ middles**2 - (known.shares @ middles) ** 2)
+    return replace(mean, spread=spread)
+
+
+def _quantiles(known: _Known, group: Buckets) -> Iterator[Truth]:
+    question, (column,) = known.answers.question, known.answers.columns
+    assert isinstance(question, Number)
+    at_most = np.cumsum(known.shares)[:-1]
+    middles = [float(middle) for middle in bucket_middles(question)]
+    numbers = _numbers(column)
+    order = np.argsort(numbers)
+    below = np.cumsum(column.counts()[order]) / known.answers.n
+    beyond = _outside(question.range, numbers)
+    outside = int(column.counts()[beyond].sum()) / known.answers.n
+    for figure in group.quantiles:
+        # Sums of shares can miss one of 0.1 by a rounding.
+        middle = middles[int((at_most < figure.level - 1e-12).sum())]
+        given = order[int((below < figure.level - 1e-12).sum())]
+        value = float(numbers[given]) if beyond[given] else middle
+        yield Truth(figure.key, False, value, None, middle, outside)
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _numbers(column: Column) -> Floats:
+    """The numbers that stand in a column, as they were given."""
+    return np.array([float(text) for text in column.texts])
+
+
+def _outside(grid: Range, numbers: Floats) -> npt.NDArray[np.bool_]:
+    return (numbers < float(grid.minimum)) | (numbers > float(grid.maximum))
