@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, cast
 
 from flask import Flask
 
-from deniably_server.api import access, openapi, parameters, register, reports, status, surveys
+from deniably_server.api import (
+    access,
+    checks,
+    differences,
+    openapi,
+    parameters,
+    register,
+    reports,
+    results,
+    status,
+    surveys,
+    together,
+)
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.batches import batches
 from deniably_server.api.health import health
@@ -19,7 +31,6 @@ from deniably_server.guard.door import Door
 from deniably_server.guard.headers import Headers
 from deniably_server.guard.hosts import Hosts, names_in
 from deniably_server.guard.limits import limits_of
-from deniably_server.results import checks, differences, publishing, together
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
 from deniably_server.watching import told
@@ -58,7 +69,7 @@ def create_app(
     app.register_blueprint(reports.reports)
     app.register_blueprint(batches)
     app.register_blueprint(tickets)
-    app.register_blueprint(publishing.blueprint)
+    app.register_blueprint(results.blueprint)
     app.register_blueprint(together.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(access.blueprint)

@@ -24,9 +24,9 @@ from flask import Flask
 from uvicorn import Config, Server
 
 from deniably_server.api.batches import is_batch
+from deniably_server.api.costly import answerer, take_turns
+from deniably_server.api.turns import Turns
 from deniably_server.app import create_app
-from deniably_server.results.costly import answerer, take_turns
-from deniably_server.results.turns import Turns
 from deniably_server.storage.engines.addresses import await_database, engine_at
 from deniably_server.storage.store import Store
 from deniably_server.tidier import keep_tidy

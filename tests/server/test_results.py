@@ -24,8 +24,8 @@ from deniably.estimation.tally import Tally
 from deniably.survey.survey import Survey
 from deniably_server.results import spreadsheet
 from deniably_server.results.finding import enough
-from deniably_server.results.publishing import results
 from deniably_server.results.result import SurveyResult
+from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
 from server.material import a_report, assert_problem, signed, survey_named
 

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import compile_survey
-from deniably_server.results.publishing import results
+from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
 from server.material import assert_problem, signed
 from server.people import answer

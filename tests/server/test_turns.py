@@ -17,11 +17,11 @@ import requests
 
 from deniably.authoring.authoring import compile_survey
 from deniably.survey.survey import Survey
+from deniably_server.api import turns as module
+from deniably_server.api.turns import Computed, Job, Refused, Turns
 from deniably_server.app import create_app
 from deniably_server.errors import BadParameter, Busy, TooMuch, Uncomputed
 from deniably_server.guard.auth import new_token
-from deniably_server.results import turns as module
-from deniably_server.results.turns import Computed, Job, Refused, Turns
 from deniably_server.storage.store import Store
 from deniably_server.web.apart import Apart, Broken, Slow
 from server.material import Server, a_report, signed, survey_named

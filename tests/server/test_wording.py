@@ -21,7 +21,7 @@ from deniably_server.results.finding import (
     percent,
     shown_text,
 )
-from deniably_server.results.publishing import results
+from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
 from server.material import a_report, signed, survey_named
 

@@ -24,13 +24,13 @@ from werkzeug.routing import Rule
 from deniably.survey.report import Report
 from deniably_server.api import access, surveys, tickets
 from deniably_server.api.admission import HEADER as TICKET
+from deniably_server.api.checks import ChecksResult
+from deniably_server.api.differences import DifferenceResult, DifferencesResult
 from deniably_server.api.lines import NDJSON
+from deniably_server.api.results import LEAST_CONFIDENCE, MOST_CONFIDENCE
 from deniably_server.api.status import StatusResult
-from deniably_server.results.checks import ChecksResult
-from deniably_server.results.differences import DifferenceResult, DifferencesResult
-from deniably_server.results.publishing import LEAST_CONFIDENCE, MOST_CONFIDENCE
+from deniably_server.api.together import CrosstabResult, GroupsResult
 from deniably_server.results.result import CONFIDENCE, SurveyResult
-from deniably_server.results.together import CrosstabResult, GroupsResult
 from deniably_server.storage.tables.tokens import Role
 from deniably_server.watching.exposition import MEDIA_TYPE as METRICS
 from deniably_server.watching.told import HEADER

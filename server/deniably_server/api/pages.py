@@ -12,21 +12,21 @@ from deniably.survey.questions import NOT_APPLICABLE, Conditional, Point, Produc
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
-from deniably_server.errors import Hidden
-from deniably_server.guard.current import current_store
-from deniably_server.results import charts, finding
-from deniably_server.results.analysts import or_ask_for_a_token
-from deniably_server.results.checks import checkable
-from deniably_server.results.costly import costly
-from deniably_server.results.finding import level_text
-from deniably_server.results.grid import squares
-from deniably_server.results.publishing import (
+from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.checks import checkable
+from deniably_server.api.costly import costly
+from deniably_server.api.results import (
     confidence,
     current_results,
     given_query,
     wants_smooth,
 )
-from deniably_server.results.together import links
+from deniably_server.api.together import links
+from deniably_server.errors import Hidden
+from deniably_server.guard.current import current_store
+from deniably_server.results import charts, finding
+from deniably_server.results.finding import level_text
+from deniably_server.results.grid import squares
 from deniably_server.web import language, paging
 
 pages = Blueprint("pages", __name__)

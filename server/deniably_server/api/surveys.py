@@ -13,10 +13,10 @@ from deniably.core.errors import BadSignature
 from deniably.survey.survey import Survey
 from deniably.trust.register import closing_digest
 from deniably.trust.signing import Signature, verify
+from deniably_server.api.costly import compiled
 from deniably_server.errors import Closed, Forbidden, Malformed, TooFew, Unsigned
 from deniably_server.guard.auth import require, require_scope
 from deniably_server.guard.current import current_store
-from deniably_server.results.costly import compiled
 from deniably_server.storage.tables.owners import Quotas
 from deniably_server.storage.tables.tokens import Token
 from deniably_server.web.answer import json_answer

@@ -1,1 +1,1 @@
-"""What the reports say: figures, sentences, tests, pictures."""
+"""What the reports say: figures, sentences, pictures. No request, no store, no Flask."""

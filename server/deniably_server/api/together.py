@@ -21,19 +21,18 @@ from deniably.estimation.tally import support_rows
 from deniably.mechanisms import SetResponse, SubsetSelection, Unary
 from deniably.survey.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.survey import Survey
-from deniably_server.errors import BadParameter, NotFound, TooMuch
-from deniably_server.guard.current import current_store
-from deniably_server.results import charts
-from deniably_server.results.analysts import or_ask_for_a_token
-from deniably_server.results.costly import costly
-from deniably_server.results.publishing import (
-    closed_survey,
+from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.costly import costly
+from deniably_server.api.results import (
     confidence,
     current_results,
     given_query,
 )
+from deniably_server.api.visibility import closed_survey, seen
+from deniably_server.errors import BadParameter, NotFound, TooMuch
+from deniably_server.guard.current import current_store
+from deniably_server.results import charts
 from deniably_server.results.result import CellResult
-from deniably_server.results.seen import seen
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("together", __name__)

@@ -15,10 +15,10 @@ from deniably.mechanisms import SubsetSelection, Unary
 from deniably.robustness.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
 from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey.survey import Survey
+from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.costly import costly
+from deniably_server.api.visibility import closed_survey
 from deniably_server.guard.current import current_store
-from deniably_server.results.analysts import or_ask_for_a_token
-from deniably_server.results.costly import costly
-from deniably_server.results.publishing import closed_survey
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("checks", __name__)

@@ -20,11 +20,11 @@ from flask import Flask, Response, current_app, request
 from deniably.authoring import authoring
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import Survey, read_survey
+from deniably_server.api.analysts import View
+from deniably_server.api.turns import Computed, Job, Reads, Refused, Turns, refused
+from deniably_server.api.visibility import seen
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.door import outside
-from deniably_server.results.analysts import View
-from deniably_server.results.seen import seen
-from deniably_server.results.turns import Computed, Job, Reads, Refused, Turns, refused
 from deniably_server.watching import told
 from deniably_server.web.apart import Answerer
 from deniably_server.web.problems import refuse

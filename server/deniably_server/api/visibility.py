@@ -1,4 +1,5 @@
-"""Whether results may be seen, and what they depend on: known without computing any."""
+"""Whether results may be seen, and what they depend on: known without computing any. Before they
+may be, nothing gives a hint of them."""
 
 from __future__ import annotations
 
@@ -49,3 +50,14 @@ def seen(name: str) -> Seen:
     # After the tally, so that whoever answered is among those who were invited.
     invited = store.issued(name) if survey.invited is True else None
     return Seen(survey, state, invited, (survey.digest, state, *counts, invited))
+
+
+def closed_survey(name: str) -> Survey:
+    """A survey whose results may be seen, and which is closed, so that its whole reports may be
+    looked at: of an open one results are shown by batches, and whole reports would show what came
+    since. Raises as ``seen`` does.
+    """
+    found = seen(name)
+    if found.state == "open":
+        raise Hidden("what goes together in whole reports is shown once the survey is closed")
+    return found.survey

@@ -1,4 +1,4 @@
-"""Publishing results: only when the definition says so, and never a hint of them before."""
+"""The results of a survey, and what a request may ask of them: a confidence, smoothed shares."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from urllib.parse import urlencode
 
 from flask import Blueprint, Response, request
 
-from deniably.survey.survey import Survey
-from deniably_server.errors import BadParameter, Hidden, NotFound
+from deniably_server.api.costly import costly
+from deniably_server.api.visibility import seen
+from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
-from deniably_server.results.costly import costly
-from deniably_server.results.result import CONFIDENCE, SurveyResult
-from deniably_server.results.result import result as results
-from deniably_server.results.seen import seen
+from deniably_server.results.result import CONFIDENCE, SurveyResult, result
 from deniably_server.results.spreadsheet import spreadsheet
 from deniably_server.web.answer import json_answer
-
-__all__ = ["Hidden", "NotFound", "current_results", "results"]
 
 blueprint = Blueprint("results", __name__)
 
@@ -71,23 +67,12 @@ def given_query(*names: str) -> str:
     return f"?{query}" if query else ""
 
 
-def closed_survey(name: str) -> Survey:
-    """A survey whose results may be seen, and which is closed, so that its whole reports may be
-    looked at: of an open one results are shown by batches, and whole reports would show what came
-    since. Raises as ``seen`` does.
-    """
-    found = seen(name)
-    if found.state == "open":
-        raise Hidden("what goes together in whole reports is shown once the survey is closed")
-    return found.survey
-
-
 def current_results(
     name: str, *, smooth: bool = False, confidence: float = CONFIDENCE
 ) -> SurveyResult:
     """The results of a survey as of now. Raises as ``seen`` does."""
     found = seen(name)
-    return results(
+    return result(
         found.survey,
         found.state,
         current_store().shown_tally(name),

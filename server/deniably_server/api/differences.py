@@ -35,10 +35,10 @@ from deniably.survey.questions import (
 )
 from deniably.survey.readable import number_text
 from deniably.survey.survey import Waves
+from deniably_server.api.costly import costly
+from deniably_server.api.visibility import seen
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
-from deniably_server.results.costly import costly
-from deniably_server.results.seen import seen
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("differences", __name__)
