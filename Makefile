@@ -49,7 +49,7 @@ load: $(VENV)/.dev
 	$(BIN)/python tests/bench/steady.py --minutes $(or $(MINUTES),10) $(if $(RATE),--rate $(RATE))
 
 fuzz: $(VENV)/.dev
-	cd tests && ../$(BIN)/python -m server.fuzz $(COUNT)
+	cd tests && ../$(BIN)/python -m support.fuzz $(COUNT)
 
 # Exact versions of all that is installed, newly chosen: in an environment that has nothing else.
 lock:

@@ -19,8 +19,8 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from between import Between, between
-from server.material import Server
+from support.between import Between, between
+from support.material import Server
 
 # The same examples in every run: what passes here passes there. New ones are looked for with
 # HYPOTHESIS_PROFILE=default make test.

@@ -17,7 +17,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from audit.planted import (
+from deniably.audit.audit import distribution, follow, worst_odds
+from deniably.audit.auditing import Verdict, audit, audit_question
+from deniably.audit.blackbox import certify, lower_bound
+from deniably.audit.walking import fault_of
+from deniably.audit.whole import walk_whole, waves_of
+from deniably.core.coins import Coins
+from deniably.mechanisms import SubsetSelection, Unary
+from deniably.survey.survey import as_survey
+from deniably_server.commands.audit import audit as command
+from support.every_type import survey_of_everything
+from support.planted import (
     CLASSICS,
     DEFINITIONS,
     FAULTS,
@@ -30,19 +40,9 @@ from audit.planted import (
     kept,
     number,
 )
-from audit.whole_faults import PLANTED as BETWEEN
-from audit.whole_faults import send_with
-from audit.whole_surveys import SURVEYS
-from deniably.audit.audit import distribution, follow, worst_odds
-from deniably.audit.auditing import Verdict, audit, audit_question
-from deniably.audit.blackbox import certify, lower_bound
-from deniably.audit.walking import fault_of
-from deniably.audit.whole import walk_whole, waves_of
-from deniably.core.coins import Coins
-from deniably.mechanisms import SubsetSelection, Unary
-from deniably.survey.survey import as_survey
-from deniably_server.commands.audit import audit as command
-from every_type import survey_of_everything
+from support.whole_faults import PLANTED as BETWEEN
+from support.whole_faults import send_with
+from support.whole_surveys import SURVEYS
 
 TRIALS = 4000
 

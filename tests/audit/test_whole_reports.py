@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audit.whole_faults import PLANTED, Planted, send_with
-from audit.whole_surveys import SURVEYS
 from deniably.audit.audit import IDS, drawn_ids, follow
 from deniably.audit.walking import answers
 from deniably.audit.whole import (
@@ -29,7 +27,9 @@ from deniably.audit.whole import (
 from deniably.core.canonical import canonical
 from deniably.survey.sayings import saying
 from deniably.survey.survey import Survey, Waves, as_survey
-from every_type import survey_of_everything
+from support.every_type import survey_of_everything
+from support.whole_faults import PLANTED, Planted, send_with
+from support.whole_surveys import SURVEYS
 
 SENDS = {"make_report": reports(), "a device": device()}
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from audit.whole_faults import PLANTED, Change, Planted
-from audit.whole_surveys import SURVEYS
 from conftest import WEB
 from deniably.audit.audit import IDS
 from deniably.audit.whole import combinations_of, inputs, law, waves_of
@@ -21,6 +19,8 @@ from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.survey.sayings import saying
 from deniably.survey.survey import as_survey
+from support.whole_faults import PLANTED, Change, Planted
+from support.whole_surveys import SURVEYS
 
 HERE = Path(__file__).parent
 

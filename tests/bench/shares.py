@@ -15,8 +15,8 @@ from deniably.estimation.display import shrunken
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from designs import Design, surveys, true_shares
-from share_sweep import DESIGNS, SHAPES, Cell, summary, sweep
+from support.designs import Design, surveys, true_shares
+from support.share_sweep import DESIGNS, SHAPES, Cell, summary, sweep
 
 LINE = {0.5: 1.9, 1.0: 0.75, 2.0: 0.24, 4.0: 0.045}
 """At 128 choices, 10,000 people and Zipf 1.1: the goal for the mean squared error (x 1e-4)."""

@@ -21,7 +21,7 @@ from deniably_server.storage.store import Store
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from every_type import survey_within_limits
+from support.every_type import survey_within_limits
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, CDPSession, Page

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route
 
-from between import Between
 from deniably.authoring.authoring import publish_text
-from server.material import Server
+from support.between import Between
+from support.material import Server
 
 PHONE = {"width": 390, "height": 780}
 

@@ -23,7 +23,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browser.form_states import (  # noqa: E402
+from conftest import ARGUMENTS  # noqa: E402
+from deniably.authoring.authoring import publish_text  # noqa: E402
+from deniably.survey.report import randomise_answers  # noqa: E402
+from deniably_client.demo import HERE, respondents  # noqa: E402
+from deniably_client.rehearsal import answer_all  # noqa: E402
+from deniably_server.storage.store import Store  # noqa: E402
+from support.every_type import somebody, survey_of_everything  # noqa: E402
+from support.form_states import (  # noqa: E402
     LABELS,
     invited_states,
     publish_invited,
@@ -32,14 +39,7 @@ from browser.form_states import (  # noqa: E402
     states,
     survey_in,
 )
-from conftest import ARGUMENTS  # noqa: E402
-from deniably.authoring.authoring import publish_text  # noqa: E402
-from deniably.survey.report import randomise_answers  # noqa: E402
-from deniably_client.demo import HERE, respondents  # noqa: E402
-from deniably_client.rehearsal import answer_all  # noqa: E402
-from deniably_server.storage.store import Store  # noqa: E402
-from every_type import somebody, survey_of_everything  # noqa: E402
-from server.material import Server  # noqa: E402
+from support.material import Server  # noqa: E402
 
 RESULTS = ROOT / "server/screenshots"
 FORM = ROOT / "client/screenshots"

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 
 from browser.conftest import ANSWERS, IMPATIENT, Watched
 from deniably.wording.words import LANGUAGES
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

@@ -11,7 +11,7 @@ import requests
 from playwright.sync_api import Browser, Page
 
 from browser.conftest import PHONE, Watched
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

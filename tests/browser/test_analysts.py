@@ -14,7 +14,7 @@ from deniably.survey.survey import Survey
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import make
-from server.material import Server, a_report, signed
+from support.material import Server, a_report, signed
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from deniably.authoring.authoring import publish_text
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_server.results.finding import estimate_text, shown_text
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

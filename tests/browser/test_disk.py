@@ -21,7 +21,7 @@ from conftest import ARGUMENTS
 from deniably.authoring.authoring import publish_text
 from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,8 @@ from playwright.sync_api import Page
 
 from browser.conftest import ANSWERS, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
-from every_type import survey_within_limits
-from server.material import Server
+from support.every_type import survey_within_limits
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from browser.conftest import ANSWERS, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ from browser.conftest import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from deniably.survey.report import read_report
 from deniably_server.web.files import BUILD
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

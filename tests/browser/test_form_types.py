@@ -15,8 +15,8 @@ from deniably.authoring.authoring import publish_text
 from deniably.survey.report import randomise_answers, read_report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
-from every_type import somebody, survey_of_everything, survey_within_limits
-from server.material import Server, signed
+from support.every_type import somebody, survey_of_everything, survey_within_limits
+from support.material import Server, signed
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ from browser.test_offline import HURRY
 from deniably.authoring.authoring import publish_text
 from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

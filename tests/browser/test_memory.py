@@ -13,7 +13,7 @@ from browser.conftest import ANSWERS, IMPATIENT, MODULE, READ, SURVEY, Watched
 from browser.test_offline import KEPT
 from deniably.authoring.authoring import publish_text
 from deniably.survey.report import read_report
-from server.material import Server
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

@@ -15,8 +15,8 @@ from playwright.sync_api import Error as BrowserError
 from browser.conftest import ANSWERS, IMPATIENT, MODULE, PHONE, READ, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from deniably_server.storage.store import Store
-from every_type import survey_within_limits
-from server.material import Server
+from support.every_type import survey_within_limits
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,8 @@ import pytest
 
 from browser.conftest import SURVEY, Watched
 from deniably.authoring.authoring import publish_text
-from every_type import survey_within_limits
-from server.material import Server
+from support.every_type import survey_within_limits
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

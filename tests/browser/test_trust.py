@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from between import Between, Entries
 from browser.conftest import PHONE, SURVEY, Watched
 from browser.test_memory import answer, memory
 from deniably.authoring.authoring import publish_text
 from deniably.trust.signing import fingerprint
-from lies import LATER, LIES, STRANGER, signed_by_a_stranger
-from server.material import AUTHOR, Server
+from support.between import Between, Entries
+from support.lies import LATER, LIES, STRANGER, signed_by_a_stranger
+from support.material import AUTHOR, Server
 
 pytestmark = pytest.mark.browser
 

@@ -15,8 +15,8 @@ from deniably.authoring.authoring import publish_text
 from deniably.survey.questions import Number, Point, VectorOfNumbers
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client.plain import TwoReadings, plain
-from every_type import survey_of_everything
-from server.material import Server
+from support.every_type import survey_of_everything
+from support.material import Server
 
 pytestmark = pytest.mark.browser
 

@@ -22,8 +22,8 @@ from deniably_client import Device
 from deniably_client.body import Patience
 from deniably_client.device import session
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
-from every_type import QUESTIONS, somebody, survey_of_everything
-from server.material import Server, register_of, register_text, signed
+from support.every_type import QUESTIONS, somebody, survey_of_everything
+from support.material import Server, register_of, register_text, signed
 
 SURVEY = publish_text(
     """

@@ -23,7 +23,7 @@ from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import MemoryUnusable, Unreachable
 from deniably_client.storage import Storage
-from server.material import Server, contents
+from support.material import Server, contents
 
 SURVEY = publish_text(
     """

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from server.material import AUTHOR, Server, survey_named
+from support.material import AUTHOR, Server, survey_named
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "client/example/device.py"

@@ -14,7 +14,6 @@ import pytest
 import requests
 from click.testing import CliRunner
 
-from between import Entries, between
 from client.test_terminal import answer as in_terminal
 from deniably.authoring.authoring import publish_text
 from deniably.core.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
@@ -27,7 +26,8 @@ from deniably_client.device import session
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed
 from deniably_client.storage import Storage
 from deniably_server.storage.store import Store
-from server.material import Server, contents
+from support.between import Entries, between
+from support.material import Server, contents
 
 SURVEY = publish_text(
     """

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from between import Entries, between
 from deniably.trust.signing import fingerprint
-from server.material import AUTHOR, DENIABLY, Server, survey_named
+from support.between import Entries, between
+from support.material import AUTHOR, DENIABLY, Server, survey_named
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from deniably.authoring.authoring import publish_text
 from deniably.survey.questions import NOT_APPLICABLE
 from deniably.survey.report import make_report
 from deniably_client import rehearsal
-from every_type import survey_of_everything
-from server.material import Server, contents, survey_named
+from support.every_type import survey_of_everything
+from support.material import Server, contents, survey_named
 
 SURVEY = publish_text(
     """

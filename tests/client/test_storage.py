@@ -19,7 +19,7 @@ from deniably.device.ledger import Limits, total
 from deniably.device.memory import Memory, answer
 from deniably_client.errors import MemoryUnusable
 from deniably_client.storage import Storage
-from server.material import survey_named
+from support.material import survey_named
 
 SURVEY = survey_named()
 ANSWERS = {"stolen": "yes", "often": "never"}
@@ -251,7 +251,7 @@ for number in range(20):
     mine = msgspec.structs.replace(entry, question=f"q{sys.argv[1]}_{number}")
     storage.update(lambda memory: replace(memory, ledger=(*memory.ledger, mine)))
 """
-    code = "import msgspec\nfrom deniably.memory import replace\n" + code
+    code = "import msgspec\nfrom deniably.device.memory import replace\n" + code
     others = [python(code, storage, str(number)) for number in range(4)]
     for each in others:
         assert each.stdin

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from between import between
 from deniably.authoring.authoring import publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
@@ -25,9 +24,10 @@ from deniably_client.errors import Rejected
 from deniably_client.storage import Storage
 from deniably_client.terminal import Talk, _deliver
 from deniably_server.storage.store import Store
-from every_type import QUESTIONS, survey_of_everything
-from lies import STRANGER
-from server.material import AUTHOR, Server, contents, signed
+from support.between import between
+from support.every_type import QUESTIONS, survey_of_everything
+from support.lies import STRANGER
+from support.material import AUTHOR, Server, contents, signed
 
 SURVEY_TEXT = """
 name: w

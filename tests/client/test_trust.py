@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from between import Between, Entries, rechained
 from deniably.authoring.authoring import publish_text
 from deniably.core.canonical import canonical
 from deniably.core.errors import AuthorChanged, Refused
@@ -21,8 +20,9 @@ from deniably.trust.register import NOTHING
 from deniably_client import Device
 from deniably_client.device import _address, session
 from deniably_client.storage import Storage, Transient
-from lies import LATER, LIES, STRANGER, signed_by_a_stranger
-from server.material import AUTHOR, Server, register_of, signed
+from support.between import Between, Entries, rechained
+from support.lies import LATER, LIES, STRANGER, signed_by_a_stranger
+from support.material import AUTHOR, Server, register_of, signed
 
 TEXT = """
 name: w

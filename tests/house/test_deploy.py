@@ -35,7 +35,7 @@ from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.told import Answer
 from deniably_server.web.problems import KINDS
 from house.test_readme import free_port
-from server.material import Server, a_report, lines_headers, signed, survey_named
+from support.material import Server, a_report, lines_headers, signed, survey_named
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "server/deploy"

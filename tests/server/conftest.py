@@ -17,8 +17,8 @@ from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
-from server.material import Server, signed, survey_named
-from server.nursery import Nursery, the_nursery
+from support.material import Server, signed, survey_named
+from support.nursery import Nursery, the_nursery
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import ROLES, Token, id_in, make
-from server.material import assert_problem, contents
+from support.material import assert_problem, contents
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 VALUES = {

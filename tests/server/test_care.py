@@ -20,7 +20,7 @@ from deniably_server.commands import care
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
-from server.material import Contents, Server, a_report, contents, signed, survey_named
+from support.material import Contents, Server, a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
 OTHER = survey_named("other", ask=1)

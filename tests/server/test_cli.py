@@ -35,7 +35,7 @@ from deniably_server.commands import token as token_cli
 from deniably_server.commands.author_key import author_key
 from deniably_server.commands.plan import plan
 from deniably_server.settings import SETTINGS
-from server.material import Server, signed, survey_named
+from support.material import Server, signed, survey_named
 
 ROOT = Path(__file__).parents[2]
 SURVEY = """

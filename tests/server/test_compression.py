@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
 from deniably_server.web.files import BUILD
-from server.material import a_report, signed, survey_named
+from support.material import a_report, signed, survey_named
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 TEXTS = [

@@ -17,7 +17,7 @@ from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Bulk, Outcome
-from server.material import assert_problem, signed
+from support.material import assert_problem, signed
 
 TEXT = """
 name: work

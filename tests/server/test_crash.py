@@ -17,9 +17,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from server.crowd import PATIENCE, Crowd
-from server.material import Server, survey_named
-from server.nursery import Nursery
+from support.crowd import PATIENCE, Crowd
+from support.material import Server, survey_named
+from support.nursery import Nursery
 
 SURVEY = survey_named()
 KILLS = int(os.environ.get("DENIABLY_TEST_KILLS", "200"))

@@ -32,7 +32,7 @@ from deniably.trust import blind_rsa, codes, signing
 from deniably.trust.register import read_register
 from deniably_server.api.lines import Outcomes, _Reader
 from deniably_server.storage.tables.tokens import id_in
-from server.material import a_report, register_of, register_text, survey_named
+from support.material import a_report, register_of, register_text, survey_named
 
 SURVEY = survey_named()
 DEFINITION: Any = json.loads(SURVEY.canonical)

@@ -19,8 +19,8 @@ from deniably.estimation.difference import between_means, holm
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
-from server.material import assert_problem, signed, survey_named
-from server.people import answer
+from support.material import assert_problem, signed, survey_named
+from support.people import answer
 
 RULES = {"minimum": 10, "while_open": True}
 NUMBER: dict[str, Any] = {

@@ -18,8 +18,8 @@ from flask.testing import FlaskClient
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
-from every_type import somebody, survey_of_everything
-from server.material import assert_problem, signed
+from support.every_type import somebody, survey_of_everything
+from support.material import assert_problem, signed
 
 PEOPLE = 1200
 

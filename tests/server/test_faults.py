@@ -20,9 +20,9 @@ import requests
 
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
-from server.crowd import PATIENCE, Crowd, until
-from server.material import Server, a_report, begin, signed, survey_named
-from server.nursery import Nursery
+from support.crowd import PATIENCE, Crowd, until
+from support.material import Server, a_report, begin, signed, survey_named
+from support.nursery import Nursery
 
 SURVEY = survey_named()
 Start = Callable[..., Server]

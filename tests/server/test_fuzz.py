@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
-from server.hostile import draw, pour
-from server.material import Server, a_report, assert_problem, contents, signed, survey_named
+from support.hostile import draw, pour
+from support.material import Server, a_report, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
 from deniably_server.guard.headers import SECURITY_HEADERS
-from server.material import a_report
+from support.material import a_report
 
 REQUESTS = [
     ("GET", "/api/surveys/workplace"),

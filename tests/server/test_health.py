@@ -8,7 +8,7 @@ import psycopg
 import requests
 from flask.testing import FlaskClient
 
-from server.material import Server, survey_named
+from support.material import Server, survey_named
 
 
 def test_a_server_that_can_work_says_so(client: FlaskClient) -> None:

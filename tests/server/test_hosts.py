@@ -13,7 +13,7 @@ from deniably_server.app import create_app
 from deniably_server.commands import serve
 from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.guard.hosts import names_in
-from server.material import a_report, assert_problem, contents, signed, survey_named
+from support.material import a_report, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
 NAMES = "Survey.example.org, [2001:db8::7], localhost"

@@ -28,7 +28,7 @@ from deniably_server.errors import Closed, NotFound, Uninvited, Used
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
-from server.material import (
+from support.material import (
     Server,
     a_report,
     a_ticketed_report,

@@ -23,8 +23,8 @@ from deniably.survey.report import LARGEST_BODY
 from deniably.survey.survey import Survey
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.told import STEPS, Answer, milliseconds
-from server.crowd import until
-from server.material import Server, a_report, survey_named
+from support.crowd import until
+from support.material import Server, a_report, survey_named
 
 METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|other"
 LINE = re.compile(rf"({METHODS}) (/\S*|no route) (\d{{3}}) (\d+) ms ([0-9a-f]{{16}})")

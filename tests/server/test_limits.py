@@ -21,7 +21,7 @@ from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.guard.limits import Limit
 from deniably_server.guard.peer import network_of
-from server.material import (
+from support.material import (
     Server,
     a_report,
     a_trade,

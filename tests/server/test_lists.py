@@ -20,7 +20,7 @@ from deniably_server.storage import store as module
 from deniably_server.storage.engines.readers import MOST
 from deniably_server.storage.store import Store
 from deniably_server.web.paging import SIZE
-from server.material import Server, signed, survey_named
+from support.material import Server, signed, survey_named
 
 MANY = 2 * SIZE + 3
 

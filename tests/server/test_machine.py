@@ -30,7 +30,7 @@ from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
-from server.material import lines_headers, signed, survey_named
+from support.material import lines_headers, signed, survey_named
 
 VALUES = st.fixed_dictionaries(
     {

@@ -25,9 +25,9 @@ from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.seldom import EVERY
 from deniably_server.watching.told import Answer
-from server.crowd import until
-from server.material import Server, a_report, assert_problem, survey_named
-from server.nursery import Nursery
+from support.crowd import until
+from support.material import Server, a_report, assert_problem, survey_named
+from support.nursery import Nursery
 
 REPORTS = "/api/surveys/<name>/reports"
 

@@ -27,7 +27,7 @@ from deniably.simulation.truth import truths
 from deniably.survey.questions import Number, Question, Scale
 from deniably_server.results.result import SurveyResult, result
 from deniably_server.results.spreadsheet import spreadsheet
-from every_type import somebody, survey_of_everything
+from support.every_type import somebody, survey_of_everything
 
 Z = NormalDist().inv_cdf(0.975)
 

@@ -25,7 +25,7 @@ from deniably_server.guard.auth import new_token
 from deniably_server.storage.maintenance.moving import move
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import owners
-from server.material import AUTHOR, Server, assert_problem, signed_headers
+from support.material import AUTHOR, Server, assert_problem, signed_headers
 
 OTHER = key_of(bytes(range(1, 33)))
 

@@ -25,8 +25,8 @@ from deniably.wording.words import LANGUAGES, Words
 from deniably_server.api.openapi import OPERATIONS, is_page
 from deniably_server.results.result import result
 from deniably_server.storage.writing.commit import Bulk
-from every_type import somebody, survey_of_everything
-from server.material import a_report, assert_problem, signed, survey_named
+from support.every_type import somebody, survey_of_everything
+from support.material import a_report, assert_problem, signed, survey_named
 
 Ends = tuple[float, float]
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}

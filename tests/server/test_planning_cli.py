@@ -13,13 +13,13 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from audit.whole_faults import PLANTED, send_with
 from deniably.audit import auditing, whole
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably_server.commands.audit import audit, tell
 from deniably_server.commands.plan import plan
-from every_type import survey_of_everything
+from support.every_type import survey_of_everything
+from support.whole_faults import PLANTED, send_with
 
 SURVEY = """
 name: s

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from deniably_server.commands import serve
 from deniably_server.storage.engines.addresses import engine_at, shown
 from deniably_server.storage.store import Store
-from server.crowd import PATIENCE, until
-from server.material import Server, a_report, assert_kept, signed, survey_named
-from server.nursery import Nursery
+from support.crowd import PATIENCE, until
+from support.material import Server, a_report, assert_kept, signed, survey_named
+from support.nursery import Nursery
 
 SURVEY = survey_named()
 Start = Callable[[], Server]

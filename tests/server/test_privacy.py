@@ -7,7 +7,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-from server.material import Server, a_report, survey_named
+from support.material import Server, a_report, survey_named
 
 TRUTH = "the-true-answer-is-yes"
 ADDRESS = "203.0.113.77"

@@ -14,7 +14,7 @@ from flask.testing import FlaskClient
 from deniably.core.errors import BadMechanism, DeniablyError
 from deniably_server import errors
 from deniably_server.web.problems import BY_EXCEPTION, KINDS, kind_of
-from server.material import assert_problem
+from support.material import assert_problem
 
 SPEC = (Path(__file__).parents[2] / "shared/SPEC.md").read_text(encoding="utf-8")
 IN_SPEC = {

@@ -12,7 +12,7 @@ from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Bulk
-from server.material import a_report, assert_problem, signed, survey_named
+from support.material import a_report, assert_problem, signed, survey_named
 
 RULES = {"minimum": 5, "while_open": True}
 SURVEY = survey_named(results=RULES)

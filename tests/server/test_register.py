@@ -21,7 +21,7 @@ from deniably.trust.register import NOTHING, read_register
 from deniably.trust.signing import Signature, key_of
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.store import Store
-from server.material import AUTHOR, assert_problem, contents, signed, survey_named
+from support.material import AUTHOR, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
 
@@ -143,7 +143,7 @@ def test_processes_that_publish_at_once_keep_the_chain(tmp_path: Path) -> None:
     program = """
 import sys
 from deniably_server.storage.store import Store
-from server.material import signed, survey_named
+from support.material import signed, survey_named
 
 store = Store(sys.argv[1])
 input()

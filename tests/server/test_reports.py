@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 
 from deniably.survey.report import LARGEST_BODY, Report
 from deniably.survey.survey import Survey
-from server.material import a_report, assert_problem, contents, survey_named
+from support.material import a_report, assert_problem, contents, survey_named
 
 PATH = "/api/surveys/workplace/reports"
 WAYS = {"intake": "application/json", "flask": "application/json; charset=utf-8"}

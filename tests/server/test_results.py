@@ -27,7 +27,7 @@ from deniably_server.results.finding import enough
 from deniably_server.results.result import SurveyResult
 from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
-from server.material import a_report, assert_problem, signed, survey_named
+from support.material import a_report, assert_problem, signed, survey_named
 
 OPEN = {"results": {"minimum": 3, "while_open": True}}
 

@@ -23,9 +23,9 @@ from deniably.survey.report import LARGEST_BODY
 from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.serving import AddressTaken, claim
 from deniably_server.storage.store import Store
-from server.crowd import Crowd
-from server.material import DENIABLY, Process, Server, a_report, assert_kept, survey_named
-from server.nursery import Nursery
+from support.crowd import Crowd
+from support.material import DENIABLY, Process, Server, a_report, assert_kept, survey_named
+from support.nursery import Nursery
 
 SURVEY = survey_named()
 Serve = Callable[..., Server]

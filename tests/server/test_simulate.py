@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bulk_law import drawing
 from deniably.audit.audit import distribution
 from deniably.authoring.authoring import compile_survey, load
 from deniably.core.errors import BadAnswer
@@ -36,7 +35,8 @@ from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions, randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.commands.simulate import simulate as command
-from every_type import somebody, survey_of_everything
+from support.bulk_law import drawing
+from support.every_type import somebody, survey_of_everything
 
 HABITS = """
 name: s

@@ -15,8 +15,8 @@ import pytest
 import requests
 
 from deniably_server import serving
-from server.material import Server, a_report, survey_named
-from server.nursery import Nursery
+from support.material import Server, a_report, survey_named
+from support.nursery import Nursery
 
 SURVEY = survey_named()
 HOST = b" HTTP/1.1\r\nHost: x\r\n"

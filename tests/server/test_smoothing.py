@@ -14,8 +14,8 @@ from flask.testing import FlaskClient
 from deniably.authoring.authoring import compile_survey
 from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
-from server.material import assert_problem, signed
-from server.people import answer
+from support.material import assert_problem, signed
+from support.people import answer
 
 ASKED: dict[str, Any] = {
     "name": "income",

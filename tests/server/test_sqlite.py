@@ -15,7 +15,7 @@ import pytest
 
 from deniably_server.storage.engines.sqlite import connect
 from deniably_server.storage.store import Store
-from server.material import a_report, contents, signed, survey_named
+from support.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
 

@@ -20,7 +20,7 @@ from deniably_server.storage.store import Store
 from deniably_server.watching import seldom
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.seldom import EVERY
-from server.material import Server, a_report, assert_problem, signed, survey_named
+from support.material import Server, a_report, assert_problem, signed, survey_named
 
 API, PAGE = "/api/surveys/workplace/status", "/surveys/workplace/status"
 

@@ -18,7 +18,7 @@ from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
-from server.material import a_report, contents, signed, survey_named
+from support.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
 

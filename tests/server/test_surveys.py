@@ -15,7 +15,7 @@ from deniably.authoring.authoring import publish_text, schema
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.signing import key_of
 from deniably_server.guard.auth import new_token
-from server.material import (
+from support.material import (
     a_report,
     assert_problem,
     contents,

@@ -19,9 +19,9 @@ from deniably_server.storage.engines import sqlite
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
-from server.crowd import until
-from server.material import Server, a_report, signed, survey_named
-from server.nursery import Nursery
+from support.crowd import until
+from support.material import Server, a_report, signed, survey_named
+from support.nursery import Nursery
 
 SURVEY, OTHER = survey_named(), survey_named("other")
 

@@ -18,7 +18,7 @@ from deniably.estimation.estimate import project
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
-from server.material import a_report, assert_problem, signed, survey_named
+from support.material import a_report, assert_problem, signed, survey_named
 
 OPEN = {"results": {"minimum": 5, "while_open": True}}
 PATH = "/api/surveys/workplace/crosstab?rows=stolen&columns=often"

@@ -24,7 +24,7 @@ from deniably_server.guard.auth import new_token
 from deniably_server.guard.link import first_link, use_link
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import tokens
-from server.material import Server, assert_problem, contents, signed_headers
+from support.material import Server, assert_problem, contents, signed_headers
 
 HEALTH = """
 name: health

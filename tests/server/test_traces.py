@@ -18,7 +18,7 @@ from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.engines.pages_of_file import lies_by_keys, report_pages
 from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.store import Store
-from server.material import a_report, signed, survey_named
+from support.material import a_report, signed, survey_named
 
 SURVEY = survey_named()
 

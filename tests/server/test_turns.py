@@ -24,7 +24,7 @@ from deniably_server.errors import BadParameter, Busy, TooMuch, Uncomputed
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.web.apart import Apart, Broken, Slow
-from server.material import Server, a_report, signed, survey_named
+from support.material import Server, a_report, signed, survey_named
 
 Make = Callable[..., Apart]
 JOB = Job("/surveys/workplace", "", "0" * 16)

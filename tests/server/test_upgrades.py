@@ -21,7 +21,7 @@ from deniably_server.storage.engines.engine import Engine
 from deniably_server.storage.engines.schema import Steps
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
-from server.material import Contents, a_report, a_ticketed_report, contents, signed, survey_named
+from support.material import Contents, a_report, a_ticketed_report, contents, signed, survey_named
 
 INVITED = survey_named("invited", invited=True)
 OPEN, OVER = survey_named("open"), survey_named("over", ask=1)

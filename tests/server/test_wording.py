@@ -23,7 +23,7 @@ from deniably_server.results.finding import (
 )
 from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
-from server.material import a_report, signed, survey_named
+from support.material import a_report, signed, survey_named
 
 OPEN = {"results": {"minimum": 3, "while_open": True}}
 SHARES = st.floats(0, 1)

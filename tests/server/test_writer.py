@@ -18,8 +18,8 @@ from deniably_server.storage.engines.sqlite import Sqlite, SqliteConnection
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing import commit, writer
 from deniably_server.storage.writing.commit import Entry, Outcome, entry_of
-from server.crowd import PATIENCE
-from server.material import a_report, contents, signed, survey_named
+from support.crowd import PATIENCE
+from support.material import a_report, contents, signed, survey_named
 
 SURVEY = survey_named()
 

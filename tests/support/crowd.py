@@ -19,7 +19,7 @@ from deniably.survey.survey import Survey
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
-from server.material import a_report, lines_headers
+from support.material import a_report, lines_headers
 
 PATIENCE = 60
 """Seconds until a crowd that waits says so. Nothing takes that long, on a slow machine neither."""

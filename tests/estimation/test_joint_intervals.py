@@ -13,7 +13,7 @@ from deniably.estimation.estimate import estimate, estimate_through
 from deniably.estimation.intervals import group_interval, population_interval, scores_interval
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SetResponse, Unary, Window
-from designs import Design, surveys, true_shares
+from support.designs import Design, surveys, true_shares
 
 LINES = [  # the design, the true shares, and the mean width of the exact intervals
     (Design(20, 4, 100), "one", 0.111), (Design(20, 6, 100), "one", 0.070),

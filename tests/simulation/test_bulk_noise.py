@@ -17,12 +17,12 @@ import pytest
 from mpmath import mp, mpf
 from scipy import stats
 
-from bulk_law import drawing, one_report
 from deniably.audit.audit import distribution_above
 from deniably.core.coins import Coins
 from deniably.estimation.channels import noise_law
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.simulation.bulk import noise, randomise_many, uniform
+from support.bulk_law import drawing, one_report
 
 Law = Callable[[int], mpf]
 

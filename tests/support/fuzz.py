@@ -15,8 +15,8 @@ from pathlib import Path
 
 from deniably_server.app import create_app
 from deniably_server.guard.auth import new_token
-from server.hostile import Tally, draw, pour
-from server.material import Server, a_report, contents, signed, survey_named
+from support.hostile import Tally, draw, pour
+from support.material import Server, a_report, contents, signed, survey_named
 
 LEAST = 1000
 """So many at least, or some operations would be asked nothing."""

@@ -22,7 +22,7 @@ from deniably.wording.explain import (
     total,
     weak,
 )
-from every_type import survey_of_everything
+from support.every_type import survey_of_everything
 
 SURVEY = publish_text(
     """

@@ -12,7 +12,7 @@ import pytest
 
 from deniably.wording.explain import clipped, forward, reverse, total
 from deniably.wording.words import LANGUAGES, Words, direction
-from every_type import survey_of_everything
+from support.every_type import survey_of_everything
 
 ROOT = Path(__file__).parents[2]
 CATALOGUES = {

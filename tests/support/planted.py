@@ -40,7 +40,7 @@ from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace
 from deniably.survey.questions import Question
 from deniably.survey.survey import as_survey
-from every_type import survey_of_everything
+from support.every_type import survey_of_everything
 
 OWN_E, OTHER = 11674931554, 1 << 32  # epsilon 1
 ROOT_E = math.floor(math.exp(0.5) * OTHER)

@@ -8,7 +8,7 @@ import pytest
 from deniably.estimation.clusters import clusters
 from deniably.estimation.tally import Tally
 from deniably.survey.questions import Point
-from every_type import survey_of_everything
+from support.every_type import survey_of_everything
 
 (HOME,) = [question for question in survey_of_everything().questions if isinstance(question, Point)]
 

@@ -224,7 +224,7 @@ def test_a_channel_bounds_its_scores_as_the_formula_does() -> None:
 
 
 def test_every_type_has_figures() -> None:
-    from every_type import survey_of_everything
+    from support.every_type import survey_of_everything
 
     for question in survey_of_everything().questions:
         if isinstance(question, VectorOfNumbers):

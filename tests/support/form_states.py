@@ -11,9 +11,9 @@ from browser.test_memory import SPOIL
 from deniably.authoring.authoring import publish_text
 from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
-from every_type import survey_of_everything, survey_within_limits
-from lies import STRANGER
-from server.material import Server, signed
+from support.every_type import survey_of_everything, survey_within_limits
+from support.lies import STRANGER
+from support.material import Server, signed
 
 LABELS = {
     "en": ("At work", "Have you ever taken something home from work?", "How often?",

@@ -12,7 +12,7 @@ from deniably.authoring.authoring import publish_text
 from deniably.core.errors import BadSurvey
 from deniably.survey.steering import one_line, printable, steering_problems
 from deniably.survey.survey import read_survey
-from server.material import survey_named
+from support.material import survey_named
 
 TEXT = """
 name: s

@@ -29,7 +29,7 @@ from deniably.trust.signing import Key, Signature, key_of
 from deniably_server.guard.auth import new_token
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
-from server.nursery import the_nursery
+from support.nursery import the_nursery
 
 DENIABLY = (sys.executable, "-m", "deniably_client")
 Contents = dict[str, list[Any]]

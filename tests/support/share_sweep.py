@@ -11,7 +11,7 @@ import numpy as np
 
 from deniably.estimation.display import shrunken, within
 from deniably.estimation.estimate import estimate
-from designs import Design, surveys, true_shares
+from support.designs import Design, surveys, true_shares
 
 SHAPES = ("flat", "zipf1.1", "halving", "three", "one", "five", "two levels")
 DESIGNS = [

@@ -11,8 +11,8 @@ from deniably.core.binomial import sum_law
 from deniably.estimation import display
 from deniably.estimation.display import shrunken, within
 from deniably.estimation.estimate import estimate, project
-from designs import Design, surveys, true_shares
-from share_sweep import SHAPES, summary, sweep
+from support.designs import Design, surveys, true_shares
+from support.share_sweep import SHAPES, summary, sweep
 
 SMALL = [
     Design(*each)

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bulk_law import drawing, listed, one_report
 from deniably.audit.audit import distribution
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer
@@ -37,6 +36,7 @@ from deniably.mechanisms import (
 from deniably.simulation.bulk import ordered, randomise_many, tally_many, uniform
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS
 from deniably.simulation.bulk.picks import picked
+from support.bulk_law import drawing, listed, one_report
 
 Answers = npt.NDArray[np.generic]
 

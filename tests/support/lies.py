@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from between import Entries
 from deniably.survey.survey import Survey
 from deniably.trust.signing import key_of
-from server.material import signed
+from support.between import Entries
+from support.material import signed
 
 STRANGER = key_of(bytes(32))
 

@@ -12,7 +12,7 @@ from scipy import stats
 from deniably.estimation.analysis import standing_out
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SubsetSelection, Unary
-from designs import Design, surveys, true_shares
+from support.designs import Design, surveys, true_shares
 
 # The designs at which a normal threshold raised false alarms in .11 to .58 of surveys, and others.
 DESIGNS = [

@@ -12,8 +12,8 @@ from deniably.core.errors import BadAnswer, BadMemory, BudgetSpent
 from deniably.device.ledger import Limits, share, total
 from deniably.device.memory import Memory, answer, mark_sent, read_memory
 from deniably.survey.survey import as_survey
-from every_type import QUESTIONS, survey_of_everything
-from server.material import survey_named
+from support.every_type import QUESTIONS, survey_of_everything
+from support.material import survey_named
 
 SURVEY = survey_named()
 ANSWERS = {"stolen": "yes", "often": "never"}

@@ -23,7 +23,7 @@ from deniably.mechanisms import Channel, SubsetSelection, Window
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Number, Product, Question
 from deniably.survey.survey import Survey
-from every_type import QUESTIONS, survey_of_everything
+from support.every_type import QUESTIONS, survey_of_everything
 
 Z = NormalDist().inv_cdf(0.975)
 PARTS = [{"name": name, "label": name, "minimum": 0, "maximum": 40} for name in ("x", "y")]
