@@ -1,0 +1,87 @@
+// What is asked, and what is answered. True answers live in the fields of this page and nowhere
+// else; they are wiped when the report is made.
+
+import { CHECK, all, fill, questions, survey } from "./elements.js";
+import { state } from "./state.js";
+
+/** @import { Answer } from "./types.js" */
+
+/** @param {readonly HTMLFormElement[]} forms */
+export function answered(forms) {
+  /** @type {Map<string, Answer["answer"]>} */
+  const answers = new Map();
+  for (const form of forms) {
+    const { answer } = read(form);
+    if (answer !== undefined) answers.set(form.dataset["question"] ?? "", answer);
+  }
+  return answers;
+}
+
+/** The step of the first question without an answer; the check page where there is none. */
+export function firstOpen() {
+  const open = state.path.shown().find((form) => read(form).answer === undefined);
+  return open ? questions.indexOf(open) + 1 : CHECK;
+}
+
+/** @type {(form: HTMLFormElement) => Answer} */
+export const read = (form) =>
+  state.fields && form.dataset["kind"] ? state.fields.read(form) : readChoice(form);
+
+/**
+ * @param {HTMLFormElement} form
+ * @returns {Answer}
+ */
+function readChoice(form) {
+  const input = [...form.querySelectorAll("input")].find(({ checked }) => checked);
+  return input ? { answer: input.value, text: input.closest("label")?.textContent ?? "" } : {};
+}
+
+/**
+ * Whether the question is answered; if not, shows what is missing, also to those who hear the page.
+ * @param {HTMLFormElement} form
+ */
+export function check(form) {
+  const { answer, missing, heading } = read(form);
+  tell(form, answer === undefined, missing, heading);
+  if (answer === undefined) errorOf(form).focus();
+  return answer !== undefined;
+}
+
+/**
+ * Shows that an answer is missing; or that it is not any more.
+ * @param {HTMLFormElement} form
+ * @param {boolean} missing
+ * @param {string} [why]
+ * @param {string} [heading]
+ */
+function tell(form, missing, why, heading) {
+  const error = errorOf(form);
+  error.hidden = !missing;
+  fill(error.querySelector("strong"), heading);
+  fill(error.querySelector("a"), why);
+  for (const input of form.querySelectorAll("input[type=text]")) {
+    input.setAttribute("aria-invalid", String(missing));
+  }
+}
+
+/** @param {HTMLFormElement} form */
+const errorOf = (form) => /** @type {HTMLElement} */ (form.querySelector(".error"));
+
+for (const form of questions) {
+  // Not at "change", which comes with the click on the button and would move it away.
+  form.addEventListener("input", () => tell(form, false));
+  form.querySelector(".error a")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    form.querySelector("input")?.focus();
+  });
+}
+
+/** Takes every answer off the page, also what was hidden or said because of one. */
+export function wipe() {
+  for (const form of all("form", HTMLFormElement)) form.reset();
+  for (const form of questions) tell(form, false);
+  for (const place of survey.querySelectorAll("[data-answer]")) place.textContent = "";
+  for (const row of all(".answers [data-row]", HTMLElement)) row.hidden = false;
+}
+
+addEventListener("pagehide", wipe);

@@ -1,0 +1,42 @@
+// The page's elements, as the server wrote them.
+
+export const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
+const { name = "", digest = "" } = survey.dataset;
+/** The version of the survey that the page shows. */
+export const version = digest;
+/** Where the server takes what concerns this survey. */
+export const api = `/api/surveys/${name}`;
+export const steps = all(".step", HTMLElement);
+export const questions = all("form[data-question]", HTMLFormElement);
+/** The number of the step after the last question. */
+export const CHECK = questions.length + 1;
+
+/**
+ * @template {Element} E
+ * @param {string} selector
+ * @param {new () => E} kind
+ * @returns {E[]}
+ */
+export function all(selector, kind) {
+  const found = [...survey.querySelectorAll(selector)].filter((one) => one instanceof kind);
+  return /** @type {E[]} */ (found);
+}
+
+/** @param {string} id */
+export function byId(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
+
+/** @type {WeakMap<Element, string | null>} what the server wrote */
+const written = new WeakMap();
+
+/**
+ * Shows a text, or again what the server wrote.
+ * @param {Element | null} element
+ * @param {string | undefined} text
+ */
+export function fill(element, text) {
+  if (!element) return;
+  if (!written.has(element)) written.set(element, element.textContent);
+  element.textContent = text ?? written.get(element) ?? "";
+}
