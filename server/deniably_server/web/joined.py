@@ -24,6 +24,8 @@ const once = (run) => {
 const late = (module) => Promise.resolve().then(module);
 """
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
+_AFTERWARDS = re.compile(r"""[ \t]+//[^"'`\n]*$""", re.MULTILINE)
+"""A comment at the end of a line: a text with such a thing in it ends behind it, with a quote."""
 _TYPE = re.compile(r"/\*\*[^\n]*?\*/ ?")
 _INDENTED = re.compile(r"\n[ \t\n]+")
 _LONG = re.compile(r"^[^`\n]*(?:`[^`\n]*`[^`\n]*)*`[^`\n]*$", re.MULTILINE)
@@ -56,14 +58,13 @@ def join(texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str
 
 def _module(path: str, text: str, entry: bool) -> tuple[str, list[str]]:
     """A module as a function, or an entry as a block; and the paths of what it imports."""
-    text = _TYPE.sub("", _COMMENT.sub("", text))
+    text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be joined: {long[0]}")
     text = _INDENTED.sub("\n", text)
     imported = [*(each[2] for each in _IMPORT.findall(text)), *_LATE.findall(text)]
-    exports = {key: key for _, key in _EXPORT.findall(text)}
-    if _DEFAULT.search(text):
-        exports["default"] = "$default"
+    exports = [name for _, name in _EXPORT.findall(text)]
+    exports += ["default: $default"] * bool(_DEFAULT.search(text))
     text = _IMPORT.sub(_taken, text)
     text = _DEFAULT.sub("const $default = ", text)
     text = _EXPORT.sub(r"\1", text)
@@ -73,7 +74,7 @@ def _module(path: str, text: str, entry: bool) -> tuple[str, list[str]]:
     below = [normpath(f"{dirname(path)}/{each}") for each in imported]
     if entry:
         return f"{{\n{text}}}\n", below
-    given = ", ".join(f"{key}: {value}" for key, value in exports.items())
+    given = ", ".join(exports)
     return f"const {_name(path)} = once(() => {{\n{text}return {{ {given} }};\n}});\n", below
 
 

@@ -83,7 +83,7 @@ export class Coins {
 }
 
 /** @type {() => Source} bytes of the operating system's generator, fetched in blocks */
-export function systemBytes() {
+function systemBytes() {
   if (typeof globalThis.crypto?.getRandomValues !== "function") {
     throw new Refused(
       "This browser has no secure random numbers, so it cannot protect your answers. " +

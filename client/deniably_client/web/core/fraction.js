@@ -10,7 +10,7 @@ export function fraction(numerator, denominator) {
 }
 
 /** @type {(one: bigint, other: bigint) => bigint} */
-export function greatestCommonDivisor(one, other) {
+function greatestCommonDivisor(one, other) {
   let [divisor, rest] = [one, other];
   while (rest) [divisor, rest] = [rest, divisor % rest];
   return divisor;

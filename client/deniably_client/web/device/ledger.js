@@ -48,7 +48,7 @@ export const entry = (head, question, { odds, exponent, delta }) => ({
 });
 
 /** What all of the entries together can give away, exactly. */
-export const total = (/** @type {readonly Entry[]} */ ledger) =>
+const total = (/** @type {readonly Entry[]} */ ledger) =>
   ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
@@ -103,7 +103,7 @@ function percent({ odds: [n, d], exponent: [a, b], delta: [e, f] }, limit) {
 }
 
 /** @type {(loss: Loss, limit: string) => boolean} whether odds * e^exponent <= e^limit */
-export function within({ odds, exponent: [a, b] }, limit) {
+function within({ odds, exponent: [a, b] }, limit) {
   const [n, d] = decimal(limit);
   const rest = n * b - a * d;
   return rest >= 0n && atMostExp(odds, rest, d * b);

@@ -41,7 +41,7 @@ export function readMemory(text) {
  * The values that this device sent for a version of a survey, by question.
  * @type {(memory: Memory, version: string) => Record<string, number[]> | undefined}
  */
-export function values({ reports }, version) {
+function values({ reports }, version) {
   const kept = Object.hasOwn(reports, version) ? reports[version] : undefined;
   return kept && JSON.parse(kept.text).values;
 }
@@ -192,7 +192,7 @@ export const markSent = (memory, version, text) =>
     : memory;
 
 /** The day by the device's clock, in UTC. */
-export const today = () => new Date().toISOString().slice(0, 10);
+const today = () => new Date().toISOString().slice(0, 10);
 
 // --- the shape of the document --------------------------------------------------------------
 

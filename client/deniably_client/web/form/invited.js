@@ -10,6 +10,7 @@ import { beginTrade, endTrade, finishTrade } from "../device/trade.js";
 import { invitationTo, keep, kept } from "../device/vault.js";
 import { readCode } from "../trust/codes.js";
 import { words } from "../wording/words.js";
+import { byId } from "./elements.js";
 
 /** @import { Memory } from "../device/types.js" */
 
@@ -49,8 +50,8 @@ const put = (text) =>
  * @returns {Promise<() => boolean>}
  */
 export async function enter(api, version, key, on, refuse) {
-  const form = /** @type {HTMLFormElement} */ (document.getElementById("invitation"));
-  const field = /** @type {HTMLInputElement} */ (document.getElementById("code"));
+  const form = /** @type {HTMLFormElement} */ (byId("invitation"));
+  const field = /** @type {HTMLInputElement} */ (byId("code"));
   const error = /** @type {HTMLElement} */ (form.querySelector(".error"));
   const link = /** @type {HTMLElement} */ (error.querySelector("a"));
   let busy = false;
@@ -60,7 +61,7 @@ export async function enter(api, version, key, on, refuse) {
   const look = ({ tickets, trades, reports }) => {
     done = tickets?.[version] !== undefined || reports[version] !== undefined;
     for (const [id, hidden] of /** @type {const} */ ([["untraded", done], ["traded", !done]])) {
-      /** @type {HTMLElement} */ (document.getElementById(id)).hidden = hidden;
+      byId(id).hidden = hidden;
     }
     field.value = done ? "" : grouped(field.value || (trades?.[version]?.code ?? ""));
     if (done && brought) void put((brought = ""));

@@ -7,12 +7,11 @@ import { answer, freshQuestions, knownQuestions, plan } from "../device/memory.j
 import { Damaged, forget, keeps, read, update } from "../device/storage.js";
 import { remember } from "../trust/register.js";
 import { words } from "../wording/words.js";
+import { all } from "./elements.js";
 
 /** @import { Answers, Question } from "../survey/types.js" */
 /** @import { Contact } from "../trust/types.js" */
 /** @import { Answering, Memory, Scope } from "../device/types.js" */
-
-const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
 
 const SPENT = {
   survey: "script.survey_spent",
@@ -20,13 +19,9 @@ const SPENT = {
   overall: "script.overall_spent",
 };
 
-/** @param {string} selector */
-const places = (selector) =>
-  /** @type {NodeListOf<HTMLElement>} */ (survey.querySelectorAll(selector));
-
 /** @type {(selector: string, shown: boolean) => void} */
 function reveal(selector, shown) {
-  for (const place of places(selector)) place.hidden = !shown;
+  for (const place of all(selector, HTMLElement)) place.hidden = !shown;
 }
 
 /**
@@ -55,7 +50,7 @@ export async function remembered(about) {
     reveal("[data-before]", kept !== undefined);
     reveal("[data-wave]", kept === undefined && known.length > 0);
     reveal("[data-known]", known.length > 0 && !(kept && definition.invited));
-    for (const label of places("#changed label")) {
+    for (const label of all("#changed label", HTMLElement)) {
       label.hidden = !known.includes(label.querySelector("input")?.value ?? "");
     }
     return { kept, known };
@@ -117,7 +112,7 @@ async function tell(memory, about, changed) {
   const { ledger } = await plan(memory, { ...about, changed });
   const after = spent(ledger, version, author);
   for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-    const [first, then] = places(`[data-scope="${scope}"] td`);
+    const [first, then] = all(`[data-scope="${scope}"] td`, HTMLElement);
     const percent = (/** @type {number} */ count) => words("script.percent", { count });
     if (first) first.textContent = percent(share(before[scope], limits[scope]));
     if (then) then.textContent = percent(share(after[scope], limits[scope]));
@@ -136,11 +131,11 @@ function told(error) {
   return new Told(words("script.damaged"));
 }
 
-for (const button of places("[data-forget] button")) {
+for (const button of all("[data-forget] button", HTMLElement)) {
   button.addEventListener("click", async () => {
     await forget();
     reveal("[data-forget] details", false);
-    for (const place of places("[data-forget] [role=status]")) {
+    for (const place of all("[data-forget] [role=status]", HTMLElement)) {
       place.textContent = words("script.forgotten");
     }
   });

@@ -144,7 +144,7 @@ function published(definition, version, { number, previous, day, author, signatu
  * The epsilon of a loss, rounded up to hundredths: the smallest h/100 whose odds are no smaller.
  * @type {(loss: Loss) => string}
  */
-export function epsilon({ odds, exponent: [n, d] }) {
+function epsilon({ odds, exponent: [n, d] }) {
   let [low, high] = [0n, 1n << 17n];
   while (low < high) {
     const middle = (low + high) >> 1n;
@@ -157,7 +157,7 @@ export function epsilon({ odds, exponent: [n, d] }) {
 }
 
 /** @type {(value: [bigint, bigint]) => string} a fraction that is a decimal, in its one spelling */
-export function decimal(value) {
+function decimal(value) {
   const [n = "0", d = "1"] = fraction(...value).split("/");
   let scale = 1n;
   let places = 0;
