@@ -14,7 +14,7 @@ from browser.test_memory import answer, memory
 from deniably.authoring.authoring import publish_text
 from deniably.trust.signing import fingerprint
 from support.between import Between, Entries
-from support.lies import LATER, LIES, STRANGER, signed_by_a_stranger
+from support.lies import LATER, LIES, STRANGER, a_wrong_signature, signed_by_a_stranger
 from support.material import AUTHOR, Server
 
 pytestmark = pytest.mark.browser
@@ -80,6 +80,33 @@ def test_a_lie_is_seen_through_before_anything_is_asked(
     phone.open("/s/w")
 
     assert re.search(LIES[lie], refusal(phone))
+
+
+OLD = """const { importKey } = SubtleCrypto.prototype;
+SubtleCrypto.prototype.importKey = function (format, key, kind, ...others) {
+  if (kind === "Ed25519") return Promise.reject(new DOMException("no", "NotSupportedError"));
+  return importKey.call(this, format, key, kind, ...others);
+};"""
+
+
+def test_a_phone_that_cannot_verify_signatures_itself_answers(phone: Watched) -> None:
+    """As it is on Android 6 and 7, and on iPhones up to the X."""
+    phone.page.add_init_script(OLD)
+
+    answer(phone, "w")
+
+    assert fingerprint(AUTHOR.author) in phone.page.inner_text("[data-step=receipt]")
+
+
+def test_a_phone_that_cannot_verify_signatures_itself_is_not_lied_to(
+    phone: Watched, way: Between
+) -> None:
+    phone.page.add_init_script(OLD)
+    way.register(a_wrong_signature)
+
+    phone.open("/s/w")
+
+    assert re.search(LIES[a_wrong_signature], refusal(phone))
 
 
 @pytest.mark.parametrize("lie", LATER, ids=lambda lie: lie.__name__)

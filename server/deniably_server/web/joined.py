@@ -6,6 +6,10 @@ that runs once, when somebody first imports it, and gives its exports; imports a
 only lines that change, and comments on lines of their own, types and indentation stay behind. One
 file for every survey also means that nobody learns from a browser's cache what its owner was asked
 (but for invitations, which have a file with more in it).
+
+Weighed against the usual ways, gzipped: what esbuild minifies is smaller (26 kB for 33), but needs
+npm wherever a wheel is built or the demonstration starts, and nobody could hold its code against
+the modules line by line; the modules by themselves, preloaded, are 51 requests and 69 kB.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ export const bytes = (hex) =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
 /**
- * Whether it is the key's signature of the message. Browsers of before 2025 cannot tell; then our
- * own code does.
+ * Whether it is the key's signature of the message. Where the browser cannot tell, our own code
+ * does (ed25519.js says which phones these are).
  * @param {Uint8Array<ArrayBuffer>} key
  * @param {Uint8Array<ArrayBuffer>} signature
  * @param {Uint8Array<ArrayBuffer>} message
