@@ -10,6 +10,8 @@ import argparse
 import os
 import platform
 import tempfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import accuracy
@@ -27,23 +29,48 @@ from sheet import Sheet
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a smoke run")
-    sheet = Sheet(parser.parse_args().quick)
+    parser.add_argument(
+        "--only",
+        choices=SECTIONS,
+        action="append",
+        help="measure this part (give it again for more)",
+    )
+    wanted = parser.parse_args()
+    sheet = Sheet(wanted.quick)
     print(
         f"Python {platform.python_version()}, {os.cpu_count()} cores, of which others used"
         f" {os.getloadavg()[0]:.1f} in the last minute; medians of rounds"
     )
-    peers = alternatives.find(sheet)
+    for section in wanted.only or SECTIONS:
+        SECTIONS[section](sheet)
+    sheet.end()
+
+
+def _speed(sheet: Sheet) -> None:
     ours = speed.measure(sheet)
     every_mechanism.measure(sheet)
-    alternatives.compare_speed(sheet, peers, ours)
-    accuracy.measure(sheet, peers)
-    shares.measure(sheet)
-    means.measure(sheet, peers)
-    service.measure(sheet)
-    slow_phone.measure(sheet)
+    alternatives.compare_speed(sheet, _peers(sheet), ours)
+
+
+def _hammered(sheet: Sheet) -> None:
     with tempfile.TemporaryDirectory() as folder:
         hammered.measure(sheet, Path(folder))
-    sheet.end()
+
+
+@cache
+def _peers(sheet: Sheet) -> alternatives.Peers | None:
+    return alternatives.find(sheet)
+
+
+SECTIONS: dict[str, Callable[[Sheet], None]] = {
+    "speed": _speed,
+    "accuracy": lambda sheet: accuracy.measure(sheet, _peers(sheet)),
+    "shares": shares.measure,
+    "means": lambda sheet: means.measure(sheet, _peers(sheet)),
+    "service": service.measure,
+    "phone": slow_phone.measure,
+    "hammered": _hammered,
+}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
-from deniably.estimation.crosstab import supported_together
+from deniably.estimation.crosstab import Kinds, kinds, one_of_each, supported_together
 
 Ints = npt.NDArray[np.int64]
 
@@ -91,8 +91,8 @@ class _Reports:
 
     def __init__(self, supports: npt.ArrayLike) -> None:
         self.bits = np.asarray(supports).astype(np.bool_, copy=False)
-        self.kinds = _kinds(self.bits)
-        _, self._some, self.counts = np.unique(self.kinds, return_index=True, return_counts=True)
+        self.kinds = kinds(self.bits)
+        self.counts, self._some = np.bincount(self.kinds), one_of_each(self.kinds)
         self.sums = self.bits.sum(axis=0, dtype=np.int64)
         _, size, axes = np.linalg.svd(self._triangle(), full_matrices=False)
         self.rank = int((size > 1e-9 * max(len(self.bits), 1) ** 0.5).sum())
@@ -114,22 +114,9 @@ class _Reports:
             found = cast(Floats, np.linalg.qr(np.vstack([found, rows]), mode="r"))
         return found
 
-    def _centred(self, some: Ints) -> Floats:
+    def _centred(self, some: Kinds) -> Floats:
         found: Floats = self.bits[some] - self.sums / max(len(self.bits), 1)
         return found
-
-
-def _kinds(bits: npt.NDArray[np.bool_]) -> Ints:
-    """Numbers from 0 on, the same for the same rows; 64 columns at a time, as sorting rows whole
-    is ten times slower."""
-    kinds = np.zeros(len(bits), dtype=np.int64)
-    for start in range(0, bits.shape[1], 64):
-        packed = np.zeros((len(bits), 8), dtype=np.uint8)
-        some = np.packbits(bits[:, start : start + 64], axis=1)
-        packed[:, : some.shape[1]] = some
-        words = np.unique(packed.view(np.uint64)[:, 0], return_inverse=True)[1]
-        kinds = np.unique(kinds * (words.max(initial=0) + 1) + words, return_inverse=True)[1]
-    return kinds
 
 
 def _cost_of_tables(one: _Reports, other: _Reports) -> float:
@@ -182,13 +169,14 @@ def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floa
     """
     codes = _codes(one, other)
     order = np.argsort(codes, kind="stable")
-    first, second = one.bits[order], other.bits[order]
     generator = np.random.default_rng(codes[order])
-    shuffled = [
-        _of_pairs(one, other, supported_together(first, second[generator.permutation(len(order))]))
-        for _ in range(shuffles)
-    ]
-    return _of_pairs(one, other, supported_together(first, second)), np.array(shuffled)
+
+    def statistic(deal: Ints) -> float:
+        both = supported_together(one.bits, other.bits, (order, order[deal]))
+        return _of_pairs(one, other, both)
+
+    shuffled = [statistic(generator.permutation(len(order))) for _ in range(shuffles)]
+    return statistic(np.arange(len(order))), np.array(shuffled)
 
 
 def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> float:
@@ -201,7 +189,7 @@ def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> float:
 
 def _codes(one: _Reports, other: _Reports) -> Ints:
     """The number of the pair of kinds that each respondent sent."""
-    codes: Ints = one.kinds * len(other.counts) + other.kinds
+    codes: Ints = one.kinds.astype(np.int64) * len(other.counts) + other.kinds
     return codes
 
 
