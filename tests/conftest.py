@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from support.between import Between, between
 from support.material import Server
+from support.modules import Modules, the_modules
 
 # The same examples in every run: what passes here passes there. New ones are looked for with
 # HYPOTHESIS_PROFILE=default make test.
@@ -110,6 +111,13 @@ def web_url() -> Iterator[str]:
     """The address of the modules as they are shipped; the root is an empty page."""
     with _served({}) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Modules]:
+    """The modules as Node runs them: much sooner than a page."""
+    with the_modules(tmp_path_factory.mktemp("modules")) as modules:
+        yield modules
 
 
 @pytest.fixture

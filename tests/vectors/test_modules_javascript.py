@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from math import floor
 from typing import Any
@@ -19,21 +20,13 @@ from deniably.trust.blind_rsa import new_key
 from spec.canonical import canonical, digest, parse
 from spec.cases.definitions import party, stolen, workplace
 from spec.definition import check_definition
-
-pytestmark = pytest.mark.browser
-
-CATCH = "(error) => ({ name: error.name, message: error.message })"
+from support.modules import Modules
 
 
 @pytest.fixture
-def run(page: Page, web_url: str) -> Any:
+def run(modules: Modules) -> Callable[..., Any]:
     """(body of an async function of `given`, given) -> its value, or the error's name and text."""
-    page.goto(web_url)
-
-    def evaluate(body: str, given: object = None) -> Any:
-        return page.evaluate(f"(given) => (async () => {{ {body} }})().catch({CATCH})", given)
-
-    return evaluate
+    return modules.run
 
 
 REPORT = """
@@ -553,21 +546,28 @@ def test_where_everything_is_asked_nothing_is_drawn(run: Any) -> None:
 # --- what is fetched ------------------------------------------------------------------------
 
 
-def test_a_simple_survey_fetches_no_code_that_it_does_not_need(run: Any) -> None:
-    body = """
+@pytest.mark.browser
+def test_a_simple_survey_fetches_no_code_that_it_does_not_need(page: Page, web_url: str) -> None:
+    """In a page, which knows what it fetched."""
+    body = """(given) => (async () => {
       const { verify } = await import("/survey/survey.js");
       await import("/survey/report.js");
       await verify(given.definition, given.digest);
       return performance.getEntriesByType("resource").map(({ name }) => name.split("/").pop());
-    """
-    simple = run(body, asked(TRUE))
+    })()"""
+
+    def run(given: object) -> list[str]:
+        page.goto(web_url)
+        return list(page.evaluate(body, given))
+
+    simple = run(asked(TRUE))
     needless = {"answers.js", "channel.js", "choices.js", "gaussian_noise.js", "loss.js"}
     needless |= {"noise.js", "numbers.js", "positions.js", "ticks.js", "total.js", "vector.js"}
     needless |= {"window.js"}
     assert "subset_selection.js" in simple
     assert needless.isdisjoint(simple)
     (several,) = (one for one in EVERY if one[0]["name"] == "drugs")
-    assert {"choices.js", "ticks.js"} <= set(run(body, posed(several)))
+    assert {"choices.js", "ticks.js"} <= set(run(posed(several)))
 
 
 def test_verifying_a_name_that_every_object_has_fetches_and_accepts_nothing(run: Any) -> None:

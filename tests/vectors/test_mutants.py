@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
-from conftest import VECTORS, WEB
-
-HERE = Path(__file__).parent
+from conftest import VECTORS
+from support.modules import Modules
 
 
 @dataclass(frozen=True)
@@ -915,34 +910,9 @@ MUTANTS = (
 )
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake.replace(" ", "_"))
-def test_a_planted_mistake_fails_the_vectors(mutant: Mutant, tmp_path: Path) -> None:
-    (failure,) = first_failure(tmp_path, mutant.noticed_by, mutant)
+def test_a_planted_mistake_fails_the_vectors(mutant: Mutant, modules: Modules) -> None:
+    with modules.planted(mutant.module, mutant.text, mutant.replacement) as folder:
+        _, (failure,) = modules.vectors(VECTORS / f"{mutant.noticed_by}.json", folder, most=1)
 
     assert failure.startswith("case ")
-
-
-@pytest.mark.parametrize("name", sorted({mutant.noticed_by for mutant in MUTANTS}))
-def test_without_a_mistake_nothing_fails_there(name: str, tmp_path: Path) -> None:
-    assert first_failure(tmp_path, name) == []
-
-
-def first_failure(folder: Path, vectors: str, mutant: Mutant | None = None) -> list[str]:
-    """What fails first in the modules, with a mistake planted in them."""
-    node = shutil.which("node")
-    assert node
-    for module in WEB.glob("*/*.js"):
-        text = module.read_text(encoding="utf-8")
-        if mutant and module.name == mutant.module:
-            assert text.count(mutant.text) == 1, f"not exactly once in {module.name}"
-            text = text.replace(mutant.text, mutant.replacement)
-        (folder / module.parent.name).mkdir(exist_ok=True)
-        (folder / module.parent.name / module.name).write_text(text, encoding="utf-8")
-    consumer = (HERE / "consume.js").read_text(encoding="utf-8")
-    (folder / "consume.js").write_text(consumer.replace('from "/', 'from "./'), encoding="utf-8")
-    (folder / "package.json").write_text('{"type": "module"}')
-    command = [node, HERE / "first_failure.mjs", folder, VECTORS / f"{vectors}.json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    _, failures = json.loads(done.stdout)
-    return list(failures)

@@ -1,0 +1,52 @@
+// Runs what tests ask of JavaScript modules, each in a thread of its own: a line of JSON in, one out.
+//
+// {"folder": ..., "body": ..., "given": ...}: the value of an async function's body, or the name
+// and the text of the error. What it imports from "/" is in the folder.
+// {"folder": ..., "vectors": path, "most": n}: [ran, failures] of a vector file.
+//
+// A thread starts sooner than a process, and much sooner than a page, and what one test breaks
+// (a global, a module's state) no other sees.
+
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
+
+/**
+ * Cases of all groups in turn, those that are refused first, and what walks every branch last: a
+ * planted mistake shows sooner.
+ */
+function mixed(file) {
+  const late = { channel: 4, noise: 4 };
+  const rank = ({ type }, { result }) => (late[type] ?? 0) + (result === "valid" ? 2 : 0);
+  const groups = file.groups
+    .flatMap((group) => group.tests.map((test, place) => ({ ...group, tests: [test], place })))
+    .sort((one, other) => rank(one, one.tests[0]) - rank(other, other.tests[0]) || one.place - other.place);
+  return { ...file, groups };
+}
+
+async function answer({ folder, body, given, vectors, most }) {
+  const base = pathToFileURL(folder);
+  if (vectors) {
+    const { consume } = await import(`${base}/consume.js`);
+    const file = JSON.parse(readFileSync(vectors, "utf-8"));
+    return most === undefined ? consume(file) : consume(mixed(file), most);
+  }
+  const here = body.replaceAll(/\bimport\((["'])\//g, `import($1${base}/`);
+  const run = new (async () => {}).constructor("given", here);
+  return run(given).catch(({ name, message }) => ({ name, message }));
+}
+
+if (isMainThread) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const worker = new Worker(new URL(import.meta.url), { workerData: JSON.parse(line) });
+    const found = await new Promise((settle) => {
+      worker.once("message", (value) => settle({ value }));
+      worker.once("error", (error) => settle({ broken: `${error.stack ?? error}` }));
+    });
+    await worker.terminate();
+    process.stdout.write(`${JSON.stringify(found)}\n`);
+  }
+} else {
+  parentPort.postMessage(await answer(workerData));
+}
