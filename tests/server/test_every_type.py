@@ -75,8 +75,9 @@ def test_no_share_is_shown_outside_its_interval(
     for confidence in ("0.95", "0.5"):
         found = client.get(f"/api/surveys/everything/results?confidence={confidence}").get_json()
         for question in found["questions"]:
-            of_parts = [choice for part in question["parts"] for choice in part["choices"]]
-            for one in [*question["choices"], *question["cells"], *of_parts]:
+            parts = question.get("parts", [])
+            of_parts = [choice for part in parts for choice in part.get("choices", [])]
+            for one in [*question.get("choices", []), *question.get("cells", []), *of_parts]:
                 low, high = one["interval"]
                 assert low <= one["consistent"] <= high
                 shown += 1
@@ -120,6 +121,56 @@ def test_every_type_has_its_figures_with_margins(
     assert len(shown["home"]["cells"]) == 64
     assert [len(part["choices"]) for part in shown["vote"]["parts"]] == [3, 2]
     assert shown["fines"]["delta"] == "0.00001"
+
+
+SHARED = {
+    "claim", "epsilon", "flags", "label", "mechanism", "method", "n", "name", "odds", "sentence",
+    "type",
+}  # fmt: skip
+SUPPORTED, TOGETHER = {"p", "q"}, {"design_effect", "effective_n"}
+OF_CHOICES = {"choices", "crafted"} | TOGETHER
+SPREAD = {"distribution", "fit", "can_smooth", "quantiles"}
+KEYS = {
+    "stolen": OF_CHOICES | SUPPORTED,
+    "what": OF_CHOICES | SUPPORTED,
+    "caught": OF_CHOICES,
+    "drugs": OF_CHOICES | SUPPORTED,
+    "worries": OF_CHOICES | SUPPORTED,
+    "happy": OF_CHOICES | SUPPORTED | {"mean"},
+    "trust": {"mean", "crafted"},
+    "drinks": {"mean", "crafted"},
+    "income": {"mean", "crafted"} | SPREAD,
+    "sick": {"mean", "crafted"},
+    "fines": {"mean", "crafted", "delta"},
+    "hours": {"parts"},
+    "home": {"cells", "crafted"} | SUPPORTED | TOGETHER,
+    "vote": {"parts", "cells", "crafted"} | SUPPORTED | TOGETHER,
+}
+
+
+def test_each_question_has_the_keys_of_its_type_and_no_other(
+    answered: tuple[Survey, Store], client: FlaskClient
+) -> None:
+    found = client.get("/api/surveys/everything/results").get_json()["questions"]
+
+    assert {one["name"]: {*one} - SHARED for one in found} == KEYS
+    assert all({*one} >= SHARED for one in found)
+    parts = {one["name"]: [{*part} for part in one["parts"]] for one in found if "parts" in one}
+    assert parts == {
+        "hours": [{"name", "label", "mean", "crafted"}] * 2,
+        "vote": [{"name", "label", "choices"}] * 2,
+    }
+
+
+def test_the_description_has_a_shape_for_each_type_of_question(client: FlaskClient) -> None:
+    schemas = client.get("/api/openapi.json").get_json()["components"]["schemas"]
+    shapes = schemas["SurveyResult"]["properties"]["questions"]["items"]
+
+    types = {question.type for question in survey_of_everything().questions}
+    assert {*shapes["discriminator"]["mapping"]} == types
+    assert shapes["discriminator"]["propertyName"] == "type"
+    for address in shapes["discriminator"]["mapping"].values():
+        assert schemas[address.rsplit("/", 1)[1]]["additionalProperties"] is False
 
 
 def test_the_spreadsheet_has_every_figure(

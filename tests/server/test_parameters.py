@@ -246,7 +246,7 @@ def test_the_fewer_answers_that_are_enough_for_a_lower_confidence_are_told(app: 
         for question, counts in zip(survey.questions, ([40, 60], [40] * 5), strict=True)
     }
 
-    (flag,) = result(survey, "closed", tallies, confidence=0.9)["questions"][0]["flags"]
+    (flag,) = result(survey, "closed", tallies, confidence=0.9).questions[0].flags
 
     assert "about 280 answers" in flag  # 1.645^2 / 4 / (0.5 * 0.1)^2 = 270.6, and 390 for 95 %
 

@@ -12,8 +12,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import compile_survey
-from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
+from support.documents import results
 from support.material import assert_problem, signed
 from support.people import answer
 

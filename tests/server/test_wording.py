@@ -21,8 +21,8 @@ from deniably_server.results.finding import (
     percent,
     shown_text,
 )
-from deniably_server.results.result import result as results
 from deniably_server.storage.store import Store
+from support.documents import results
 from support.material import a_report, signed, survey_named
 
 OPEN = {"results": {"minimum": 3, "while_open": True}}

@@ -30,7 +30,8 @@ from deniably_server.api.lines import NDJSON
 from deniably_server.api.results import LEAST_CONFIDENCE, MOST_CONFIDENCE
 from deniably_server.api.status import StatusResult
 from deniably_server.api.together import CrosstabResult, GroupsResult
-from deniably_server.results.result import CONFIDENCE, SurveyResult
+from deniably_server.results.document import SurveyResult
+from deniably_server.results.result import CONFIDENCE
 from deniably_server.storage.tables.tokens import Role
 from deniably_server.watching.exposition import MEDIA_TYPE as METRICS
 from deniably_server.watching.told import HEADER

@@ -98,8 +98,8 @@ def dashboard(name: str) -> str:
     return render_template(
         "dashboard.html",
         survey_parts=parts,
-        links=links(survey, results["state"]),
-        checks=results["state"] == "closed" and bool(checkable(survey)),
+        links=links(survey, results.state),
+        checks=results.state == "closed" and bool(checkable(survey)),
         results=results,
         smooth=smooth,
         query=given_query("smooth", "confidence"),

@@ -11,7 +11,8 @@ from deniably_server.api.costly import costly
 from deniably_server.api.visibility import seen
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
-from deniably_server.results.result import CONFIDENCE, SurveyResult, result
+from deniably_server.results.document import SurveyResult
+from deniably_server.results.result import CONFIDENCE, result
 from deniably_server.results.spreadsheet import spreadsheet
 from deniably_server.web.answer import json_answer
 

@@ -32,7 +32,7 @@ from deniably_server.api.visibility import closed_survey, seen
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
-from deniably_server.results.result import CellResult
+from deniably_server.results.document import CellResult, PointResult
 from deniably_server.web.answer import json_answer
 
 blueprint = Blueprint("together", __name__)
@@ -128,12 +128,13 @@ def groups_as_json(name: str) -> Response:
 def groups_page(name: str) -> str:
     """The same for people, with a picture."""
     question, found = _groups(name)
-    shown = next(q for q in current_results(name)["questions"] if q["name"] == question.name)
+    shown = next(one for one in current_results(name).questions if one.name == question.name)
+    assert isinstance(shown, PointResult)
     picture = charts.heat_map(
         question.name,
         question.label,
         [part.label for part in question.parts],
-        shown["cells"],
+        shown.cells,
         [_on_square(question, group) for group in found["groups"]],
     )
     return render_template(
@@ -180,13 +181,13 @@ def current_crosstab(name: str) -> CrosstabResult:
         "fit": fit,
         "cells": [
             [
-                {
-                    "names": [row, column],
-                    "estimate": _round(found.raw[a, b]),
-                    "standard_error": _round(found.standard_error[a, b]),
-                    "interval": [_round(found.low[a, b]), _round(found.high[a, b])],
-                    "consistent": _round(shown[a, b]),
-                }
+                CellResult(
+                    names=[row, column],
+                    estimate=_round(found.raw[a, b]),
+                    standard_error=_round(found.standard_error[a, b]),
+                    interval=[_round(found.low[a, b]), _round(found.high[a, b])],
+                    consistent=_round(shown[a, b]),
+                )
                 for b, column in enumerate(columns)
             ]
             for a, row in enumerate(rows)

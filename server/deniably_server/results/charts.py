@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
+from deniably_server.results.document import AreaResult, BucketResult, ChoiceResult
 from deniably_server.results.finding import shown_text
-from deniably_server.results.result import AreaResult, BucketResult, ChoiceResult
 
 _WIDTH = 400
 _LEFT, _RIGHT, _ROW, _TOP, _AXIS = 8, 16, 42, 6, 24
@@ -20,25 +20,24 @@ _BARS = 120
 
 def chart(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
     """One row a choice: a dot at the share for display, a whisker over the interval."""
-    scale = _scale(max(choice["interval"][1] for choice in choices))
+    scale = _scale(max(choice.interval[1] for choice in choices))
     bottom = _TOP + _ROW * len(choices)
     shares = ", ".join(
-        f"{choice['label']} {shown_text(choice['consistent'], choice['interval'])}"
-        for choice in choices
+        f"{choice.label} {shown_text(choice.consistent, choice.interval)}" for choice in choices
     )
     parts = [*_start(name, f"Chart of {label} {shares}.", bottom + _AXIS), *_axis(scale, bottom)]
     for index, choice in enumerate(choices):
         y = _TOP + _ROW * index + 29
-        low, high = (_x(end, scale) for end in choice["interval"])
+        low, high = (_x(end, scale) for end in choice.interval)
         parts += [
             f'<text class="label" x="{_LEFT}" y="{y - 13}">',
-            f"{escape(_short(choice['label']))}</text>",
+            f"{escape(_short(choice.label))}</text>",
             f'<line class="whisker" x1="{low}" x2="{high}" y1="{y}" y2="{y}"/>',
             *(
                 f'<line class="whisker" x1="{x}" x2="{x}" y1="{y - 5}" y2="{y + 5}"/>'
                 for x in (low, high)
             ),
-            f'<circle class="dot" cx="{_x(choice["consistent"], scale)}" cy="{y}" r="5"/>',
+            f'<circle class="dot" cx="{_x(choice.consistent, scale)}" cy="{y}" r="5"/>',
         ]
     parts.append("</svg>")
     return Markup("".join(parts))  # noqa: S704  # every text in it is escaped
@@ -46,26 +45,26 @@ def chart(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
 
 def histogram(name: str, label: str, buckets: Sequence[BucketResult]) -> Markup:
     """One bar a bucket, as high as its share for display; a line at the height of the highest."""
-    most = max(bucket["consistent"] for bucket in buckets) or 1.0
+    most = max(bucket.consistent for bucket in buckets) or 1.0
     width = (_WIDTH - _LEFT - _RIGHT) / len(buckets)
     top = _TOP + 18
     bottom = top + _BARS
-    about = f"Histogram of {label} from {buckets[0]['low']} to {buckets[-1]['high']}."
+    about = f"Histogram of {label} from {buckets[0].low} to {buckets[-1].high}."
     parts = [
         *_start(name, about, bottom + _AXIS),
         _tick(_LEFT, top - 5, "start", f"{100 * most:.1f}\u202f% in the highest bar"),
         f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{top}" y2="{top}"/>',
     ]
     for index, bucket in enumerate(buckets):
-        height = _BARS * bucket["consistent"] / most
+        height = _BARS * bucket.consistent / most
         parts.append(
             f'<rect class="bar" x="{_LEFT + index * width:.1f}" y="{bottom - height:.1f}"'
             f' width="{max(width - 1, 0.5):.1f}" height="{height:.1f}"/>'
         )
     parts += [
         f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{bottom}" y2="{bottom}"/>',
-        _tick(_LEFT, bottom + 16, "start", buckets[0]["low"]),
-        _tick(_WIDTH - _RIGHT, bottom + 16, "end", buckets[-1]["high"]),
+        _tick(_LEFT, bottom + 16, "start", buckets[0].low),
+        _tick(_WIDTH - _RIGHT, bottom + 16, "end", buckets[-1].high),
         "</svg>",
     ]
     return Markup("".join(parts))  # noqa: S704  # every text in it is escaped
@@ -84,19 +83,19 @@ def heat_map(
     ``centres`` are drawn over it, each as fractions of the two ranges.
     """
     grid = round(len(cells) ** 0.5)
-    most = max(cell["consistent"] for cell in cells) or 1.0
+    most = max(cell.consistent for cell in cells) or 1.0
     side, left = 300, 60
     size = side / grid
     about = f"Map of {label}: {axes[0]} to the right, {axes[1]} upwards."
     parts = _start(name, about, side + 62)
-    for index, cell in sorted(enumerate(cells), key=lambda area: area[1]["stands_out"]):
+    for index, cell in sorted(enumerate(cells), key=lambda area: area[1].stands_out):
         column, row = divmod(index, grid)
         parts.append(
-            f'<rect class="area{" seen" * cell["stands_out"]}" x="{left + column * size:.1f}"'
+            f'<rect class="area{" seen" * cell.stands_out}" x="{left + column * size:.1f}"'
             f' y="{_TOP + side - (row + 1) * size:.1f}" width="{size:.1f}" height="{size:.1f}"'
-            f' fill-opacity="{cell["consistent"] / most:.3f}"/>'
+            f' fill-opacity="{cell.consistent / most:.3f}"/>'
         )
-    first, last = cells[0]["names"], cells[-1]["names"]
+    first, last = cells[0].names, cells[-1].names
     parts += [
         f'<rect class="frame" x="{left}" y="{_TOP}" width="{side}" height="{side}"/>',
         *(

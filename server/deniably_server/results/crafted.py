@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict
 
 from deniably.estimation.analysis import bucket_middles, tally_of_part
 from deniably.estimation.channels import matrix
@@ -24,6 +23,7 @@ from deniably.robustness import plausibility, poisoning
 from deniably.robustness.plausibility import Spread
 from deniably.robustness.poisoning import Leverage
 from deniably.survey.questions import Number, Question, Scale, VectorOfNumbers
+from deniably_server.results.document import CraftedResult
 from deniably_server.results.finding import quoted
 
 FEW, MORE = 0.01, 0.05
@@ -31,20 +31,6 @@ FEW, MORE = 0.01, 0.05
 
 _DIGITS = 6
 _ODD = "suspect a faulty device or crafted reports"
-
-
-class CraftedResult(TypedDict):
-    """What crafted reports could do to a question's figures at the worst.
-
-    ``exchange`` is how many honest people one of them weighs as much as, ``shift`` how far 1 % and
-    5 % of all reports could move a share (in units of 1) or a mean (in the question's unit) at
-    most, ``flip`` the share of all reports that could give the lead to the second (None where
-    nothing leads).
-    """
-
-    exchange: float
-    shift: list[float]
-    flip: float | None
 
 
 def crafted(
@@ -59,11 +45,11 @@ def crafted(
         return None
     here = replace(leverage, heard=leverage.heard * heard)
     flip = None if gap is None else here.flip(gap)
-    return {
-        "exchange": round(here.exchange, _DIGITS),
-        "shift": [round(length * here.shift(share), _DIGITS) for share in (FEW, MORE)],
-        "flip": None if flip is None else round(flip, _DIGITS),
-    }
+    return CraftedResult(
+        exchange=round(here.exchange, _DIGITS),
+        shift=[round(length * here.shift(share), _DIGITS) for share in (FEW, MORE)],
+        flip=None if flip is None else round(flip, _DIGITS),
+    )
 
 
 # --- signs ------------------------------------------------------------------------------------

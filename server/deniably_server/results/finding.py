@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from statistics import NormalDist
-from typing import cast
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.readable import number_text
+from deniably_server.results.document import QuantileResult
 
 CHOICES = (YesNo, SelectOne, SelectMultiple)
 Asked = YesNo | SelectOne | SelectMultiple | Scale
@@ -43,12 +43,24 @@ def sentence(question: Asked, found: Estimate) -> str:
             f"{share[0].upper()}{share[1:]} answered “{question.choices[0].label}”"
             f" ({_interval(found, 0)})."
         )
-    return _leader([choice.label for choice in question.choices], found)
+    return leading([choice.label for choice in question.choices], found)
 
 
-def leading_cell(names: Sequence[Sequence[str]], found: Estimate) -> str:
-    """The same for combinations and areas."""
-    return _leader([", ".join(name) for name in names], found)
+def leading(labels: Sequence[str], found: Estimate) -> str:
+    """The one of several that is in front, and whether it really is: by the joint intervals,
+    because the leader was picked by looking at all of them."""
+    first, *others = map(int, np.argsort(-found.raw, kind="stable"))
+    start = (
+        f"The most frequent answer is “{labels[first]}”, {_estimated(found, first)}"
+        f" ({_interval(found, first)})"
+    )
+    rivals = [
+        labels[other] for other in others if found.joint_high[other] >= found.joint_low[first]
+    ]
+    if rivals:
+        return f"{start}, but the lead over {_some(rivals)} is within the margin of error."
+    second = others[0]
+    return f"{start}, ahead of “{labels[second]}” with {_estimate(found, second)}."
 
 
 def mean_sentence(subject: str, mean: Mean, unit: str) -> str:
@@ -119,14 +131,13 @@ def decimals(error: float) -> int:
     return max(0, 1 - math.floor(math.log10(error))) if error > 0 else 0
 
 
-def median_sentence(quantiles: Sequence[Mapping[str, object]], unit: str, confidence: float) -> str:
-    """Where the middle lies, as the table has it, to be put after another sentence; empty where
-    that is not known."""
+def median_sentence(quantiles: Sequence[QuantileResult], unit: str, confidence: float) -> str:
+    """Where the middle lies, as the table has it; empty where that is not known."""
     for quantile in quantiles:
-        if quantile["share"] == 0.5:
-            low, high = cast("list[str]", quantile["interval"])
+        if quantile.share == 0.5:
+            low, high = quantile.interval
             return (
-                f" Half of the numbers are at most {quantile['high']}{_with(unit)}"
+                f"Half of the numbers are at most {quantile.high}{_with(unit)}"
                 f" ({level_text(confidence)} interval {low} to {high})."
             )
     return ""
@@ -204,23 +215,6 @@ def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
 def _rounded_up(exact: float) -> int:
     unit = int(10 ** max(0, math.floor(math.log10(max(exact, 1.0))) - 1))
     return math.ceil(exact / unit) * unit
-
-
-def _leader(labels: Sequence[str], found: Estimate) -> str:
-    """The choice in front, and whether it really is: by the joint intervals, because the
-    leader was picked by looking at all of them."""
-    first, *others = map(int, np.argsort(-found.raw, kind="stable"))
-    start = (
-        f"The most frequent answer is “{labels[first]}”, {_estimated(found, first)}"
-        f" ({_interval(found, first)})"
-    )
-    rivals = [
-        labels[other] for other in others if found.joint_high[other] >= found.joint_low[first]
-    ]
-    if rivals:
-        return f"{start}, but the lead over {_some(rivals)} is within the margin of error."
-    second = others[0]
-    return f"{start}, ahead of “{labels[second]}” with {_estimate(found, second)}."
 
 
 def _estimate(found: Estimate, choice: int) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal, TypedDict, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast, get_args
 
 import msgspec
 
@@ -12,12 +12,12 @@ from deniably.core.binomial import Floats
 from deniably.estimation import analysis, smoothing
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
+from deniably.estimation.figures import Average, Buckets, Group, One, Share, Shares, groups
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
 from deniably.robustness import poisoning
 from deniably.robustness.plausibility import RISK
-from deniably.survey.parts import Choice, Range
 from deniably.survey.questions import (
     Number,
     Point,
@@ -27,161 +27,25 @@ from deniably.survey.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
-from deniably.survey.readable import area_text, number_text
 from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably_server.results import crafted, finding
-from deniably_server.results.crafted import CraftedResult
+from deniably_server.results.document import (
+    AreaResult,
+    BucketResult,
+    ChoicePartResult,
+    ChoiceResult,
+    MeanResult,
+    NumberPartResult,
+    QuantileResult,
+    QuestionResult,
+    SurveyResult,
+)
 from deniably_server.results.odds import odds_text
 
 CONFIDENCE = 0.95
 
-Fit = Literal["em", "ems", "projection"]
-"""How shares for display were made: EM on whole reports, EM with smoothing, or the nearest
-distribution to the unbiased estimates."""
-
-
-class ChoiceResult(TypedDict):
-    """One choice: how many reports support it (None where it is asked about through others), and
-    what share of people that means.
-
-    ``interval`` and ``joint_interval`` are for the population that the respondents are a random
-    sample of, ``respondents_interval`` for these respondents alone. ``stands_out`` says whether
-    it stands out from the noise of choices that nobody has (None where choices are asked about
-    through others).
-    """
-
-    name: str
-    label: str
-    count: int | None
-    estimate: float
-    standard_error: float
-    interval: list[float]
-    joint_interval: list[float]
-    respondents_interval: list[float]
-    consistent: float
-    stands_out: bool | None
-
-
-class MeanResult(TypedDict):
-    """A mean in the question's unit, with its margins for the population and for these people.
-
-    A mean score that cannot be told has no estimate and no standard error, and its interval is
-    the whole scale.
-    """
-
-    n: int
-    unit: str
-    estimate: float | None
-    standard_error: float | None
-    interval: list[float]
-    respondents_standard_error: float | None
-    respondents_interval: list[float]
-
-
-class BucketResult(TypedDict):
-    """Numbers from ``low`` to ``high``: their share for display, and the share of numbers up to
-    ``high`` (None for the last bucket, and where the reports do not determine it)."""
-
-    low: str
-    high: str
-    consistent: float
-    at_most: float | None
-    at_most_interval: list[float] | None
-
-
-class QuantileResult(TypedDict):
-    """The bucket in which a share of the numbers is first reached, and where it may lie."""
-
-    share: float
-    low: str
-    high: str
-    interval: list[str]
-
-
-class PartResult(TypedDict):
-    """One number of several, or one of the small questions of a product."""
-
-    name: str
-    label: str
-    mean: MeanResult | None
-    choices: list[ChoiceResult]
-    crafted: CraftedResult | None
-
-
-class CellResult(TypedDict):
-    """One combination of a product or one area of a map: what it is, and its share."""
-
-    names: list[str]
-    estimate: float
-    standard_error: float
-    interval: list[float]
-    consistent: float
-
-
-class AreaResult(CellResult):
-    """The same, and whether it stands out from the noise of all that nobody is in."""
-
-    stands_out: bool
-
-
-class QuestionResult(TypedDict):
-    """One question with its protection, its estimates and how to read them.
-
-    What its type does not have is empty or None. A report supports the true choice with probability
-    ``p`` and any other with ``q`` (None where reports support no choices): of n reports a count
-    gives the estimate (count / n - q) / (p - q). ``crafted`` is about the shares, or where the
-    question is about a mean, about that; of several numbers each part has its own. ``fit`` says
-    how the shares of a distribution were made, ``can_smooth`` whether asking for smoothing makes a
-    difference.
-    """
-
-    name: str
-    label: str
-    type: str
-    n: int
-    mechanism: dict[str, object]
-    method: str
-    claim: dict[str, object]
-    odds: str
-    epsilon: str
-    delta: str | None
-    p: float | None
-    q: float | None
-    design_effect: float | None
-    effective_n: float | None
-    sentence: str
-    flags: list[str]
-    choices: list[ChoiceResult]
-    mean: MeanResult | None
-    distribution: list[BucketResult]
-    fit: Fit | None
-    can_smooth: bool
-    quantiles: list[QuantileResult]
-    parts: list[PartResult]
-    cells: list[AreaResult]
-    crafted: CraftedResult | None
-
-
-class SurveyResult(TypedDict):
-    """A survey's results; every number is finite.
-
-    ``total`` has odds and epsilon, a delta where there is one, and in a survey with waves
-    ``history``, the epsilon of all of them. ``invited`` is how many invitations stand, whether they
-    were used or not, and ``response_rate`` what share of them brought a report; None where anybody
-    may answer.
-    """
-
-    survey: str
-    title: str
-    digest: str
-    state: str
-    n: int
-    invited: int | None
-    response_rate: float | None
-    confidence: float
-    total: dict[str, str]
-    questions: list[QuestionResult]
+_DOCUMENTS = {str(one.__struct_config__.tag): one for one in get_args(QuestionResult)}
 
 
 def result(
@@ -201,292 +65,195 @@ def result(
     heard = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
     questions = [
-        _question(one, tallies[one.name], heard, risk, confidence, smooth)
+        _question(_Asked(one, tallies[one.name], heard, risk, confidence, smooth))
         for one in survey.questions
     ]
     total = survey.total
     # Every report answers the same number of questions.
-    n = sum(question["n"] for question in questions) // survey.asked
-    return {
-        "survey": survey.name,
-        "title": survey.title,
-        "digest": survey.digest,
-        "state": state,
-        "n": n,
-        "invited": invited,
-        "response_rate": _round(n / invited) if invited else None,
-        "confidence": confidence,
-        "total": {"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
+    n = sum(question.n for question in questions) // survey.asked
+    return SurveyResult(
+        survey=survey.name,
+        title=survey.title,
+        digest=survey.digest,
+        state=state,
+        n=n,
+        invited=invited,
+        response_rate=_round(n / invited) if invited else None,
+        confidence=confidence,
+        total={"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
         | ({"delta": finding.delta_text(total.delta)} if total.delta else {})
         | ({"history": survey.history.epsilon_text()} if survey.waves else {})
         | ({"waves": str(survey.count)} if survey.count else {}),
-        "questions": questions,
-    }
+        questions=questions,
+    )
 
 
-def _question(
-    question: Question, tally: Tally, heard: float, risk: float, confidence: float, smooth: bool
-) -> QuestionResult:
-    loss = question.once.loss
-    p, q = finding.rates(question) or (None, None)
-    shown: QuestionResult = {
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """One question and its tally. The part ``heard`` of the respondents reports it; ``risk`` is
+    that of a false alarm about it."""
+
+    question: Any  # its functions are told apart by its type
+    tally: Tally
+    heard: float
+    risk: float
+    confidence: float
+    smooth: bool
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a group of figures adds to the document of its question; ``parts`` one after another."""
+
+    fields: Mapping[str, object]
+    sentence: str = ""
+    flags: Sequence[str] = ()
+
+
+def _question(asked: _Asked) -> QuestionResult:
+    question: Question = asked.question
+    fields = _protection(question)
+    said = [_of_group(asked, group) for group in groups(question)]
+    for one in said:
+        for key, value in one.fields.items():
+            fields[key] = [*fields.get(key, []), *value] if isinstance(value, tuple) else value
+    return cast(
+        QuestionResult,
+        _DOCUMENTS[question.type](
+            n=asked.tally.n,
+            sentence=" ".join(one.sentence for one in said if one.sentence),
+            flags=[flag for one in said for flag in one.flags],
+            **fields,
+        ),
+    )
+
+
+def _protection(question: Question) -> dict[str, Any]:
+    loss, rates = question.once.loss, finding.rates(question)
+    return {
         "name": question.name,
         "label": question.label,
-        "type": question.type,
-        "n": tally.n,
-        "mechanism": cast(dict[str, object], msgspec.to_builtins(question.mechanism)),
+        "mechanism": msgspec.to_builtins(question.mechanism),
         "method": explain.describe(question.mechanism),
-        "claim": cast(dict[str, object], msgspec.to_builtins(question.claim)),
+        "claim": msgspec.to_builtins(question.claim),
         "odds": odds_text(loss.bound),
         "epsilon": loss.epsilon_text(),
-        "delta": finding.delta_text(loss.delta) if loss.delta else None,
-        "p": p,
-        "q": q,
-        "design_effect": None,
-        "effective_n": None,
-        "sentence": "",
-        "flags": [],
-        "choices": [],
-        "mean": None,
-        "distribution": [],
-        "fit": None,
-        "can_smooth": False,
-        "quantiles": [],
-        "parts": [],
-        "cells": [],
-        "crafted": None,
+        **({"delta": finding.delta_text(loss.delta)} if loss.delta else {}),
+        **(dict(zip("pq", rates, strict=True)) if rates else {}),
     }
-    if isinstance(question, Number):
-        _fill_number(shown, question, tally, risk, confidence, smooth)
-    else:
-        _FILL[type(question)](shown, question, tally, risk, confidence)
-    _fill_crafted(shown, question, heard)
-    if heard < 1:
-        _widen(shown, heard)
-    return shown
 
 
-def _fill_crafted(shown: QuestionResult, question: Question, heard: float) -> None:
-    """What crafted reports could do to the figures that the question is about."""
-    if isinstance(question, VectorOfNumbers):
-        for index, (part, one) in enumerate(zip(question.parts, shown["parts"], strict=True)):
-            own = poisoning.of_part(question, index)
-            one["crafted"] = crafted.crafted(own, heard, _length(part.range))
-        return
-    leverage = poisoning.of_question(question)
-    if isinstance(question, Number):
-        middles = analysis.bucket_middles(question)  # the mean of numbers in buckets is of these
-        shown["crafted"] = crafted.crafted(leverage, heard, float(middles[-1] - middles[0]))
-    elif isinstance(question, Scale) and question.aim == "mean":
-        length = question.values[-1] - question.values[0]
-        shown["crafted"] = crafted.crafted(leverage, heard, abs(length))
-    else:
-        first, second = sorted(one["estimate"] for one in shown["choices"] or shown["cells"])[
-            :-3:-1
-        ]
-        shown["crafted"] = crafted.crafted(leverage, heard, gap=first - second)
+def _of_group(asked: _Asked, group: Group) -> _Said:
+    match group:
+        case Shares(part=None) if isinstance(asked.question, Point | Product):
+            return _cells(asked, group)
+        case Shares(part=None):
+            return _choices(asked, group)
+        case Shares():
+            return _choices_of_part(asked, group)
+        case One(part=None):
+            return _mean(asked, group)
+        case One():
+            return _mean_of_part(asked, group)
+        case Buckets():
+            return _distribution(asked, group)
 
 
-def _length(grid: Range) -> float:
-    return float(grid.maximum) - float(grid.minimum)
+# --- shares -----------------------------------------------------------------------------------
 
 
-def _widen(shown: QuestionResult, heard: float) -> None:
-    """Where devices draw which questions they report, those who reported this one are a random
-    sample of these respondents, so that the margins are those for a population; and it takes
-    more respondents, of whom only the part ``heard`` reports it."""
-    if shown["design_effect"]:
-        shown["design_effect"] = _round(shown["design_effect"] / heard)
-    parts = shown["parts"]
-    for mean in (shown["mean"], *(part["mean"] for part in parts)):
-        if mean:
-            mean["respondents_standard_error"] = mean["standard_error"]
-            mean["respondents_interval"] = mean["interval"]
-    for choices in (shown["choices"], *(part["choices"] for part in parts)):
-        for choice in choices:
-            choice["respondents_interval"] = choice["interval"]
-
-
-# --- one function a type ----------------------------------------------------------------------
-
-
-def _fill_choices(
-    shown: QuestionResult, question: Any, tally: Tally, risk: float, confidence: float
-) -> None:
-    found = analysis.shares(question, tally, confidence)
-    _effect(shown, found)
+def _choices(asked: _Asked, group: Shares) -> _Said:
+    question, tally = asked.question, asked.tally
+    found = group.estimate(tally, asked.confidence)
+    odd = _odd_choices(asked, group, found)
+    shown = _displayed(question, tally, found)
     counts, out = finding.support_counts(question, tally), _out(question, tally)
-    labels = [choice.label for choice in question.choices]
-    odd = crafted.odd_choices(question, tally, found, labels, risk)
-    found = _displayed(question, tally, found)
-    shown["choices"] = _choices(question.choices, found, counts, out)
-    shown["sentence"] = finding.sentence(question, found)
-    shown["flags"] = [*finding.too_wide(question, found), *odd]
+    choices = _choice_results(asked, group.figures, shown, counts, out)
+    return _Said(
+        {"choices": choices, **_of_all(asked, found, [one.estimate for one in choices])},
+        finding.sentence(question, shown),
+        [*finding.too_wide(question, shown), *odd],
+    )
 
 
-def _fill_scale(
-    shown: QuestionResult, question: Scale, tally: Tally, risk: float, confidence: float
-) -> None:
-    if question.aim == "distribution":
-        _fill_choices(shown, question, tally, risk, confidence)
-    mean = analysis.mean(question, tally, confidence)
-    if mean is None:
-        if analysis.is_ratio(question):
-            low, high = analysis.scored_range(question)
-            shown["mean"] = _untold(tally.n, low, high)
-            shown["sentence"] += " " + finding.untold_sentence(low, high)
-        return
-    shown["mean"] = _mean(mean, "")
-    if question.aim == "mean":
-        shown["sentence"] = finding.mean_sentence("The mean score", mean, "")
-        ends = question.values[0], question.values[-1]
-        shown["flags"] = [
-            *finding.mean_too_wide(mean, *ends),
-            *crafted.odd_mean(question, tally, mean, ends, risk),
-        ]
-    else:
-        shown["sentence"] += " " + finding.mean_sentence("The mean score", mean, "")
-
-
-def _fill_number(
-    shown: QuestionResult,
-    question: Number,
-    tally: Tally,
-    risk: float,
-    confidence: float,
-    smooth: bool,
-) -> None:
-    grid = question.range
-    mean = analysis.mean(question, tally, confidence)
-    assert mean is not None
-    shown["mean"] = _mean(mean, _unit(grid))
-    shown["sentence"] = finding.mean_sentence("The mean", mean, _unit(grid))
-    shown["flags"] = [
-        *finding.mean_too_wide(mean, float(grid.minimum), float(grid.maximum)),
-        *crafted.odd_number(question, tally, mean, risk),
-    ]
-    if question.aim == "mean":
-        return
-    found = analysis.number_distribution(question, tally, confidence)
-    shown["fit"] = "projection" if isinstance(question.once, SubsetSelection) else "em"
-    shown["can_smooth"] = smoothing.helps(question, tally.n)
-    if smooth and shown["can_smooth"]:
-        shown["fit"], found = "ems", smoothing.smoothed(question, tally, found)
-    if not found.at_most:
-        shown["flags"].append(finding.UNDETERMINED)
-    ends = [(number_text(low), number_text(high)) for low, high in analysis.bucket_ends(question)]
-    at_most = [*found.at_most, None] if found.at_most else [None] * len(ends)
-    shown["distribution"] = [
-        {
-            "low": low,
-            "high": high,
-            "consistent": _round(share),
-            "at_most": None if mean is None else _round(mean.estimate),
-            "at_most_interval": None if mean is None else _ends(mean.population),
-        }
-        for (low, high), share, mean in zip(ends, found.shares, at_most, strict=True)
-    ]
-    shown["quantiles"] = [
-        {
-            "share": quantile.share,
-            "low": ends[quantile.bucket][0],
-            "high": ends[quantile.bucket][1],
-            "interval": [ends[quantile.low][0], ends[quantile.high][1]],
-        }
-        for quantile in found.quantiles
-    ]
-    shown["sentence"] += finding.median_sentence(shown["quantiles"], _unit(grid), confidence)
-
-
-def _fill_vector(
-    shown: QuestionResult, question: VectorOfNumbers, tally: Tally, risk: float, confidence: float
-) -> None:
-    means = analysis.means(question, tally, confidence)
-    each = risk / len(question.parts)
-    for index, (part, mean) in enumerate(zip(question.parts, means, strict=True)):
-        unit = _unit(part.range)
-        shown["parts"].append(
-            {
-                "name": part.name,
-                "label": part.label,
-                "mean": None if mean is None else _mean(mean, unit),
-                "choices": [],
-                "crafted": None,
-            }
+def _cells(asked: _Asked, group: Shares) -> _Said:
+    question, tally = asked.question, asked.tally
+    found = group.estimate(tally, asked.confidence)
+    odd = _odd_choices(asked, group, found)
+    shown, out = _displayed(question, tally, found), _out(question, tally)
+    assert out is not None  # joint reports support their cells
+    cells = [
+        AreaResult(
+            names=list(figure.labels),
+            estimate=_round(shown.raw[v]),
+            standard_error=_round(shown.standard_error[v]),
+            interval=_pair(shown.low, shown.high, v),
+            consistent=_round(shown.consistent[v]),
+            stands_out=out[v],
         )
-        if mean is None:
-            shown["flags"].append(f"No report has “{part.label}” yet.")
-            continue
-        shown["sentence"] += (" " if shown["sentence"] else "") + finding.mean_sentence(
-            f"{part.label}: the mean", mean, unit
-        )
-        ends = float(part.range.minimum), float(part.range.maximum)
-        shown["flags"] += finding.mean_too_wide(mean, *ends, part.label)
-        shown["flags"] += crafted.odd_part(question, index, tally, mean, each)
-
-
-def _fill_point(
-    shown: QuestionResult, question: Point, tally: Tally, risk: float, confidence: float
-) -> None:
-    found = analysis.joint(question, tally, confidence)
-    _effect(shown, found)
-    areas = [
-        [area_text(part.range, cell, question.grid) for cell in range(question.grid)]
-        for part in question.parts
+        for v, figure in enumerate(group.figures)
     ]
-    names = [[one, other] for one in areas[0] for other in areas[1]]
-    labels = [", ".join(name) for name in names]
-    odd = crafted.odd_choices(question, tally, found, labels, risk)
-    out = _out(question, tally)
-    found = _displayed(question, tally, found)
-    shown["cells"] = _cells(names, found, out)
-    shown["sentence"] = finding.leading_cell(names, found)
-    shown["flags"] = [*finding.too_wide(question, found), *odd]
+    return _Said(
+        {"cells": cells, **_of_all(asked, found, [one.estimate for one in cells])},
+        finding.leading([figure.label for figure in group.figures], shown),
+        [*finding.too_wide(question, shown), *odd],
+    )
 
 
-def _fill_product(
-    shown: QuestionResult, question: Product, tally: Tally, risk: float, confidence: float
-) -> None:
-    found = analysis.joint(question, tally, confidence)
-    _effect(shown, found)
-    names: list[list[str]] = [[]]
-    for part in question.parts:
-        names = [[*name, choice.label] for name in names for choice in part.choices]
-    labels = [", ".join(name) for name in names]
-    odd = crafted.odd_choices(question, tally, found, labels, risk)
-    out = _out(question, tally)
-    found = _displayed(question, tally, found)
-    shown["cells"] = _cells(names, found, out)
-    for part, shares in zip(
-        question.parts, analysis.marginals(question, tally, confidence), strict=True
-    ):
-        shown["parts"].append(
-            {
-                "name": part.name,
-                "label": part.label,
-                "mean": None,
-                "choices": _choices(part.choices, _inside(shares), None, None),
-                "crafted": None,
-            }
+def _choices_of_part(asked: _Asked, group: Shares) -> _Said:
+    assert group.part is not None
+    found = group.estimate(asked.tally, asked.confidence)
+    inside = replace(found, consistent=within(found.consistent, found.low, found.high))
+    part = ChoicePartResult(
+        name=group.part.name,
+        label=group.part.label,
+        choices=_choice_results(asked, group.figures, inside, None, None),
+    )
+    return _Said({"parts": (part,)})
+
+
+def _choice_results(
+    asked: _Asked,
+    figures: Sequence[Share],
+    found: Estimate,
+    counts: Sequence[int] | None,
+    out: Sequence[bool] | None,
+) -> list[ChoiceResult]:
+    low, high = found.respondents_low, found.respondents_high
+    if asked.heard < 1:
+        low, high = found.low, found.high
+    return [
+        ChoiceResult(
+            name=figure.name,
+            label=figure.label,
+            count=None if counts is None else counts[v],
+            estimate=_round(found.raw[v]),
+            standard_error=_round(found.standard_error[v]),
+            interval=_pair(found.low, found.high, v),
+            joint_interval=_pair(found.joint_low, found.joint_high, v),
+            respondents_interval=_pair(low, high, v),
+            consistent=_round(found.consistent[v]),
+            stands_out=None if out is None else out[v],
         )
-    shown["sentence"] = finding.leading_cell(names, found)
-    shown["flags"] = [*finding.too_wide(question, found), *odd]
+        for v, figure in enumerate(figures)
+    ]
 
 
-_FILL: dict[type, Any] = {
-    Scale: _fill_scale,
-    VectorOfNumbers: _fill_vector,
-    Point: _fill_point,
-    Product: _fill_product,
-} | dict.fromkeys(finding.CHOICES, _fill_choices)
+def _of_all(asked: _Asked, found: Estimate, estimates: Sequence[float]) -> dict[str, object]:
+    """What all shares of a question have together. Where devices draw which questions they report,
+    it takes more respondents, of whom only the part ``heard`` reports this one."""
+    effect, first, second = found.design_effect, *sorted(estimates)[:-3:-1]
+    leverage = poisoning.of_question(asked.question)
+    return {
+        "design_effect": None if effect is None else _round(_round(effect) / asked.heard),
+        "effective_n": None if found.effective_n is None else _round(found.effective_n),
+        "crafted": crafted.crafted(leverage, asked.heard, gap=first - second),
+    }
 
 
-# --- below ------------------------------------------------------------------------------------
-
-
-def _effect(shown: QuestionResult, found: Estimate) -> None:
-    shown["design_effect"] = None if found.design_effect is None else _round(found.design_effect)
-    shown["effective_n"] = None if found.effective_n is None else _round(found.effective_n)
+def _odd_choices(asked: _Asked, group: Shares, found: Estimate) -> list[str]:
+    labels = [figure.label for figure in group.figures]
+    return crafted.odd_choices(asked.question, asked.tally, found, labels, asked.risk)
 
 
 def _out(question: Question, tally: Tally) -> list[bool] | None:
@@ -502,78 +269,129 @@ def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
     return replace(found, consistent=analysis.shown_shares(question, tally, found))
 
 
-def _inside(found: Estimate) -> Estimate:
-    """With shares for display that are each within their interval."""
-    return replace(found, consistent=within(found.consistent, found.low, found.high))
+# --- means ------------------------------------------------------------------------------------
 
 
-def _choices(
-    choices: Sequence[Choice],
-    found: Estimate,
-    counts: Sequence[int] | None,
-    out: Sequence[bool] | None,
-) -> list[ChoiceResult]:
-    return [
-        {
-            "name": choice.name,
-            "label": choice.label,
-            "count": None if counts is None else counts[v],
-            "estimate": _round(found.raw[v]),
-            "standard_error": _round(found.standard_error[v]),
-            "interval": _pair(found.low, found.high, v),
-            "joint_interval": _pair(found.joint_low, found.joint_high, v),
-            "respondents_interval": _pair(found.respondents_low, found.respondents_high, v),
-            "consistent": _round(found.consistent[v]),
-            "stands_out": None if out is None else out[v],
-        }
-        for v, choice in enumerate(choices)
-    ]
+def _mean(asked: _Asked, group: One) -> _Said:
+    figure, mean = group.figure, group.estimate(asked.tally, asked.confidence)
+    if mean is None:  # a mean score among those who have one
+        sentence = finding.untold_sentence(*figure.extent)
+        return _Said({"mean": _untold(asked.tally.n, *figure.extent)}, sentence)
+    fields = {"mean": _mean_result(asked, figure, mean)}
+    sentence = finding.mean_sentence(figure.label, mean, figure.unit)
+    if isinstance(asked.question, Scale) and asked.question.aim == "distribution":
+        return _Said(fields, sentence)
+    leverage = poisoning.of_question(asked.question)
+    return _Said(
+        {**fields, "crafted": crafted.crafted(leverage, asked.heard, figure.width)},
+        sentence,
+        [*finding.mean_too_wide(mean, *figure.ends), *_odd_mean(asked, figure, mean)],
+    )
 
 
-def _cells(
-    names: Sequence[list[str]], found: Estimate, out: Sequence[bool] | None
-) -> list[AreaResult]:
-    assert out is not None  # joint reports support their cells
-    return [
-        {
-            "names": name,
-            "estimate": _round(found.raw[v]),
-            "standard_error": _round(found.standard_error[v]),
-            "interval": _pair(found.low, found.high, v),
-            "consistent": _round(found.consistent[v]),
-            "stands_out": out[v],
-        }
-        for v, name in enumerate(names)
-    ]
+def _odd_mean(asked: _Asked, figure: Average, mean: Mean) -> list[str]:
+    question = asked.question
+    if isinstance(question, Number):
+        return crafted.odd_number(question, asked.tally, mean, asked.risk)
+    return crafted.odd_mean(question, asked.tally, mean, figure.ends, asked.risk)
 
 
-def _mean(mean: Mean, unit: str) -> MeanResult:
-    return {
-        "n": mean.n,
-        "unit": unit,
-        "estimate": _round(mean.estimate),
-        "standard_error": _round(mean.population.standard_error),
-        "interval": _ends(mean.population),
-        "respondents_standard_error": _round(mean.respondents.standard_error),
-        "respondents_interval": _ends(mean.respondents),
-    }
+def _mean_of_part(asked: _Asked, group: One) -> _Said:
+    question: VectorOfNumbers = asked.question
+    figure, part = group.figure, group.part
+    assert part is not None
+    mean = group.estimate(asked.tally, asked.confidence)
+    leverage = poisoning.of_part(question, group.index)
+    shown = NumberPartResult(
+        name=part.name,
+        label=part.label,
+        mean=None if mean is None else _mean_result(asked, figure, mean),
+        crafted=crafted.crafted(leverage, asked.heard, figure.width),
+    )
+    if mean is None:
+        return _Said({"parts": (shown,)}, flags=[f"No report has “{part.label}” yet."])
+    risk = asked.risk / len(question.parts)
+    return _Said(
+        {"parts": (shown,)},
+        finding.mean_sentence(figure.label, mean, figure.unit),
+        [
+            *finding.mean_too_wide(mean, *figure.ends, part.label),
+            *crafted.odd_part(question, group.index, asked.tally, mean, risk),
+        ],
+    )
+
+
+def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
+    """Where devices draw which questions they report, those who reported this one are a random
+    sample of these respondents, so that the margins are those for a population."""
+    whose = mean.population if asked.heard < 1 else mean.respondents
+    return MeanResult(
+        n=mean.n,
+        unit=figure.unit,
+        estimate=_round(mean.estimate),
+        standard_error=_round(mean.population.standard_error),
+        interval=_ends(mean.population),
+        respondents_standard_error=_round(whose.standard_error),
+        respondents_interval=_ends(whose),
+    )
 
 
 def _untold(n: int, low: float, high: float) -> MeanResult:
     """A mean that cannot be told."""
-    return {
-        "n": n,
-        "unit": "",
-        "estimate": None,
-        "standard_error": None,
-        "interval": [low, high],
-        "respondents_standard_error": None,
-        "respondents_interval": [low, high],
-    }
+    return MeanResult(
+        n=n,
+        unit="",
+        estimate=None,
+        standard_error=None,
+        interval=[low, high],
+        respondents_standard_error=None,
+        respondents_interval=[low, high],
+    )
 
 
-def _unit(grid: Range) -> str:
-    return grid.unit if isinstance(grid.unit, str) else ""
+# --- distributions ----------------------------------------------------------------------------
+
+
+def _distribution(asked: _Asked, group: Buckets) -> _Said:
+    question, tally = asked.question, asked.tally
+    found = group.estimate(tally, asked.confidence)
+    can_smooth = smoothing.helps(question, tally.n)
+    fit = "projection" if isinstance(question.once, SubsetSelection) else "em"
+    if asked.smooth and can_smooth:
+        fit, found = "ems", smoothing.smoothed(question, tally, found)
+    at_most = [*found.at_most, None] if found.at_most else [None] * len(group.ranges)
+    buckets = [
+        BucketResult(
+            low=low,
+            high=high,
+            consistent=_round(share),
+            at_most=None if mean is None else _round(mean.estimate),
+            at_most_interval=None if mean is None else _ends(mean.population),
+        )
+        for (low, high), share, mean in zip(group.ranges, found.shares, at_most, strict=True)
+    ]
+    quantiles = [
+        QuantileResult(
+            share=one.share,
+            low=group.ranges[one.bucket][0],
+            high=group.ranges[one.bucket][1],
+            interval=[group.ranges[one.low][0], group.ranges[one.high][1]],
+        )
+        for one in found.quantiles
+    ]
+    return _Said(
+        {
+            "distribution": buckets,
+            "fit": fit,
+            "can_smooth": can_smooth,
+            "quantiles": quantiles,
+        },
+        finding.median_sentence(quantiles, group.unit, asked.confidence),
+        [] if found.at_most else [finding.UNDETERMINED],
+    )
+
+
+# --- below ------------------------------------------------------------------------------------
 
 
 def _ends(margin: Margin) -> list[float]:

@@ -12,13 +12,18 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from typing import Any
 
-from deniably_server.results.crafted import CraftedResult
-from deniably_server.results.result import (
-    AreaResult,
+from msgspec import UNSET, structs
+
+from deniably_server.results.document import (
     BucketResult,
+    CellResult,
+    ChoicePartResult,
     ChoiceResult,
+    CraftedResult,
     MeanResult,
+    NumberPartResult,
     QuestionResult,
     SurveyResult,
 )
@@ -83,111 +88,93 @@ def spreadsheet(result: SurveyResult) -> str:
 
 def _rows(result: SurveyResult) -> Iterator[_Row]:
     survey: _Row = {
-        "survey": result["survey"],
-        "digest": result["digest"],
-        "state": result["state"],
-        "invited": result["invited"],
-        "response_rate": result["response_rate"],
-        "confidence": result["confidence"],
+        "survey": result.survey,
+        "digest": result.digest,
+        "state": result.state,
+        "invited": result.invited,
+        "response_rate": result.response_rate,
+        "confidence": result.confidence,
     }
-    for question in result["questions"]:
+    for question in result.questions:
         asked: _Row = survey | {
-            "question": question["name"],
-            "question_label": question["label"],
-            "n": question["n"],
-            "odds": question["odds"],
-            "epsilon": question["epsilon"],
-            "delta": question["delta"],
-            "design_effect": question["design_effect"],
-            "effective_n": question["effective_n"],
-            "p": question["p"],
-            "q": question["q"],
-            **_crafted(question["crafted"]),
+            "question": question.name,
+            "question_label": question.label,
+            **{key: _told(question, key) for key in _OF_QUESTIONS},
+            **_crafted(_told(question, "crafted")),
         }
         for figure in _figures(question):
             yield asked | figure
 
 
+_OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
+
+
+def _told(question: QuestionResult, key: str) -> Any:
+    """What the document says under a key; None where it has no such."""
+    found = getattr(question, key, None)
+    return None if found is UNSET else found
+
+
 def _figures(question: QuestionResult) -> Iterator[_Row]:
-    yield from map(_share, question["choices"])
-    if question["mean"]:
-        yield _mean(question["mean"])
-    for part in question["parts"]:
-        named: _Row = {"part": part["name"]}
-        if part["mean"]:
-            yield named | _mean(part["mean"]) | _crafted(part["crafted"])
-        yield from (named | _share(choice) for choice in part["choices"])
-    yield from map(_cell, question["cells"])
-    for bucket in question["distribution"]:
-        yield from _bucket(bucket, question["fit"])
+    for choice in _told(question, "choices") or ():
+        yield _row("share", choice)
+    if mean := _told(question, "mean"):
+        yield _row("mean", mean)
+    for part in _told(question, "parts") or ():
+        yield from ({"part": part.name} | row for row in _of_part(part))
+    for cell in _told(question, "cells") or ():
+        yield _row("joint share", cell)
+    for bucket in _told(question, "distribution") or ():
+        yield from _bucket(bucket, _told(question, "fit"))
+
+
+def _of_part(part: NumberPartResult | ChoicePartResult) -> Iterator[_Row]:
+    if isinstance(part, ChoicePartResult):
+        yield from (_row("share", choice) for choice in part.choices)
+    elif part.mean:
+        yield _row("mean", part.mean) | _crafted(part.crafted)
 
 
 def _crafted(crafted: CraftedResult | None) -> _Row:
     if crafted is None:
         return {}
     return {
-        "crafted_exchange": crafted["exchange"],
-        "crafted_shift_1": crafted["shift"][0],
-        "crafted_shift_5": crafted["shift"][1],
-        "crafted_flip": crafted["flip"],
+        "crafted_exchange": crafted.exchange,
+        "crafted_shift_1": crafted.shift[0],
+        "crafted_shift_5": crafted.shift[1],
+        "crafted_flip": crafted.flip,
     }
 
 
-def _share(choice: ChoiceResult) -> _Row:
-    return {
-        "figure": "share",
-        "choice": choice["name"],
-        "choice_label": choice["label"],
-        "count": choice["count"],
-        "count_of": None if choice["count"] is None else _COUNT_OF,
-        "estimate": choice["estimate"],
-        "standard_error": choice["standard_error"],
-        "consistent": choice["consistent"],
-        "stands_out": choice["stands_out"],
-        **_ends("", choice["interval"]),
-        **_ends("joint_", choice["joint_interval"]),
-        **_ends("respondents_", choice["respondents_interval"]),
-    }
+def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> _Row:
+    """What is shown of a figure, each in the column of its name; an interval in two."""
+    row: _Row = {"figure": figure}
+    for key, value in structs.asdict(shown).items():
+        if key.endswith("interval"):
+            row |= _ends(key.removesuffix("interval"), value)
+        elif key in _CALLED:
+            row[_CALLED[key]] = "; ".join(value) if isinstance(value, list) else value
+    if row.get("count") is not None:
+        row["count_of"] = _COUNT_OF
+    return row
 
 
-def _mean(mean: MeanResult) -> _Row:
-    return {
-        "figure": "mean",
-        "n": mean["n"],
-        "unit": mean["unit"],
-        "estimate": mean["estimate"],
-        "standard_error": mean["standard_error"],
-        **_ends("", mean["interval"]),
-        **_ends("respondents_", mean["respondents_interval"]),
-    }
-
-
-def _cell(cell: AreaResult) -> _Row:
-    return {
-        "figure": "joint share",
-        "choice_label": "; ".join(cell["names"]),
-        "estimate": cell["estimate"],
-        "standard_error": cell["standard_error"],
-        "consistent": cell["consistent"],
-        "stands_out": cell["stands_out"],
-        **_ends("", cell["interval"]),
-    }
+_CALLED = {"name": "choice", "label": "choice_label", "names": "choice_label"} | {
+    column: column
+    for column in ("n", "unit", "count", "estimate", "standard_error", "consistent", "stands_out")
+}
+"""In which column what is shown of a figure stands."""
 
 
 def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[_Row]:
-    reach = f"{bucket['low']} to {bucket['high']}"
-    yield {
-        "figure": "share",
-        "choice_label": reach,
-        "consistent": bucket["consistent"],
-        "fit": fit,
-    }
-    if bucket["at_most_interval"]:
+    reach = f"{bucket.low} to {bucket.high}"
+    yield {"figure": "share", "choice_label": reach, "consistent": bucket.consistent, "fit": fit}
+    if bucket.at_most_interval:
         yield {
             "figure": "share at most",
-            "choice_label": bucket["high"],
-            "estimate": bucket["at_most"],
-            **_ends("", bucket["at_most_interval"]),
+            "choice_label": bucket.high,
+            "estimate": bucket.at_most,
+            **_ends("", bucket.at_most_interval),
         }
 
 

@@ -253,12 +253,14 @@ class One:
 @dataclass(frozen=True, eq=False)
 class Buckets:
     """How a number is distributed: the shares up to the end of every bucket but the last, and
-    quantiles. ``ranges`` are the first and the last number of every bucket, as people read them."""
+    quantiles. ``ranges`` are the first and the last number of every bucket, as people read them,
+    in ``unit``."""
 
     name: str
     shares: tuple[Share, ...]
     quantiles: tuple[Quantile, ...]
     ranges: tuple[tuple[str, str], ...]
+    unit: str
     estimate: Callable[[Tally, float], Distribution]
     note: str = ""
     part: None = None
@@ -382,6 +384,7 @@ def _buckets(question: Number) -> Buckets:
         ),
         tuple(Quantile(f"quantile {level:g}", level) for level in analysis.QUANTILES),
         ranges,
+        _unit(question.range),
         partial(analysis.number_distribution, question),
         f"at every end of the {question.once.k} buckets; quantiles"
         + (" are known better than this" if better else " follow from it"),
