@@ -17,7 +17,7 @@ from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.layers import AROUND, INSIDE
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.told import HEADER, Answer
-from server.material import a_report, assert_problem, signed, survey_named
+from support.material import a_report, assert_problem, signed, survey_named
 
 SURVEY = survey_named()
 OURS, THEIRS = "survey.example.org", "evil.example"
