@@ -109,8 +109,8 @@ AROUND = (
     ),
     Layer(
         "intake",
-        "Counts reports against the limits, whatever they look like, then takes those that are sent"
-        " plainly past Flask. (The door has nothing to do with reports, so it may stand before it.)",
+        "Counts reports against the limits, however they are sent, and takes the plain ones past"
+        " Flask. The door before it is for others.",
         lambda app, parts: Intake(app, parts.store, parts.limits),
     ),
 )
