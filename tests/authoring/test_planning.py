@@ -11,7 +11,7 @@ import pytest
 
 from deniably.authoring import planning
 from deniably.authoring.authoring import compile_survey
-from deniably.authoring.publishing import mechanism_at
+from deniably.design.at_privacy import mechanism_at
 from deniably.design.choosing import for_choice
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.channels import matrix

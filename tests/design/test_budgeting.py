@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.authoring.authoring import compile_survey, compile_with_notes
-from deniably.authoring.publishing import measure
+from deniably.authoring.authoring import compile_survey, compile_with_notes, measure
+from deniably.authoring.written import WrittenSelectMultiple, WrittenSelectOne, WrittenYesNo
 from deniably.core.errors import BadSurvey
 from deniably.design.budgeting import part, sample, split, together
 from deniably.design.choosing import for_choice
@@ -78,10 +78,14 @@ def test_who_is_asked_less_often_is_counted_so() -> None:
 def test_the_number_of_questions_is_the_best_of_all() -> None:
     """The search ends early; in mixtures of very different questions it misses nothing."""
     pick = Random(7)
-    kinds: list[dict[str, Any]] = [
-        YES_NO,
-        *({"type": "select_one", "choices": [f"c{i}" for i in range(k)]} for k in (3, 30, 300)),
-        {"type": "select_multiple", "choices": [f"c{i}" for i in range(8)], "most": 2},
+
+    def choices(k: int) -> tuple[str, ...]:
+        return tuple(f"c{i}" for i in range(k))
+
+    kinds = [
+        WrittenYesNo(name="q", label="Q?"),
+        *(WrittenSelectOne(name="q", label="Q?", choices=choices(k)) for k in (3, 30, 300)),
+        WrittenSelectMultiple(name="q", label="Q?", choices=choices(8), most=2),
     ]
     for _ in range(25):
         questions = pick.choices(kinds, k=pick.choice([2, 5, 9, 14]))

@@ -10,16 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.design.budgeting import best, sample, split, together
-from deniably.design.choosing import (
-    cdf_variance,
-    for_choice,
-    for_distribution,
-    for_mean,
-    for_ticks,
-    for_vector,
-    two_coins,
-    vector_variance,
-)
+from deniably.design.calibration import cdf_variance, two_coins, vector_variance
+from deniably.design.choosing import for_choice, for_distribution, for_mean, for_ticks, for_vector
 from deniably.estimation.channels import matrix
 from deniably.estimation.inversion import scores
 from deniably.estimation.variances import marginal_variance, mean_variance, share_variance

@@ -1,122 +1,243 @@
-"""Keys of a question that do not go together, which no schema can say plainly.
+"""What is wrong between keys that are each as they should be: no schema can say it plainly.
 
 A key that would change nothing is refused too: whoever wrote it expects that it does something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
-from deniably.authoring.publishing import ALSO, choices_of
-from deniably.core.errors import Problem
-
-_Question = Mapping[str, Any]
-
-_SAME_AS_COINS = ("subset_selection", "k_ary", "grr", "warner")
-_MOVING = ("window", "exponential")
-_OF_NUMBERS = (
-    "is no number and would count as one; ask {} as select_one with ranges as choices (such as 0 to"
-    " 9), or ask everybody and say in the hint that 0, or an end of the range, stands for it"
+from deniably.authoring.documents import LONGEST_NUMBER
+from deniably.authoring.written import (
+    ALSO,
+    Choosing,
+    Deciding,
+    WrittenNumber,
+    WrittenPoint,
+    WrittenProduct,
+    WrittenQuestion,
+    WrittenScale,
+    WrittenSelectMultiple,
+    WrittenSelectOne,
+    WrittenVector,
+    WrittenYesNo,
+    named,
 )
-_INSTEAD = {
-    "number": _OF_NUMBERS.format("it"),
-    "vector": _OF_NUMBERS.format("each part"),
-    "point": (
-        "is no place; ask it as select_one with areas as choices, or ask everybody and say in the"
-        " hint which place stands for it"
-    ),
-    "product": (
-        "is no combination of the parts; give the parts that need it a choice of their own, such"
-        " as Not applicable"
-    ),
+from deniably.core.errors import Problem
+from deniably.design.choosing import PLACES, made_by
+from deniably.mechanisms import SubsetSelection
+from deniably.survey.parts import FIELD_NAME, Choice, odds_allowed
+from deniably.wording.words import LANGUAGES, Words
+
+_NONE = {
+    "none",
+    "none of the above",
+    "none of them",
+    *(Words(language)("question.none").casefold() for language in LANGUAGES),
 }
-_DECIDING = ("yes_no", "select_one", "scale")
+"""How the form calls it, and an author might, when nothing is ticked."""
+_MOST_PARTS = 8  # of a product
 
 
-def unnatural(question: _Question, path: str) -> Iterator[Problem]:
-    """What is wrong with one question whose parts are each as the schema has them."""
-    yield from _with_coins(question, path)
-    yield from _of_noise(question, path)
-    if question["type"] == "scale":
-        yield from _on_a_scale(question, path)
-    count = len(question.get("parts", ())) or 2
-    if question["type"] == "point" and count != 2:
-        yield Problem(f"{path}.parts", f"a point has 2 parts and here are {count}")
-    if question["type"] == "product" and count > 8:
-        yield Problem(f"{path}.parts", f"a product has 2 to 8 parts and here are {count}")
-
-
-def condition_problems(questions: Sequence[_Question]) -> Iterator[Problem]:
-    """What is wrong with show_if: it names choices of an earlier question that can decide."""
+def problems_of(questions: Sequence[WrittenQuestion], *, budgeted: bool) -> Iterator[Problem]:
+    """What is wrong with questions, of which each has the keys of its type."""
     for index, question in enumerate(questions):
-        if "show_if" not in question:
-            continue
-        condition, path = question["show_if"], f"$.questions[{index}].show_if"
-        earlier = [
-            one
-            for one in questions[:index]
-            if one["name"] == condition["question"] and one["type"] in _DECIDING
-        ]
-        if not earlier:
-            why = "names no earlier yes_no, select_one or scale question"
-            yield Problem(f"{path}.question", f"{condition['question']} {why}")
-            continue
-        names = [choice["name"] for choice in choices_of(earlier[0])]
-        among = condition["is"]
-        for name in [among] if isinstance(among, str) else among:
-            if name not in names:
-                allowed = ", ".join(names)
-                yield Problem(
-                    f"{path}.is", f"{name} is no choice of {condition['question']}: {allowed}"
-                )
+        path = f"$.questions[{index}]"
+        yield from _privacy_problems(question, path, budgeted=budgeted)
+        for check in _CHECKS:
+            yield from check(question, path)
+    yield from _repeated(questions, "$.questions", "question")
+    yield from _condition_problems(questions)
 
 
-def why_no_more(kind: str, key: str) -> str:
-    """Why a question that is no list of choices has no ``also`` or ``show_if``, and the mend."""
-    what = "“Not applicable”" if key == "show_if" else "such an answer"
-    return f"{kind} has no {key}: {what} {_INSTEAD[kind]}"
+# --- what it promises -------------------------------------------------------------------------
 
 
-def _with_coins(question: _Question, path: str) -> Iterator[Problem]:
-    name = question.get("mechanism")
-    if "coins" not in question or name is None:
+def _privacy_problems(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
+    given = list(question.promised)
+    if budgeted:
+        for key in given[:1]:
+            yield Problem(f"{path}.{key}", "the survey's budget is spent already; leave this out")
+    elif len(given) != 1:
+        found = "none is given" if not given else "given are " + " and ".join(given)
+        yield Problem(path, f"state the privacy once, as epsilon, odds or coins; {found}")
+    else:
+        yield from _promise_problems(question, given[0], path)
+
+
+def _promise_problems(question: WrittenQuestion, key: str, path: str) -> Iterator[Problem]:
+    place = f"{path}.coins.truth" if key == "coins" else f"{path}.{key}"
+    if any(len(number) > LONGEST_NUMBER for number in question.promised[key]):
+        yield Problem(place, f"write the number with at most {LONGEST_NUMBER} characters")
         return
-    if "yes" in question["coins"] or name not in _SAME_AS_COINS:
+    if found := _coin_problem(question, path):
+        yield found
+        return
+    try:
+        odds = question.privacy.odds
+    except (ValueError, ZeroDivisionError) as error:
+        yield Problem(place, str(error))
+        return
+    if odds is not None and not odds_allowed(odds):
+        # Their float would be rounded; the exact value can be huge, so name the bounds only.
+        yield Problem(
+            place,
+            "this gives odds outside what surveys can use: from about 1.0101 (epsilon 0.01) "
+            "to about 22026 (epsilon 10)",
+        )
+
+
+def _coin_problem(question: WrittenQuestion, path: str) -> Problem | None:
+    if question.coins is None:
+        return None
+    if not isinstance(question, WrittenYesNo | WrittenSelectOne):
+        return Problem(f"{path}.coins", "coins are for yes_no and select_one")
+    if question.coins.yes is not None and len(question.offered()) not in (0, 2):
+        return Problem(f"{path}.coins.yes", "the second coin's yes is for two choices")
+    return None
+
+
+def _coins_and_mechanism(question: WrittenQuestion, path: str) -> Iterator[Problem]:
+    coins, name = question.coins, question.mechanism
+    if coins is None or name is None:
+        return
+    if coins.yes is not None or made_by(name) != {SubsetSelection}:
         yield Problem(
             f"{path}.mechanism", "coins are a mechanism already; leave one of the two out"
         )
 
 
-def _of_noise(question: _Question, path: str) -> Iterator[Problem]:
-    name, kind = question.get("mechanism"), question["type"]
-    if "beyond" in question and kind == "number" and name != "bounded_laplace":
+def _noise(question: WrittenQuestion, path: str) -> Iterator[Problem]:
+    if not isinstance(question, WrittenNumber | WrittenVector):
+        return
+    name = question.mechanism
+    if isinstance(question, WrittenNumber) and question.beyond and name != "bounded_laplace":
         yield Problem(f"{path}.beyond", "beyond is for mechanism: bounded_laplace alone")
-    if "delta" in question and kind in ("number", "vector"):
-        # A vector that names no mechanism is asked by Gaussian noise if that is the best.
-        if name != "gaussian" and not (kind == "vector" and name is None):
-            yield Problem(f"{path}.delta", "delta is for mechanism: gaussian alone")
-    elif name == "gaussian" and kind in ("number", "vector"):
+    # A vector that names no mechanism is asked by Gaussian noise if that is the best.
+    gaussian = name == "gaussian" or (isinstance(question, WrittenVector) and name is None)
+    if question.delta is not None and not gaussian:
+        yield Problem(f"{path}.delta", "delta is for mechanism: gaussian alone")
+    if question.delta is None and name == "gaussian":
         yield Problem(f"{path}.mechanism", "gaussian needs a delta, such as delta: 0.00001")
 
 
-def _on_a_scale(question: _Question, path: str) -> Iterator[Problem]:
-    choices, name = question.get("choices", ()), question.get("mechanism")
-    scores = question.get("scores")
+# --- what it offers ---------------------------------------------------------------------------
+
+
+def _choices(question: WrittenQuestion, path: str) -> Iterator[Problem]:
+    if isinstance(question, Choosing):
+        yield from _choice_problems(question.offered(), path)
+    if isinstance(question, WrittenSelectMultiple):
+        for index, choice in enumerate(question.offered()):
+            if choice.label.casefold().strip(" .…!") in _NONE:
+                yield Problem(
+                    f"{path}.choices[{index}]",
+                    "whoever ticks nothing says this already: the form has a line for it; leave it"
+                    " out",
+                )
+
+
+def _choice_problems(choices: Sequence[Choice], path: str) -> Iterator[Problem]:
+    for index, choice in enumerate(choices):
+        if not re.fullmatch(FIELD_NAME, choice.name):
+            yield Problem(
+                f"{path}.choices[{index}]",
+                "no name can be made of this text; write {name: ..., label: ...}",
+            )
+    yield from _repeated(choices, f"{path}.choices", "choice")
+
+
+def _parts(question: WrittenQuestion, path: str) -> Iterator[Problem]:
+    if isinstance(question, WrittenProduct):
+        for index, part in enumerate(question.parts):
+            yield from _choice_problems(named(part.choices), f"{path}.parts[{index}]")
+    if isinstance(question, WrittenVector | WrittenPoint | WrittenProduct):
+        yield from _repeated(question.parts, f"{path}.parts", "part")
+        count = len(question.parts)
+        if isinstance(question, WrittenPoint) and count not in (0, 2):
+            yield Problem(f"{path}.parts", f"a point has 2 parts and here are {count}")
+        if isinstance(question, WrittenProduct) and count > _MOST_PARTS:
+            why = f"a product has 2 to {_MOST_PARTS} parts and here are {count}"
+            yield Problem(f"{path}.parts", why)
+
+
+def _scale(question: WrittenQuestion, path: str) -> Iterator[Problem]:
+    if not isinstance(question, WrittenScale):
+        return
+    choices, scores = question.choices, question.scores
     if scores is not None and len(scores) != len(choices):
         yield Problem(
             f"{path}.scores",
             f"scores has {len(scores)} integers for {len(choices)} choices; it needs one for each"
             " (what also adds has none)",
         )
-    unplaced = [one["label"] for one in choices_of(question) if one["name"] in ALSO]
+    unplaced = [one.label for one in question.offered() if one.name in ALSO]
     if not unplaced:
         return
-    key = next((key for key in ("also", "show_if") if key in question), "choices")
     these = f"{', '.join(unplaced)}: no place on a scale"
-    if question.get("aim") == "mean":
+    if question.aim == "mean":
+        key = "also" if question.also else "show_if" if question.show_if else "choices"
         mend = "with aim: distribution the mean is that of the others"
         yield Problem(f"{path}.{key}", f"{these}; {mend}")
-    elif name in _MOVING:
+    elif question.mechanism in PLACES:
         mend = "write mechanism: subset_selection, or leave it out"
-        yield Problem(f"{path}.mechanism", f"{these}, as {name} needs; {mend}")
+        yield Problem(f"{path}.mechanism", f"{these}, as {question.mechanism} needs; {mend}")
+
+
+_CHECKS: tuple[Callable[[WrittenQuestion, str], Iterator[Problem]], ...] = (
+    _choices,
+    _parts,
+    _coins_and_mechanism,
+    _noise,
+    _scale,
+)
+
+
+# --- several of them --------------------------------------------------------------------------
+
+
+def _condition_problems(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
+    """What is wrong with show_if: it names choices of an earlier question that can decide."""
+    for index, question in enumerate(questions):
+        condition = question.show_if if isinstance(question, Choosing) else None
+        if condition is None:
+            continue
+        path = f"$.questions[{index}].show_if"
+        earlier = [
+            one
+            for one in questions[:index]
+            if one.name == condition.question and isinstance(one, Deciding)
+        ]
+        if not earlier:
+            why = "names no earlier yes_no, select_one or scale question"
+            yield Problem(f"{path}.question", f"{condition.question} {why}")
+            continue
+        names = [choice.name for choice in earlier[0].offered()]
+        for name in condition.names:
+            if name not in names:
+                allowed = ", ".join(names)
+                yield Problem(
+                    f"{path}.is", f"{name} is no choice of {condition.question}: {allowed}"
+                )
+
+
+class _Labelled(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+
+
+def _repeated(items: Sequence[_Labelled], path: str, noun: str) -> Iterator[Problem]:
+    keys = ("name",) if noun == "question" else ("name", "label")
+    for key in keys:
+        first: dict[str, int] = {}
+        for index, item in enumerate(items):
+            earlier = first.setdefault(getattr(item, key), index)
+            if earlier != index:
+                yield Problem(
+                    f"{path}[{index}].{key}",
+                    f"the same {key} as {path}[{earlier}]; every {noun} needs its own",
+                )

@@ -5,28 +5,37 @@ Needs the extra ``author``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
+from deniably.authoring.written import (
+    Choosing,
+    WrittenNumber,
+    WrittenQuestion,
+    WrittenScale,
+    WrittenSelectMultiple,
+    WrittenSurvey,
+    WrittenVector,
+)
 from deniably.core.coins import LARGEST
 from deniably.core.errors import Problem
+from deniably.design.choosing import made_by
 from deniably.mechanisms import (
     Channel,
     Mechanism,
     Memoised,
     SetResponse,
     SubsetSelection,
+    Vector,
     Window,
 )
 from deniably.mechanisms.memoised import Family, memoised, widest
 from deniably.survey.parts import LARGEST_EPSILON, odds_allowed
 from deniably.survey.privacy import BITS, Privacy
-
-_Question = Mapping[str, Any]
 
 _HISTORY = Fraction(2)
 _WIDER = Fraction(3)  # for reports with several choices: a memo stands before more of them
@@ -34,55 +43,59 @@ _WIDER = Fraction(3)  # for reports with several choices: a memo stands before m
 _FINE = 1 << 12  # the odds of a memo are kept to one part in so many
 _FEWEST_BITS = 12
 
-_FORGETFUL = {
-    "laplace", "bounded_laplace", "exponential", "gaussian", "sampled_ticks", "oue", "rappor",
-}  # fmt: skip
 _SHOWN_ALL = "in waves everybody is asked everything: leave {} out, or ask in a survey of its own"
 
 
-def asked_afresh(waves: Mapping[str, Any]) -> bool:
-    """Whether the waves are so few that devices need keep nothing: no more than the history would
-    allow, which is by default as many times the epsilon of one."""
-    count = waves.get("count")
-    return count is not None and Fraction(str(waves.get("history", count))) >= count
-
-
-def wave_problems(written: Mapping[str, Any], questions: Sequence[_Question]) -> Iterator[Problem]:
+def wave_problems(written: WrittenSurvey) -> Iterator[Problem]:
     """What does not go with waves."""
-    budget: Mapping[str, Any] = written.get("budget") or {}
-    for key in ("ask", "spend"):
-        if (key == "ask" and key in budget) or budget.get(key) == "sample":
-            yield Problem(f"$.budget.{key}", "waves ask everybody everything: write spend: split")
-    whole = Fraction(str(written["waves"].get("history", 2))).denominator == 1
-    for index, question in enumerate(questions):
-        path = f"$.questions[{index}]"
-        if "show_if" in question:
-            yield Problem(f"{path}.show_if", _SHOWN_ALL.format("show_if"))
-        if question["type"] == "vector":
-            why = "no memo is kept of a vector; ask its numbers as separate questions"
-            yield Problem(f"{path}.type", why)
-        elif question.get("mechanism") in _FORGETFUL:
-            why = f"no memo is kept with {question['mechanism']}; leave mechanism out"
-            yield Problem(f"{path}.mechanism", why)
-        if not whole and "epsilon" not in question and not budget:
+    assert written.waves is not None
+    budget, history = written.budget, written.waves.history
+    if budget and budget.ask is not None:
+        yield Problem("$.budget.ask", _SPLIT)
+    if budget and budget.spend == "sample":
+        yield Problem("$.budget.spend", _SPLIT)
+    for index, question in enumerate(written.questions):
+        yield from _question_problems(question, f"$.questions[{index}]")
+        whole = history is None or history.exact.denominator == 1
+        if not whole and question.epsilon is None and not budget:
             why = "beside odds or coins the history is a whole number; or state epsilon"
             yield Problem("$.waves.history", why)
 
 
-def remembering(question: _Question, *, afresh: bool = False) -> _Question:
+_SPLIT = "waves ask everybody everything: write spend: split"
+
+
+def _question_problems(question: WrittenQuestion, path: str) -> Iterator[Problem]:
+    if isinstance(question, Choosing) and question.show_if:
+        yield Problem(f"{path}.show_if", _SHOWN_ALL.format("show_if"))
+    name = question.mechanism
+    if isinstance(question, WrittenVector):
+        why = "no memo is kept of a vector; ask its numbers as separate questions"
+        yield Problem(f"{path}.type", why)
+    elif name and _keeps_no_memo(name):
+        why = f"no memo is kept with {name}; leave mechanism out"
+        yield Problem(f"{path}.mechanism", why)
+
+
+def _keeps_no_memo(name: str) -> bool:
+    made = made_by(name) - {Vector}
+    return bool(made) and made.isdisjoint(get_args(Family))
+
+
+def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQuestion:
     """The question, asked by a mechanism that a kept answer can stand before; where it is asked
     ``afresh`` in each wave, by one whose reports it is known how to recognise.
 
     The best channel for a mean has a sixth less variance than a window, at most; but its rarest
     outputs leave no weights with which a kept answer could be sent.
     """
-    if question["type"] == "select_multiple":
-        return {"mechanism": "set_response", **question}
-    if afresh:
+    if question.mechanism is not None:
         return question
-    usual = {"number": "mean", "scale": "distribution"}.get(question["type"])
-    mean = usual is not None and question.get("aim", usual) == "mean"
-    return {"mechanism": "window", **question} if mean else question
+    if isinstance(question, WrittenSelectMultiple):
+        return replace(question, mechanism="set_response")
+    if not afresh and isinstance(question, WrittenNumber | WrittenScale) and question.aim == "mean":
+        return replace(question, mechanism="window")
+    return question
 
 
 def recognition_problem(people: int) -> Problem:

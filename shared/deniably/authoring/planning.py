@@ -16,13 +16,12 @@ from fractions import Fraction
 from math import ceil, floor, inf, sqrt
 from statistics import NormalDist
 
-from deniably.authoring.publishing import mechanism_at
+from deniably.design.at_privacy import mechanism_at
 from deniably.design.choosing import for_choice, for_mean, for_ticks
 from deniably.design.gridding import grid_note
 from deniably.estimation.estimate import Pure
 from deniably.estimation.figures import Group, groups
 from deniably.estimation.variances import population_variance, share_variance
-from deniably.mechanisms import Channel
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import Survey
@@ -75,7 +74,6 @@ def share_goal(
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
         mechanism = for_choice(k, privacy) if most is None else for_ticks(k, most, privacy)
-        assert not isinstance(mechanism, Channel)
         return share_variance(mechanism, worst_share(mechanism) if share is None else share)
 
     spread = 0.25 if share is None else share * (1 - share)

@@ -1,141 +1,128 @@
-"""The published JSON Schema of what an author writes, and its verdicts as sentences.
-
-Needs the extra ``author`` (jsonschema). A sentence takes what is allowed from the schema's own
-descriptions, so that there is one place that says it.
-"""
+"""The published JSON Schema of what an author writes, made of its types (``written``)."""
 
 from __future__ import annotations
 
-import json
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
-from difflib import get_close_matches
-from functools import cache
-from importlib.resources import files
+from functools import cache, reduce
 from typing import Any, cast
 
-import jsonschema
+from msgspec import inspect
 
-from deniably.core.errors import Problem
-from deniably.survey.free_text import MEND, WHY, is_free_text
+from deniably.authoring.written import WrittenSurvey
+
+_HEAD = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "$id": "urn:deniably:survey:1",
+    "title": "Deniably survey",
+    "$comment": "What an author writes, in YAML or JSON. Publishing turns it into the exact"
+    " integers that devices use.",
+    "description": "a group of keys: name, title, questions and, if wanted, intro, contact,"
+    " language, results, budget, waves, invited",
+}
+
+_Schema = dict[str, Any]
 
 
 @cache
-def schema() -> dict[str, Any]:
+def schema() -> _Schema:
     """The published JSON Schema (draft 2020-12) of what an author writes."""
-    text = (files("deniably.authoring") / "survey.schema.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
+    return _HEAD | _of(inspect.type_info(WrittenSurvey))
 
 
-def schema_problems(document: object) -> Iterator[Problem]:
-    """Everything in which a document differs from the schema, place by place."""
-    errors: Iterator[jsonschema.ValidationError] = _Validator(schema()).iter_errors(document)
-    for error in errors:
-        yield Problem(_path(error.absolute_path), _sentence(error))
+def _of(kind: inspect.Type) -> _Schema:
+    match kind:
+        case inspect.Metadata():
+            return _described(kind)
+        case inspect.UnionType():
+            return _of_union([one for one in kind.types if not isinstance(one, inspect.NoneType)])
+        case inspect.StructType():
+            return _of_struct(kind)
+        case inspect.VarTupleType():
+            bounds = _bounds(kind, min_length="minItems", max_length="maxItems")
+            return {"type": "array", **bounds, "items": _of(kind.item_type)}
+        case inspect.LiteralType(values=(only,)):
+            return {"const": only}
+        case inspect.LiteralType():
+            return {"enum": list(kind.values)}
+        case inspect.StrType():
+            keys = {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"}
+            return {"type": "string", **_bounds(kind, **keys)}
+        case inspect.IntType():
+            return {"type": "integer", **_bounds(kind, ge="minimum", le="maximum")}
+        case inspect.BoolType():
+            return {"type": "boolean"}
+        case inspect.CustomType():
+            return {}  # says what it is beside its description
+        case _:
+            raise TypeError(f"{kind} is nothing that an author writes")
 
 
-def _path(parts: Iterable[str | int]) -> str:
-    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+def _bounds(kind: inspect.Type, **keys: str) -> _Schema:
+    found = {keyword: getattr(kind, name) for name, keyword in keys.items()}
+    return {keyword: bound for keyword, bound in found.items() if bound is not None}
 
 
-def _sentence(error: jsonschema.ValidationError) -> str:
-    subschema: Mapping[str, Any] = error.schema if isinstance(error.schema, Mapping) else {}
-    match error.validator:
-        case "enum" if error.absolute_path[-1] == "type" and is_free_text(error.instance):
-            return f"{WHY}; {MEND}"
-        case "additionalProperties":
-            allowed = subschema["properties"]
-            unknown = [str(key) for key in error.instance if key not in allowed]  # type: ignore[union-attr]
-            meant = " ".join(_meant(key, allowed) for key in unknown).strip()
-            if any(" " in key and error.instance[key] is None for key in unknown):  # type: ignore[index]
-                meant = "within { } a text with a comma stands in quotes"
-            known = ", ".join(allowed)
-            return f"unknown key {', '.join(unknown)}{meant and f' ({meant})'}; allowed are {known}"
+def beside(kind: inspect.Type) -> dict[str, Any]:
+    """What stands beside a type that JSON Schema has no word for."""
+    extra = kind.extra if isinstance(kind, inspect.Metadata) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # msgspec says dict alone
+    return cast("dict[str, Any]", extra or {})
+
+
+def _described(kind: inspect.Metadata) -> _Schema:
+    more = cast(_Schema, kind.extra_json_schema or {})  # pyright: ignore[reportUnknownMemberType]  # msgspec says dict alone
+    found: _Schema = {"enum": more["enum"]} if "enum" in more else _of(kind.type)
+    if note := beside(kind).get("type"):  # of questions
+        *others, last = cast(list[str], found["properties"]["type"]["enum"])
+        found["properties"]["type"]["description"] = f"{', '.join(others)} or {last} {note}"
+    return found | more
+
+
+def _of_struct(kind: inspect.StructType) -> _Schema:
+    properties = {field.encode_name: _of(field.type) for field in kind.fields}
+    required = [field.encode_name for field in kind.fields if field.required]
+    if kind.tag_field:  # stands behind the name
+        properties = {"name": {}, kind.tag_field: {"enum": [kind.tag]}} | properties
+        required.insert(1, kind.tag_field)
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+        "properties": properties,
+    }
+
+
+def _of_union(kinds: list[inspect.Type]) -> _Schema:
+    """Several types as one flat schema: a keyword of JSON Schema concerns its own type of value
+    alone, and of several objects what they share is required.
+
+    So a mistake is found at its key. Which key goes with which type of question is said in words
+    of its own (``reading``).
+    """
+    return reduce(_merged, map(_of, kinds))
+
+
+def _merged(one: _Schema, other: _Schema) -> _Schema:
+    return one | {
+        keyword: _either(keyword, one[keyword], value) if keyword in one else value
+        for keyword, value in other.items()
+    }
+
+
+def _either(keyword: str, one: Any, other: Any) -> Any:
+    if one == other:
+        return one
+    match keyword:
+        case "type":
+            return [*(one if isinstance(one, list) else [one]), other]
         case "enum":
-            names = [str(name) for name in cast(list[object], error.validator_value)]
-            meant = _meant(str(error.instance), names)
-            said = f"{_shown(error.instance)}{meant and f' ({meant})'}"
-            allowed = _allowed(error)
-            listed = "" if all(name in allowed for name in names) else f": {', '.join(names)}"
-            return f"{said}; allowed is {allowed}{listed}"
+            return [*one, *other]
         case "required":
-            missing = [key for key in error.validator_value if key not in error.instance]  # type: ignore[union-attr,operator]
-            return f"the key {missing[0]} is missing"
+            return [name for name in one if name in other]
+        case "properties":
+            return one | {
+                name: _merged(one[name], found) if name in one else found
+                for name, found in other.items()
+            }
+        case "items":
+            return _merged(one, other)
         case _:
-            allowed = _allowed(error)
-            is_number = type(error.instance) in (int, Decimal) and "text of" in allowed
-            quoted = f' (write "{error.instance}" in quotes for a text)' if is_number else ""
-            return f"{_shown(error.instance)}{quoted}; allowed is {allowed}"
-
-
-def _meant(written: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, as a question; empty where none is near."""
-    near = get_close_matches(written, list(names), 1)
-    return f"did you mean {near[0]}?" if near else ""
-
-
-def _allowed(error: jsonschema.ValidationError) -> str:
-    """The nearest description on the way down the schema: it says what is allowed there."""
-    node: Any = schema()
-    described = ""
-    for part in error.absolute_schema_path:
-        if isinstance(node, dict):
-            here = cast(dict[object, Any], node)
-            described = str(here.get("description", described))
-            if part not in here:
-                here = schema()["$defs"][here["$ref"].rsplit("/", 1)[1]]
-                described = str(here.get("description", described))
-            node = here[part]
-        else:
-            node = node[part]
-    return described
-
-
-def _shown(value: object) -> str:
-    match value:
-        case bool():
-            word = "true" if value else "false"
-            return f'the boolean {word} (write "{word}" in quotes for a text)'
-        case None:
-            return "nothing is given"
-        case str():
-            return f"the text {_cut(value)!r}"
-        case int() | Decimal():
-            return f"the number {_cut(str(value))}"
-        case list():
-            return f"a list of {len(cast(list[object], value))}"
-        case _:
-            return "a group of keys"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _is_integer(_: object, value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _bound(outside: Callable[[Decimal, Decimal], bool]) -> Callable[..., Iterator[Any]]:
-    """A bound as it is written: the double that is next to 0.01 is above one hundredth."""
-
-    def check(validator: Any, bound: object, value: object, _: object) -> Iterator[Any]:
-        if validator.is_type(value, "number"):
-            given = Decimal(str(value))
-            if given.is_nan() or outside(given, Decimal(str(bound))):
-                yield jsonschema.ValidationError(f"{value} is beyond {bound}")
-
-    return check
-
-
-_Validator: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
-    jsonschema.Draft202012Validator,
-    {
-        "minimum": _bound(operator.lt),
-        "exclusiveMinimum": _bound(operator.le),
-        "maximum": _bound(operator.gt),
-    },
-    # 1.0 is no integer here: the canonical definition knows no fractions.
-    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
-)
+            raise TypeError(f"{keyword} is {one} here and {other} there")

@@ -175,12 +175,18 @@ def as_survey(value: Any) -> Survey:
         if canonical(value) != survey.canonical:
             raise ValueError("a key of the definition or of a mechanism is missing")
     except msgspec.ValidationError as error:
-        why, _, path = str(error).partition(" - at `")
-        path = path.rstrip("`") or "$"
-        raise BadSurvey([Problem(path, _unknown(value, path) or why)]) from None
+        found = what_is_wrong(error)
+        why = _unknown(value, found.path) or found.why
+        raise BadSurvey([Problem(found.path, why)]) from None
     except ValueError as error:
         raise BadSurvey([Problem("$", str(error))]) from None
     return survey
+
+
+def what_is_wrong(error: msgspec.ValidationError) -> Problem:
+    """What does not fit a type, and where."""
+    why, _, path = str(error).partition(" - at `")
+    return Problem(path.rstrip("`") or "$", why)
 
 
 def _unknown(value: Any, path: str) -> str | None:

@@ -46,9 +46,8 @@ async function prepare() {
   state.contact = await met();
   showContact(state.contact);
   if (survey.querySelector("[data-kind]")) {
-    const fields = await import("./fields.js");
-    fields.prepare(questions, definition);
-    state.readFields = fields.read;
+    state.fields = await import("./fields.js");
+    state.fields.prepare(questions, definition);
   }
   if (conditional(definition)) {
     const { follow } = await import("./path.js");

@@ -1,0 +1,422 @@
+"""What each key of an author's survey may hold, in the words in which an author is told.
+
+The JSON Schema is made of these (``schema``); the values that have them are in ``written``. None
+stands for a key that was not written. A key that ``needs`` something has to be written; its default
+only lets the rest be looked at where it is missing.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from deniably.core.canonical import LARGEST_INTEGER
+from deniably.design.calibration import Beyond
+from deniably.design.choosing import NAMES
+from deniably.design.gridding import LARGEST_GRID
+from deniably.survey.parts import (
+    FIELD_NAME,
+    LARGEST_DELTA,
+    LARGEST_EPSILON,
+    SMALLEST_EPSILON,
+    SURVEY_NAME,
+    Value,
+)
+from deniably.survey.questions import Aim
+from deniably.survey.survey import MOST_WAVES
+
+
+class Numeral(str):
+    """A number as it was written, for its exact value: of 0.1 one tenth, not the nearest double."""
+
+    __slots__ = ()
+
+    @property
+    def exact(self) -> Fraction:
+        """The value. Raises ValueError or ZeroDivisionError where the text is none."""
+        return Fraction(self)
+
+
+def says(description: str, needs: str = "", type: Any = None, **keywords: Any) -> Meta:  # noqa: A002  # the keyword of JSON Schema
+    """What a key may hold; ``needs`` is told of a question that lacks it. The ``keywords`` are
+    those of JSON Schema, for what Python's type does not say."""
+    schema = keywords | ({"type": type} if type else {})
+    extra = {"needs": needs} if needs else None
+    return Meta(description=description, extra_json_schema=schema or None, extra=extra)
+
+
+# --- texts and names --------------------------------------------------------------------------
+
+_Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
+_Prose = Annotated[str, Meta(min_length=1, max_length=5000, pattern=r"\S")]
+_Short = Annotated[str, Meta(pattern=SURVEY_NAME.replace(r"\Z", "$"))]
+_Name = Annotated[str, Meta(pattern=FIELD_NAME.replace(r"\Z", "$"))]
+
+FieldName = Annotated[
+    _Name, says("a letter or underscore, then letters, digits, and _ . -, at most 64 characters")
+]
+Label = Annotated[_Text, says("the question itself: a text of 1 to 500 characters")]
+PartLabel = Annotated[_Text, says("a text of 1 to 500 characters")]
+ChoiceLabel = Annotated[_Text, says("the text that respondents see, 1 to 500 characters")]
+Hint = Annotated[
+    _Text | None, says("an explanation under the question: a text of 1 to 500 characters")
+]
+Unit = Annotated[_Text | None, says("the unit of the number: a text of 1 to 500 characters")]
+SurveyName = Annotated[
+    _Short,
+    says("a short name for addresses: lower-case letters, digits and hyphens, at most 64"),
+]
+Title = Annotated[_Text, says("the heading that respondents see: a text of 1 to 500 characters")]
+Intro = Annotated[_Prose | None, says("a text of 1 to 5000 characters for the first page")]
+Contact = Annotated[
+    _Prose | None, says("who asks and how to reach them: a text of 1 to 5000 characters")
+]
+Language = Annotated[
+    str,
+    Meta(pattern="^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"),
+    says("the language of the texts, such as en or pt-BR"),
+]
+
+# --- privacy ----------------------------------------------------------------------------------
+
+_EPSILON: dict[str, Any] = {
+    "type": "number",
+    "minimum": float(SMALLEST_EPSILON),
+    "maximum": int(LARGEST_EPSILON),
+}
+_CHANCE: dict[str, Any] = {
+    "type": ["number", "string"],
+    "pattern": "^[1-9][0-9]*/[1-9][0-9]*$",
+    "minimum": 1e-06,
+    "maximum": 0.999999,
+}
+
+Epsilon = Annotated[
+    Numeral | None,
+    says("a number from 0.01 to 10; the smaller, the safer, and 1 is usual", **_EPSILON),
+]
+WholeEpsilon = Annotated[
+    Numeral, says("a number from 0.01 to 10 for all questions together", **_EPSILON)
+]
+Odds = Annotated[
+    Numeral | None,
+    says(
+        "e^epsilon, exactly: a number or a fraction such as 13/7, from about 1.0101 to 22026",
+        type=["number", "string"],
+        pattern="^[1-9][0-9]*(/[1-9][0-9]*)?$",
+        minimum=1,
+        maximum=22027,
+    ),
+]
+FirstCoin = Annotated[
+    Numeral,
+    says(
+        "the probability of the first coin: a number or a fraction such as 2/3, strictly between 0"
+        " and 1",
+        **_CHANCE,
+    ),
+]
+SecondCoin = Annotated[
+    Numeral | None,
+    says(
+        "the probability with which the second coin shows yes: a number or a fraction, strictly"
+        " between 0 and 1 (default 1/2, the only efficient one)",
+        **_CHANCE,
+    ),
+]
+
+
+class WrittenCoins(Value, frozen=True):
+    """The two-coin design."""
+
+    truth: FirstCoin
+    yes: SecondCoin = None
+
+    @property
+    def unfair(self) -> Fraction | None:
+        """The chance of yes of a second coin that is no fair one. Raises ValueError."""
+        yes = Fraction(1, 2) if self.yes is None else self.yes.exact
+        return None if yes == Fraction(1, 2) else yes
+
+
+Coins = Annotated[
+    WrittenCoins | None,
+    says(
+        "the two-coin design: {truth: 0.5} answers truthfully with probability 1/2, and otherwise"
+        " picks among all choices with a fair coin"
+    ),
+]
+MechanismName = Annotated[
+    str | None,
+    says("the name of a mechanism; without it the most accurate one is taken", enum=list(NAMES)),
+]
+Delta = Annotated[
+    Numeral | None,
+    says(
+        "the chance with which a gaussian promise may fail: a number above 0 and at most 0.0001",
+        type="number",
+        exclusiveMinimum=0,
+        maximum=float(LARGEST_DELTA),
+    ),
+]
+
+# --- choices ----------------------------------------------------------------------------------
+
+
+class WrittenChoice(Value, frozen=True):
+    """A choice with a name of its own."""
+
+    name: FieldName
+    label: ChoiceLabel
+
+
+AnyChoice = Annotated[
+    _Text | WrittenChoice, says("a text of 1 to 500 characters, or {name: ..., label: ...}")
+]
+Choices = Annotated[
+    tuple[AnyChoice, ...],
+    Meta(min_length=2, max_length=1024),
+    says("a list of 2 to 1024 choices", needs="choices, a list of 2 to 1024"),
+]
+ChoicesInOrder = Annotated[
+    tuple[AnyChoice, ...],
+    Meta(min_length=2, max_length=1024),
+    says("a list of 2 to 1024 choices", needs="choices, a list of 2 to 1024 in their order"),
+]
+FewChoices = Annotated[
+    tuple[AnyChoice, ...],
+    Meta(min_length=2, max_length=512),
+    says("a list of 2 to 512 choices", needs="choices"),
+]
+Most = Annotated[
+    Annotated[int, Meta(ge=1, le=1024)] | None,
+    says("how many choices may be ticked: an integer from 1 (default: all)"),
+]
+Score = Annotated[int, Meta(ge=1 - (1 << 31), le=(1 << 31) - 1), says("an integer below 2^31")]
+Scores = Annotated[
+    Annotated[tuple[Score, ...], Meta(min_length=2, max_length=1024)] | None,
+    says("a list of integers, one for each choice, ascending"),
+]
+Category = Annotated[
+    Literal["dont_know", "prefer_not_to_say", "not_applicable"],
+    says("dont_know, prefer_not_to_say or not_applicable"),
+]
+Also = Annotated[
+    Annotated[tuple[Category, ...], Meta(min_length=1, max_length=3)] | None,
+    says("a list of dont_know, prefer_not_to_say, not_applicable", uniqueItems=True),
+]
+
+
+class WrittenCondition(Value, frozen=True):
+    """Who is shown a question: those who gave one of these answers to an earlier one."""
+
+    question: FieldName
+    # "is" is what authors write; it is no name in Python.
+    among: Annotated[
+        _Name | Annotated[tuple[FieldName, ...], Meta(min_length=1)],
+        says("the name of a choice, or a list of names"),
+    ] = msgspec.field(name="is")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the choices."""
+        return [self.among] if isinstance(self.among, str) else list(self.among)
+
+
+ShowIf = Annotated[
+    WrittenCondition | None,
+    says("{question: <an earlier question>, is: <one of its choices, or a list>}"),
+]
+
+# --- numbers ----------------------------------------------------------------------------------
+
+_VALUE: dict[str, Any] = {"type": "number", "minimum": -(10**12), "maximum": 10**12}
+
+Minimum = Annotated[
+    Numeral,
+    says(
+        "the smallest number that counts, such as 0",
+        needs="a minimum: numbers below it count as the minimum",
+        **_VALUE,
+    ),
+]
+Maximum = Annotated[
+    Numeral,
+    says(
+        "the largest number that counts",
+        needs="a maximum: numbers above it count as the maximum",
+        **_VALUE,
+    ),
+]
+Step = Annotated[
+    Numeral | None,
+    says(
+        "a number above 0, to which numbers are rounded (default 1)",
+        type="number",
+        exclusiveMinimum=0,
+        maximum=10**12,
+    ),
+]
+AimOf = Annotated[Aim, says("distribution or mean: what the answers are asked for")]
+Buckets = Annotated[
+    Annotated[int, Meta(ge=2, le=256)] | None,
+    says("into how many ranges a distribution is cut: an integer from 2 to 256 (default 32)"),
+]
+BeyondRange = Annotated[
+    Beyond | None,
+    says("clamp or resample: what bounded_laplace does with numbers beyond the range"),
+]
+Grid = Annotated[
+    Annotated[int, Meta(ge=2, le=LARGEST_GRID)] | None,
+    says("into how many columns and rows the map is cut: an integer from 2 to 32"),
+]
+
+# --- parts ------------------------------------------------------------------------------------
+
+
+class _WrittenPart(Value, frozen=True, kw_only=True):
+    name: FieldName
+    label: PartLabel
+
+
+class WrittenNumberPart(_WrittenPart, frozen=True, kw_only=True):
+    """One of the numbers of a vector or a point."""
+
+    minimum: Minimum = Numeral("0")
+    maximum: Maximum = Numeral("0")
+    step: Step = None
+    unit: Unit = None
+
+
+class WrittenChoicePart(_WrittenPart, frozen=True, kw_only=True):
+    """One of the small questions of a product."""
+
+    choices: FewChoices = ()
+
+
+_PART = says("a part: name, label, and minimum and maximum (vector, point) or choices (product)")
+_NumberParts = Annotated[
+    tuple[Annotated[WrittenNumberPart, _PART], ...], Meta(min_length=2, max_length=64)
+]
+Numbers = Annotated[
+    _NumberParts,
+    says("a list of 2 to 64 parts", needs="parts, each with name, label, minimum and maximum"),
+]
+TwoNumbers = Annotated[
+    _NumberParts,
+    says("a list of 2 to 64 parts", needs="two parts, each with name, label, minimum and maximum"),
+]
+SmallQuestions = Annotated[
+    tuple[Annotated[WrittenChoicePart, _PART], ...],
+    Meta(min_length=2, max_length=64),
+    says("a list of 2 to 64 parts", needs="parts, each with name, label and choices"),
+]
+
+# --- the survey -------------------------------------------------------------------------------
+
+MOST_QUESTIONS = 100
+
+
+class WrittenResults(Value, frozen=True):
+    """When the results are shown, and to whom."""
+
+    minimum: Annotated[
+        int,
+        Meta(ge=1, le=LARGEST_INTEGER),
+        says(
+            "the number of reports from which on results are shown: an integer of at least 1"
+            " (default 100)"
+        ),
+    ] = 100
+    while_open: Annotated[
+        bool,
+        says("true (results are shown before the survey is closed) or false (the default)"),
+    ] = False
+    to: Annotated[
+        Literal["analysts"] | None,
+        says("analysts (results are shown to who has an analyst's token); without it to everybody"),
+    ] = None
+
+
+class WrittenWaves(Value, frozen=True, kw_only=True):
+    """The survey is one wave of a panel."""
+
+    panel: Annotated[
+        _Short,
+        says(
+            "the same short name in every wave: lower-case letters, digits and hyphens, at most 64"
+        ),
+    ]
+    history: Annotated[
+        Numeral | None,
+        says(
+            "how many times the epsilon of one report all waves together may give away: a number"
+            " from 1.1 to 100 (default 2, or 3 where reports name several choices)",
+            type="number",
+            minimum=1.1,
+            maximum=100,
+        ),
+    ] = None
+    count: Annotated[
+        Annotated[int, Meta(ge=2, le=MOST_WAVES)] | None,
+        says(
+            "how many waves there are at most, from 2 to 100: devices then draw fresh chance in"
+            " each and refuse more, unless a smaller history is stated"
+        ),
+    ] = None
+    recognisable: Annotated[
+        bool,
+        says(
+            "true, where 100 or more of 1,000 people could be recognised from one wave to another,"
+            " and that is meant; respondents are told"
+        ),
+    ] = False
+
+    @property
+    def afresh(self) -> bool:
+        """Whether the waves are so few that devices need keep nothing: no more than the history
+        would allow, which is by default as many times the epsilon of one."""
+        if self.count is None:
+            return False
+        return self.history is None or self.history.exact >= self.count
+
+
+class WrittenBudget(Value, frozen=True, kw_only=True):
+    """One epsilon for the whole survey."""
+
+    epsilon: WholeEpsilon
+    spend: Annotated[
+        Literal["split", "sample", "auto"] | None, says("split, sample or auto (the default)")
+    ] = None
+    ask: Annotated[
+        Annotated[int, Meta(ge=1, le=MOST_QUESTIONS - 1)] | None,
+        says("how many questions each device asks: an integer from 1 (with spend: sample)"),
+    ] = None
+
+
+Results = Annotated[WrittenResults, says("when the results are shown")]
+Invited = Annotated[
+    bool,
+    says(
+        "true (one report for each invitation, and nobody learns whose it is) or false (the"
+        " default: anybody may answer)"
+    ),
+]
+Waves = Annotated[
+    WrittenWaves | None,
+    says(
+        "{panel: workplace, history: 2}: the survey is one wave of a panel, whose people are asked"
+        " again and again; devices answer each wave from what they keep for it, or with fresh"
+        " chance if count says how many waves there are"
+    ),
+]
+Budget = Annotated[
+    WrittenBudget | None,
+    says(
+        "{epsilon: 2, spend: auto}: one epsilon for the whole survey; then no question states its"
+        " own"
+    ),
+]

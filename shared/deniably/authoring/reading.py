@@ -1,0 +1,120 @@
+"""From a document, as YAML or JSON have it, to what is written there as typed values.
+
+The schema says what each key may hold, and here is which key goes with which type of question.
+Every mistake is reported with its place; what has no place is left out of the value, so that the
+rest of it is looked at as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+from msgspec import inspect
+
+from deniably.authoring.keys import Numeral
+from deniably.authoring.schema import beside
+from deniably.authoring.verdicts import schema_problems
+from deniably.authoring.written import EVERY_KEY, KINDS, WrittenSurvey
+from deniably.core.errors import BadSurvey, Problem
+from deniably.survey.steering import steering_problems
+from deniably.survey.survey import what_is_wrong
+
+_Group = Mapping[str, Any]
+
+
+def read(document: object) -> tuple[WrittenSurvey, list[Problem]]:
+    """What a document says, and which of its keys belong elsewhere or are missing.
+
+    Raises BadSurvey with every problem found where it breaks the schema.
+    """
+    if broken := list(dict.fromkeys([*schema_problems(document), *steering_problems(document)])):
+        raise BadSurvey(broken)
+    # The schema has vouched for the shape of every part.
+    written = cast(dict[str, Any], document)
+    questions = cast(list[_Group], written["questions"])
+    problems = [
+        problem
+        for index, question in enumerate(questions)
+        for problem in _misplaced(question, f"$.questions[{index}]")
+    ]
+    kept = written | {"questions": [_with_its_keys(question) for question in questions]}
+    try:
+        return msgspec.convert(kept, WrittenSurvey, dec_hook=_as_numeral), problems
+    except msgspec.ValidationError as error:
+        raise BadSurvey([*problems, what_is_wrong(error)]) from None
+
+
+def _as_numeral(kind: type, value: object) -> Numeral:
+    assert kind is Numeral
+    return Numeral(value)
+
+
+# --- keys -------------------------------------------------------------------------------------
+
+
+def _misplaced(question: _Group, path: str) -> Iterator[Problem]:
+    """The keys that a question of its type cannot have, and those that it lacks."""
+    kind = KINDS[question["type"]]
+    keys = _keys(kind)
+    for key in question:
+        if key not in keys and key != "type":
+            own = ", ".join(sorted(keys.keys() - EVERY_KEY))
+            why = f"{question['type']} has no {key}; it may have {own}"
+            yield Problem(f"{path}.{key}", kind.refused.get(key, why))
+    for key, needs in keys.items():
+        if needs and key not in question:
+            yield Problem(path, f"{question['type']} needs {needs}")
+    if part := _part(kind):
+        for index, written in enumerate(question.get("parts", ())):
+            yield from _misplaced_in_part(written, _keys(part), f"{path}.parts[{index}]")
+
+
+def _misplaced_in_part(part: _Group, keys: Mapping[str, str], path: str) -> Iterator[Problem]:
+    for key, needs in keys.items():
+        if needs and key not in part:
+            yield Problem(path, f"the key {key} is missing")
+    for key in part:
+        if key not in keys:
+            yield Problem(f"{path}.{key}", f"a part here has no {key}")
+
+
+def _with_its_keys(question: _Group) -> dict[str, Any]:
+    kind = KINDS[question["type"]]
+    kept = {key: question[key] for key in question if key == "type" or key in _keys(kind)}
+    if (part := _part(kind)) and "parts" in kept:
+        kept["parts"] = [
+            {key: written[key] for key in written if key in _keys(part)}
+            for written in cast(Sequence[_Group], kept["parts"])
+        ]
+    return kept
+
+
+@cache
+def _keys(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """The keys of a struct, each with what is said of those that lack it where it is needed."""
+    return {field.encode_name: str(beside(field.type).get("needs", "")) for field in _fields(kind)}
+
+
+@cache
+def _part(kind: type[msgspec.Struct]) -> type[msgspec.Struct] | None:
+    """What the parts of a question of this kind are; None where it has none."""
+    for field in _fields(kind):
+        inner = _plain(field.type)
+        if field.name == "parts" and isinstance(inner, inspect.VarTupleType):
+            part = _plain(inner.item_type)
+            assert isinstance(part, inspect.StructType)
+            return part.cls
+    return None
+
+
+def _fields(kind: type[msgspec.Struct]) -> Sequence[inspect.Field]:
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)
+    return info.fields
+
+
+def _plain(kind: inspect.Type) -> inspect.Type:
+    return kind.type if isinstance(kind, inspect.Metadata) else kind

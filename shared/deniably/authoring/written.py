@@ -1,0 +1,437 @@
+"""What an author writes, as typed values: a survey, and one struct for each type of question.
+
+All that hangs on the type of a question stands in its struct: its keys, what it offers to
+respondents, what it asks of a mechanism and what it shows in a published definition. ``reading``
+makes these values of a document, ``combinations`` says which of their keys do not go together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import prod
+from typing import Annotated, ClassVar, get_args
+
+import msgspec
+from msgspec import Meta
+
+from deniably.authoring import keys
+from deniably.authoring.keys import Numeral, WrittenChoice, WrittenNumberPart
+from deniably.design.calibration import two_coins
+from deniably.design.choosing import (
+    Task,
+    choice_task,
+    joint_task,
+    number_task,
+    scale_task,
+    ticks_task,
+    vector_task,
+)
+from deniably.mechanisms import Mechanism
+from deniably.mechanisms.subset_selection import MOST_CHOICES, two_coin_odds
+from deniably.survey.parts import Choice, Range, Value
+from deniably.survey.privacy import Privacy, plain
+from deniably.survey.questions import NOT_APPLICABLE, YES_NO
+from deniably.wording.words import ENGLISH, Words
+
+ALSO = {
+    "dont_know": "choice.dont_know",
+    "prefer_not_to_say": "choice.prefer_not_to_say",
+    NOT_APPLICABLE: "choice.not_applicable",
+}
+"""Ordinary categories that an author can add by name, with the keys of their labels."""
+
+BUCKETS = 32
+
+_NO_NUMBER = (
+    "is no number and would count as one; ask {} as select_one with ranges as choices (such as 0 to"
+    " 9), or ask everybody and say in the hint that 0, or an end of the range, stands for it"
+)
+
+
+def _no_more(kind: str, instead: str) -> dict[str, str]:
+    """Why a question that is no list of choices has no ``also`` or ``show_if``, and the mend."""
+    what = {"also": "such an answer", "show_if": "“Not applicable”"}
+    return {key: f"{kind} has no {key}: {what[key]} {instead}" for key in what}
+
+
+class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
+    """What every question has; ``refused`` says of keys that it cannot have why it is so."""
+
+    refused: ClassVar[Mapping[str, str]] = {}
+
+    name: keys.FieldName
+    label: keys.Label
+    hint: keys.Hint = None
+    epsilon: keys.Epsilon = None
+    odds: keys.Odds = None
+    coins: keys.Coins = None
+    mechanism: keys.MechanismName = None
+
+    @property
+    def type(self) -> str:
+        """The type's name."""
+        return str(self.__struct_config__.tag)
+
+    @property
+    def promised(self) -> dict[str, list[Numeral]]:
+        """The keys that state its privacy, each with the numbers that stand there."""
+        numbers = {
+            "epsilon": [self.epsilon],
+            "odds": [self.odds],
+            "coins": [self.coins.truth, self.coins.yes] if self.coins else [],
+        }
+        found = {key: [one for one in given if one is not None] for key, given in numbers.items()}
+        return {key: given for key, given in found.items() if given}
+
+    @property
+    def privacy(self) -> Privacy:
+        """What it promises by itself. Raises ValueError or ZeroDivisionError."""
+        if self.epsilon is not None:
+            return self.within(self.epsilon.exact)
+        if self.odds is not None:
+            return Privacy(odds=self.odds.exact)
+        assert self.coins is not None
+        return Privacy(odds=self._odds_of(self.coins))
+
+    def within(self, epsilon: Fraction) -> Privacy:
+        """What it promises of a survey's budget."""
+        return Privacy(epsilon=epsilon)
+
+    def task(self, privacy: Privacy) -> Task:
+        """What it asks of its mechanism. Raises ValueError with the mend where that cannot be."""
+        raise NotImplementedError
+
+    def mechanism_for(self, privacy: Privacy) -> Mechanism:
+        """The best mechanism that keeps the promise, or the one that is named. Raises ValueError
+        with the mend where there is none."""
+        return self.task(privacy).choose(privacy, self.mechanism)
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """What its type has in a published definition, with what an author left open filled in."""
+        raise NotImplementedError
+
+    def _odds_of(self, coins: keys.WrittenCoins) -> Fraction:
+        raise ValueError("coins are for yes_no and select_one")
+
+
+class _WithChoices(_Written, frozen=True, kw_only=True):
+    also: keys.Also = None
+    show_if: keys.ShowIf = None
+
+    def given(self, words: Words = ENGLISH) -> list[Choice]:
+        """The choices that are written, or go without saying."""
+        raise NotImplementedError
+
+    def offered(self, words: Words = ENGLISH) -> list[Choice]:
+        """The choices, with those that are added by name."""
+        given = self.given(words)
+        names = {choice.name for choice in given}
+        wanted: list[str] = list(self.also or ())
+        if self.show_if and NOT_APPLICABLE not in wanted:
+            wanted.append(NOT_APPLICABLE)
+        return given + [Choice(one, words(ALSO[one])) for one in wanted if one not in names]
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """The choices, and who is asked."""
+        shown: dict[str, object] = {"choices": msgspec.to_builtins(self.offered(words))}
+        if self.show_if:
+            shown["show_if"] = {"question": self.show_if.question, "is": self.show_if.names}
+        return shown
+
+
+class _OneAnswer(_WithChoices, frozen=True, kw_only=True):
+    def task(self, privacy: Privacy) -> Task:
+        """One of the choices."""
+        return choice_task(len(self.offered()))
+
+    def mechanism_for(self, privacy: Privacy) -> Mechanism:
+        """The best mechanism, the one that is named, or two coins of which the second is unfair."""
+        if self.coins and (yes := self.coins.unfair) is not None:
+            return two_coins(self.coins.truth.exact, yes)
+        return super().mechanism_for(privacy)
+
+    def _odds_of(self, coins: keys.WrittenCoins) -> Fraction:
+        if (yes := coins.unfair) is not None:
+            return two_coins(coins.truth.exact, yes).loss.odds
+        # Without choices, which is told elsewhere, any number of them will do.
+        return two_coin_odds(coins.truth.exact, len(self.offered()) or 2)
+
+
+class WrittenYesNo(_OneAnswer, frozen=True, kw_only=True, tag="yes_no"):
+    """Yes or no."""
+
+    refused: ClassVar[Mapping[str, str]] = {
+        "choices": "yes_no has the choices Yes and No; leave choices out"
+    }
+
+    def given(self, words: Words = ENGLISH) -> list[Choice]:
+        """Yes and no."""
+        labels = (words("choice.yes"), words("choice.no"))
+        return [Choice(*each) for each in zip(YES_NO, labels, strict=True)]
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """With more choices than the two it is a choice like any other."""
+        more = {"type": "select_one"} if len(self.offered()) > len(YES_NO) else {}
+        return super().shown(privacy, words) | more
+
+
+class WrittenSelectOne(_OneAnswer, frozen=True, kw_only=True, tag="select_one"):
+    """One answer out of several."""
+
+    choices: keys.Choices = ()
+
+    def given(self, words: Words = ENGLISH) -> list[Choice]:
+        """The choices that are written."""
+        return named(self.choices)
+
+
+class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
+    """Any of several answers."""
+
+    choices: keys.Choices = ()
+    most: keys.Most = None
+
+    def given(self, words: Words = ENGLISH) -> list[Choice]:
+        """The choices that are written."""
+        return named(self.choices)
+
+    def task(self, privacy: Privacy) -> Task:
+        """Several ticks."""
+        k = len(self.offered())
+        most = self.most or k
+        if most > k:
+            raise ValueError(f"most is at most the number of choices, which is {k}")
+        return ticks_task(k, most)
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """And how many may be ticked."""
+        return super().shown(privacy, words) | {"most": self.most or len(self.offered())}
+
+
+class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
+    """One answer out of several that have an order."""
+
+    choices: keys.ChoicesInOrder = ()
+    aim: keys.AimOf = "distribution"
+    scores: keys.Scores = None
+
+    def given(self, words: Words = ENGLISH) -> list[Choice]:
+        """The choices that are written."""
+        return named(self.choices)
+
+    def task(self, privacy: Privacy) -> Task:
+        """One of the choices, or the mean of their places."""
+        return scale_task(len(self.offered()), self.aim)
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """And the scores: what is added by name gets some too, which no mean uses."""
+        shown = super().shown(privacy, words) | {"aim": self.aim}
+        if self.scores:
+            added = len(self.offered()) - len(self.choices)
+            shown["scores"] = list(self.scores) + [self.scores[-1] + 1 + i for i in range(added)]
+        return shown
+
+
+class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
+    """A number within public bounds."""
+
+    refused: ClassVar[Mapping[str, str]] = _no_more("number", _NO_NUMBER.format("it"))
+
+    aim: keys.AimOf = "mean"
+    minimum: keys.Minimum = Numeral("0")
+    maximum: keys.Maximum = Numeral("0")
+    step: keys.Step = None
+    unit: keys.Unit = None
+    buckets: keys.Buckets = None
+    beyond: keys.BeyondRange = None
+    delta: keys.Delta = None
+
+    def within(self, epsilon: Fraction) -> Privacy:
+        """With the delta of its own."""
+        return Privacy(epsilon=epsilon, delta=_exact(self.delta))
+
+    def task(self, privacy: Privacy) -> Task:
+        """The mean of its positions, or how they are distributed."""
+        if self.aim == "mean" and self.buckets is not None:
+            raise ValueError("buckets are for aim: distribution")
+        k = positions(self)
+        if self.aim == "distribution":
+            k = min(self.buckets or BUCKETS, k)
+        return number_task(k, self.aim, self.beyond or "clamp")
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """The numbers that can be given, and what they are asked for."""
+        return {"range": published_range(self), "aim": self.aim}
+
+
+class WrittenVector(_Written, frozen=True, kw_only=True, tag="vector"):
+    """Several numbers of one person, whose means are asked for."""
+
+    refused: ClassVar[Mapping[str, str]] = _no_more("vector", _NO_NUMBER.format("each part"))
+
+    parts: keys.Numbers = ()
+    delta: keys.Delta = None
+
+    def within(self, epsilon: Fraction) -> Privacy:
+        """With the delta of its own."""
+        return Privacy(epsilon=epsilon, delta=_exact(self.delta))
+
+    def task(self, privacy: Privacy) -> Task:
+        """The means of the positions."""
+        return vector_task([positions(part) for part in self.parts])
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """The numbers."""
+        return {"parts": [_number_part(part) for part in self.parts]}
+
+
+class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
+    """Two numbers that belong together: a place on a map."""
+
+    refused: ClassVar[Mapping[str, str]] = _no_more(
+        "point",
+        "is no place; ask it as select_one with areas as choices, or ask everybody and say in the"
+        " hint which place stands for it",
+    )
+
+    parts: keys.TwoNumbers = ()
+    grid: keys.Grid = None
+
+    def task(self, privacy: Privacy) -> Task:
+        """One of the areas."""
+        grid, least = self._grid(privacy), min(positions(part) for part in self.parts)
+        if least < grid:
+            raise ValueError(
+                f"the grid is finer than the steps of a part; grid is at most {least} here"
+            )
+        return joint_task("point", grid**2)
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """The two sides of the map, and how it is cut."""
+        parts = [_number_part(part) for part in self.parts]
+        return {"parts": parts, "grid": self._grid(privacy)}
+
+    def _grid(self, privacy: Privacy) -> int:
+        """Coarse where the noise is large: k-means and the eye average over areas, but not for
+        ever."""
+        if self.grid is not None:
+            return self.grid
+        usual = 8 if privacy.ln <= 1 else 12 if privacy.ln < 4 else 16
+        return min(usual, *(positions(part) for part in self.parts))
+
+
+class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
+    """Several small questions with one joint report."""
+
+    refused: ClassVar[Mapping[str, str]] = _no_more(
+        "product",
+        "is no combination of the parts; give the parts that need it a choice of their own, such as"
+        " Not applicable",
+    )
+
+    parts: keys.SmallQuestions = ()
+
+    def task(self, privacy: Privacy) -> Task:
+        """One of the combinations."""
+        k = prod(len(named(part.choices)) for part in self.parts)
+        if k > MOST_CHOICES:
+            raise ValueError(
+                f"the parts have {k} combinations; {MOST_CHOICES} is the most: ask in two"
+            )
+        return joint_task("product", k)
+
+    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+        """The small questions."""
+        return {
+            "parts": [
+                {
+                    "name": part.name,
+                    "label": part.label,
+                    "choices": msgspec.to_builtins(named(part.choices)),
+                }
+                for part in self.parts
+            ]
+        }
+
+
+Choosing = WrittenYesNo | WrittenSelectOne | WrittenSelectMultiple | WrittenScale
+"""Questions that are lists of choices."""
+Deciding = WrittenYesNo | WrittenSelectOne | WrittenScale
+"""Questions whose answer can decide whether another one is shown."""
+WrittenQuestion = Choosing | WrittenNumber | WrittenVector | WrittenPoint | WrittenProduct
+KINDS: dict[str, type[_Written]] = {
+    str(kind.__struct_config__.tag): kind for kind in get_args(WrittenQuestion)
+}
+EVERY_KEY = frozenset(_Written.__struct_fields__)
+"""Keys that questions of every type have."""
+
+
+class WrittenSurvey(Value, frozen=True, kw_only=True):
+    """The whole of it."""
+
+    name: keys.SurveyName
+    title: keys.Title
+    intro: keys.Intro = None
+    contact: keys.Contact = None
+    language: keys.Language = "en"
+    results: keys.Results = keys.WrittenResults()
+    questions: Annotated[
+        tuple[
+            Annotated[
+                WrittenQuestion,
+                Meta(
+                    description="a question: name, type, label, what its type needs, and its"
+                    " privacy as one of epsilon, odds, coins",
+                    extra={
+                        "type": "(free text cannot be asked: offer choices, or ask for a number)"
+                    },
+                ),
+            ],
+            ...,
+        ],
+        Meta(min_length=1, max_length=keys.MOST_QUESTIONS),
+        keys.says("a list of 1 to 100 questions"),
+    ]
+    invited: keys.Invited = False
+    waves: keys.Waves = None
+    budget: keys.Budget = None
+
+
+# --- what questions have in common ------------------------------------------------------------
+
+
+def slug(label: str) -> str:
+    """The name of a choice that is given as a text alone: 'Very happy' becomes very_happy."""
+    name = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:64]
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+def named(choices: Iterable[str | WrittenChoice]) -> list[Choice]:
+    """The choices, each with a name."""
+    return [
+        Choice(slug(one), one) if isinstance(one, str) else Choice(one.name, one.label)
+        for one in choices
+    ]
+
+
+def positions(written: WrittenNumber | WrittenNumberPart) -> int:
+    """How many numbers can be given. Raises ValueError with the mend where the range is none."""
+    return msgspec.convert(published_range(written), Range).positions
+
+
+def published_range(written: WrittenNumber | WrittenNumberPart) -> dict[str, str]:
+    """The range, in decimals of one spelling."""
+    step = Fraction(1) if written.step is None else written.step.exact
+    numbers = {"minimum": written.minimum.exact, "maximum": written.maximum.exact, "step": step}
+    texts = {key: plain(value) for key, value in numbers.items()}
+    return texts if written.unit is None else texts | {"unit": written.unit}
+
+
+def _number_part(part: WrittenNumberPart) -> dict[str, object]:
+    return {"name": part.name, "label": part.label, "range": published_range(part)}
+
+
+def _exact(number: Numeral | None) -> Fraction | None:
+    return None if number is None else number.exact

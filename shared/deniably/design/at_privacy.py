@@ -1,0 +1,79 @@
+"""What would randomise a published question with another promise.
+
+Needs the extra ``author``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+
+from deniably.design.choosing import (
+    Task,
+    choice_task,
+    joint_task,
+    number_task,
+    scale_task,
+    ticks_task,
+    vector_task,
+)
+from deniably.mechanisms import BoundedLaplace, Mechanism, SubsetSelection
+from deniably.survey.parts import Claim
+from deniably.survey.privacy import Privacy
+from deniably.survey.questions import (
+    Number,
+    Point,
+    Product,
+    Question,
+    Scale,
+    SelectMultiple,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
+)
+
+
+def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
+    """The best mechanism there is for it, or where its own is not that, the one of the same name.
+
+    Two coins of a bias become subset selection: their bias is for repeating an old survey.
+    Raises ValueError where there is none.
+    """
+    task = task_of(question)
+    name = None if _has_the_best(question, task) else task.names.of(question.once)
+    return task.choose(privacy, name)
+
+
+def task_of(question: Question) -> Task:
+    """What a published question asks of its mechanism."""
+    match question:
+        case YesNo() | SelectOne():
+            return choice_task(len(question.choices))
+        case SelectMultiple():
+            return ticks_task(len(question.choices), question.most)
+        case Scale():
+            aim = "distribution" if isinstance(question.once, SubsetSelection) else question.aim
+            return scale_task(len(question.choices), aim)
+        case Number():
+            one = question.once
+            beyond = one.beyond if isinstance(one, BoundedLaplace) else "clamp"
+            return number_task(one.k, question.aim, beyond)
+        case VectorOfNumbers():
+            return vector_task([part.range.positions for part in question.parts])
+        case Point() | Product():
+            return joint_task(question.type, prod(question.shape))
+
+
+def _has_the_best(question: Question, task: Task) -> bool:
+    try:
+        return task.choose(_promised(question.claim), None) == question.once
+    except ValueError:
+        return False
+
+
+def _promised(claim: Claim) -> Privacy:
+    if isinstance(claim.odds, str):
+        return Privacy(odds=Fraction(claim.odds))
+    assert isinstance(claim.epsilon, str)
+    delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
+    return Privacy(epsilon=Fraction(claim.epsilon), delta=delta)

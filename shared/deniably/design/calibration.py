@@ -1,0 +1,286 @@
+"""One mechanism, calibrated: the parameters with which it makes the most of a promise.
+
+Needs the extra ``author``. Every function takes a ``Privacy`` and gives a mechanism whose loss is
+within it; raises ValueError with the mend where there is none. Which mechanism to take is in
+``choosing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import ceil, lcm
+from typing import Literal, TypeVar, cast
+
+import msgspec
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.coins import LARGEST
+from deniably.core.errors import BadMechanism
+from deniably.design.mean_design import Design, best_for_mean, best_window
+from deniably.estimation.channels import matrix
+from deniably.estimation.variances import mean_variance, share_variance
+from deniably.mechanisms import (
+    BoundedLaplace,
+    Channel,
+    Gaussian,
+    Laplace,
+    SampledTicks,
+    SetResponse,
+    SubsetSelection,
+    Unary,
+    Vector,
+    Window,
+)
+from deniably.mechanisms.gaussian_noise import discrete_sigma2
+from deniably.survey.privacy import BITS, Privacy, plain
+
+Beyond = Literal["clamp", "resample"]
+
+TYPICAL_SHARE = 0.2
+"""The share of an option at which mechanisms for several ticks are compared."""
+
+_T = TypeVar("_T", SetResponse, SampledTicks, SetResponse | SampledTicks)
+
+_FEWEST_BITS = 12
+_LARGEST_PART = 1 << 31
+_PATIENCE = 2  # worse ones in a row before a search ends
+_ALIKE = 65  # from so many positions on, one design serves all: windows have up to 64 rows
+_EVERY_WIDTH = 64  # buckets up to which every width of a square wave is tried
+_MOST_BOUNDED = 1024  # positions; its estimate inverts a square matrix of that size
+
+# --- one answer -------------------------------------------------------------------------------
+
+
+def two_coins(truth: Fraction, yes: Fraction) -> Channel:
+    """Two-coin design for yes or no: the truth with probability ``truth``, else yes with ``yes``.
+
+    Only a fair second coin (yes = 1/2) makes the best of its odds; others are for repeating a
+    survey that was made with them. Raises ValueError unless both are strictly between 0 and 1, and
+    where their common denominator is above 2**53.
+    """
+    if not (0 < truth < 1 and 0 < yes < 1):
+        raise ValueError("the coins show 'truth' and 'yes' with probabilities between 0 and 1")
+    says_yes = [truth + (1 - truth) * yes, (1 - truth) * yes]
+    total = lcm(*(p.denominator for p in says_yes))
+    if total > LARGEST:
+        raise ValueError("write the coins with fewer digits, such as 2/3 or 0.67")
+    return Channel(2, tuple((int(p * total), int((1 - p) * total)) for p in says_yes))
+
+
+def k_ary(k: int, privacy: Privacy) -> SubsetSelection:
+    """Generalised randomised response."""
+    return SubsetSelection(k, 1, *privacy.weights())
+
+
+def warner(k: int, privacy: Privacy) -> SubsetSelection:
+    """Warner's design of 1965."""
+    if k != 2:
+        raise ValueError("Warner's design is for two answers; for more write k_ary")
+    return k_ary(2, privacy)
+
+
+# --- ticks ------------------------------------------------------------------------------------
+
+
+def most_accurate(found: Sequence[_T]) -> _T:
+    """The one with the least variance of the share of an option."""
+    return min(found, key=lambda mechanism: share_variance(mechanism, TYPICAL_SHARE))
+
+
+def set_responses(k: int, most: int, privacy: Privacy) -> list[SetResponse]:
+    """Every size of a report, until two in a row are worse or weights no longer fit."""
+    found: list[SetResponse] = []
+    for size in range(1, k + 1):
+        one = _set_response(k, most, size, privacy)
+        if one is None:
+            break
+        found.append(one)
+        if len(found) > 2 and most_accurate(found[-3:]) is found[-3]:
+            break
+    return found
+
+
+def _set_response(k: int, most: int, size: int, privacy: Privacy) -> SetResponse | None:
+    """With the finest weights that fit into 2**53; None where none do."""
+    for bits in range(BITS, _FEWEST_BITS - 1, -1):
+        own, other = privacy.weights(bits=bits)
+        if own <= other:
+            break
+        try:
+            return SetResponse(k, most, size, own, other)
+        except BadMechanism:
+            continue
+    return None
+
+
+def sampled_ticks(k: int, privacy: Privacy) -> list[SampledTicks]:
+    """Every number of sampled options, until two in a row are worse."""
+    found: list[SampledTicks] = []
+    for s in range(1, k + 1):
+        own, other = privacy.weights(parts=s)
+        if own <= other:
+            break
+        found.append(SampledTicks(k, s, own, other))
+        if len(found) > 2 and most_accurate(found[-3:]) is found[-3]:
+            break
+    return found
+
+
+def optimised(k: int, most: int, privacy: Privacy) -> Unary:
+    """Optimised unary encoding with exact odds, on sets of up to ``most``, within the promise."""
+    other = 1 << BITS
+
+    def made(own: int) -> Unary:
+        return Unary(k, most, own + other, 2 * other, 2 * (own + other))
+
+    return _largest(made, privacy)
+
+
+def symmetric(k: int, most: int, privacy: Privacy) -> Unary:
+    """Symmetric unary encoding, as in RAPPOR, on sets of up to ``most``, within the promise."""
+    other = 1 << BITS
+    return _largest(lambda own: Unary(k, most, own, other, own + other), privacy)
+
+
+def _largest(made: Callable[[int], Unary], privacy: Privacy) -> Unary:
+    """The encoding with the largest weight that keeps the promise, by bisection."""
+    low = (1 << BITS) + 1
+    high = privacy.weights()[0] * (1 << BITS) // privacy.weights()[1] + 1
+    if not privacy.covers(made(low).loss):
+        raise ValueError("so many ticks leave nothing to each; allow fewer or raise epsilon")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if privacy.covers(made(middle).loss) else (low, middle)
+    return made(low)
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+def _scale(distance: int | Fraction, privacy: Privacy, what: str) -> str:
+    """distance / epsilon, rounded up where it has too many digits."""
+    scale = Fraction(distance) / privacy.exponent(what)
+    if max(scale.numerator, scale.denominator) > _LARGEST_PART:
+        finest = int(_LARGEST_PART / max(scale + 1, Fraction(1)))
+        if not finest:
+            raise ValueError("there are too many steps for such an epsilon: take a coarser step")
+        scale = Fraction(ceil(scale * finest), finest)
+    return str(scale)
+
+
+def laplace(k: int, privacy: Privacy) -> Laplace:
+    """Laplace noise on one number."""
+    return Laplace(k, _scale(k - 1, privacy, "laplace"))
+
+
+def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond) -> BoundedLaplace:
+    """Laplace noise that keeps to the range."""
+    return _bounded(k, privacy, "bounded_laplace", beyond)
+
+
+def exponential(k: int, privacy: Privacy) -> BoundedLaplace:
+    """The exponential mechanism on a scale, whose utility is the distance."""
+    return _bounded(k, privacy, "exponential", "resample")
+
+
+def _bounded(k: int, privacy: Privacy, what: str, beyond: Beyond) -> BoundedLaplace:
+    if k > _MOST_BOUNDED:
+        raise ValueError(
+            f"{what} is for up to {_MOST_BOUNDED} positions and here are {k}: take a coarser step,"
+            " or leave mechanism out"
+        )
+    return BoundedLaplace(k, _scale(k - 1, privacy, what), beyond)
+
+
+def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
+    """Gaussian noise on d numbers of k positions each, within an epsilon and a delta."""
+    epsilon = privacy.exponent("gaussian")
+    if privacy.delta is None:
+        raise ValueError("gaussian needs a delta, such as 0.00001")
+    sigma2 = discrete_sigma2(k - 1, d, epsilon, privacy.delta)
+    try:
+        return Gaussian(k, d, str(sigma2), plain(epsilon), plain(privacy.delta))
+    except BadMechanism:
+        raise ValueError(
+            f"{k - 1} steps are too many for gaussian at this epsilon and delta: take a coarser"
+            " step"
+        ) from None
+
+
+def vector_variance(mechanism: Vector | Gaussian) -> float:
+    """n times the variance of a mean on [-1, 1], the average over the numbers."""
+    if isinstance(mechanism, Gaussian):
+        return mean_variance(mechanism)
+    rare = len(mechanism.parts) / mechanism.s
+    return rare * float(np.mean([mean_variance(part) for part in mechanism.parts]))
+
+
+def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> Gaussian:
+    """Gaussian noise on several numbers, which needs grids of one size; ``mend`` ends the sentence
+    that says so."""
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"gaussian needs parts with the same number of steps; change the steps{mend}"
+        )
+    return gaussian(sizes[0], len(sizes), privacy)
+
+
+def laplace_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
+    """Laplace noise on several numbers, each with its part of the epsilon."""
+    d = len(sizes)
+    return Vector(d, tuple(Laplace(k, _scale((k - 1) * d, privacy, "laplace")) for k in sizes))
+
+
+def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
+    """The best number of sampled parts: every one is tried, until several in a row are worse."""
+    found: list[Vector] = []
+    for s in range(1, len(sizes) + 1):
+        own, other = privacy.weights(parts=s)
+        if own <= other:
+            break
+        found.append(Vector(s, tuple(design_for_mean(k, own, other).mechanism for k in sizes)))
+        if min(found, key=vector_variance) not in found[-_PATIENCE - 1 :]:
+            break
+    return min(found, key=vector_variance)
+
+
+def design_for_mean(k: int, own: int, other: int) -> Design:
+    """The best design for a mean; it is found once for all fine grids.
+
+    Below odds of 1.1 it is a window: the programme's channel gains 0.1 % at 1.1, less below that,
+    and loses from epsilon 0.02 on downwards, where its solver runs out of digits.
+    """
+    few = min(k, _ALIKE)
+    found = (best_window if 10 * own < 11 * other else best_for_mean)(few, own, other)
+    return Design(msgspec.structs.replace(found.mechanism, k=k), found.variance)
+
+
+def best_square_wave(k: int, privacy: Privacy) -> Window:
+    """The window that is best for a distribution, as ``cdf_variance`` has it.
+
+    The width is in proportion to k, so with many buckets only those near that are
+    tried.
+    """
+    if k <= _EVERY_WIDTH:
+        widths = range(1, k + 1)
+    else:
+        near = best_square_wave(_EVERY_WIDTH, privacy).w * k // _EVERY_WIDTH
+        reach = k // _EVERY_WIDTH + 1
+        widths = range(max(near - reach, 1), min(near + reach, k) + 1, max(reach // 4, 1))
+    windows = [Window(k, k + w - 1, w, *privacy.weights()) for w in widths]
+    return min(windows, key=lambda window: cdf_variance(matrix(window)))
+
+
+def cdf_variance(channel: Floats) -> float:
+    """The sum over all t of n Var F(t), answers evenly spread over the inputs.
+
+    With D the probabilities of the outputs, the least n Var of t'f is t' (Q D^-1 Q')^-1 t less the
+    square of t'f (Gauss-Markov), and F(t) adds up the first shares.
+    """
+    k = len(channel)
+    information: Floats = (channel / channel.mean(axis=0)) @ channel.T
+    inverse = cast(Floats, np.linalg.inv(information))
+    squares: Floats = np.diag(inverse.cumsum(axis=0).cumsum(axis=1))[:-1]
+    return float((squares - (np.arange(1, k) / k) ** 2).sum())
