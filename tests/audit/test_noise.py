@@ -19,7 +19,7 @@ from scipy.stats import chi2
 
 from deniably.audit.audit import distribution_above
 from deniably.core.coins import Coins
-from deniably.estimation.channels import matrix, noise_law
+from deniably.estimation.channels import masses, matrix
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 
@@ -186,7 +186,7 @@ def test_many_reports_fit_the_law(mechanism: Laplace | BoundedLaplace | Gaussian
         law = dict(enumerate(matrix(mechanism)[answer]))
     else:
         values = range(-60, 60)
-        law = dict(zip(values, noise_law(mechanism, np.array(values) - answer), strict=True))
+        law = dict(zip(values, masses(mechanism, np.array(values) - answer), strict=True))
     usual = {value: share * n for value, share in law.items() if share * n >= 10}
     rest = n - sum(usual.values())
     observed = [seen[value] for value in usual] + [n - sum(seen[value] for value in usual)]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from deniably.audit.audit import follow, worst_odds
 from deniably.audit.auditing import maximal_event
-from deniably.audit.walking import answers, count, extremes, walk
+from deniably.audit.walking import answers, walk
 from deniably.estimation.channels import matrix
 from deniably.mechanisms import (
     BoundedLaplace,
@@ -40,14 +40,14 @@ def ratio(first: Law, second: Law) -> Fraction:
 
 
 def is_the_worst(mechanism: Any) -> None:
-    every = list(answers(mechanism))
-    assert len(every) == count(mechanism)
+    every = list(answers(mechanism.law))
+    assert len(every) == mechanism.law.domain.count
     laws = [follow(lambda coins, a=a: mechanism.randomise(a, coins), 1 << 16).law for a in every]
     assert {sum(law.values()) for law in laws} == {1}
 
     worst = max(ratio(one, two) for one, two in permutations(laws, 2))
 
-    assert tuple(every[:2]) == extremes(mechanism)
+    assert tuple(every[:2]) == mechanism.law.extremes
     assert ratio(laws[0], laws[1]) == worst == worst_odds(laws)
     exactly = not isinstance(mechanism, Channel | Vector)  # rounded rows never reach their weights
     assert worst == mechanism.loss.odds if exactly else worst <= mechanism.loss.odds
@@ -75,7 +75,7 @@ def test_of_four_ticks_of_four_realises_the_odds_of_81_that_are_claimed() -> Non
     mechanism = Unary(4, 4, 3, 1, 6)
 
     assert mechanism.loss.odds == 81
-    assert extremes(mechanism) == ((0, 1, 2, 3), ())
+    assert mechanism.law.extremes == ((0, 1, 2, 3), ())
     assert exp(walk(mechanism, mechanism.randomise).realised or 0) == pytest.approx(81)
 
 
@@ -85,7 +85,7 @@ def test_of_sets(k: int, most: int, size: int) -> None:
     mechanism = SetResponse(k, most, size, 3, 1)
     is_the_worst(mechanism)
 
-    padded = [{*a, *range(k, mechanism.domain - len(a))} for a in extremes(mechanism)]
+    padded = [{*a, *range(k, mechanism.domain - len(a))} for a in mechanism.law.extremes]
     assert not set.intersection(*padded), "they have nothing in common"
 
 
@@ -123,7 +123,7 @@ def drawn(random: Random, outputs: int) -> list[int]:
 def test_of_a_channel_whose_outer_rows_are_alike() -> None:
     mechanism = Channel(3, ((4, 3, 3), (8, 1, 1), (4, 4, 2)))
 
-    assert extremes(mechanism) == (2, 1)
+    assert mechanism.law.extremes == (2, 1)
     is_the_worst(mechanism)
 
 
@@ -138,7 +138,7 @@ def test_of_vectors(s: int) -> None:
 def test_of_noise_within_bounds(k: int, beyond: Any) -> None:
     mechanism = BoundedLaplace(k, "3", beyond)
     law = matrix(mechanism)
-    first, second = extremes(mechanism)
+    first, second = mechanism.law.extremes
 
     worst = max((law[a] / law[b]).max() for a, b in product(range(k), repeat=2))
 
@@ -150,7 +150,7 @@ def test_of_noise_within_bounds(k: int, beyond: Any) -> None:
 def test_of_gaussian_noise_in_what_goes_beyond_epsilon(d: int) -> None:
     """Delta, the probability by which reports go beyond e^epsilon, of every pair of positions."""
     k, mechanism = 3, Gaussian(3, d, "120", "1", "0.0001")
-    first, second = extremes(mechanism)
+    first, second = mechanism.law.extremes
     reach, allowed = range(-80, 83), exp(0.2)
 
     def chance(y: int) -> float:
@@ -185,4 +185,4 @@ def tuple_of(answer: Any) -> tuple[int, ...]:
 
 def test_of_laplace_noise() -> None:
     """Every step towards the other answer multiplies the chance of a report by at most e^(1/s)."""
-    assert extremes(Laplace(7, "2")) == (0, 6)
+    assert Laplace(7, "2").law.extremes == (0, 6)

@@ -2,13 +2,11 @@
 
 from collections.abc import Hashable
 from fractions import Fraction
-from itertools import islice
 from math import fsum
 from typing import Any
 
 import pytest
 
-from deniably.audit import laws
 from deniably.audit.audit import distribution, worst_odds
 from deniably.mechanisms import (
     BoundedLaplace,
@@ -133,17 +131,3 @@ def test_the_law_says_what_is_published_of_the_mechanism(mechanism: Any) -> None
     assert law == twin.law
     assert hash(law) == hash(twin.law)
     assert law.cell_count == mechanism.cell_count
-
-
-@pytest.mark.parametrize("mechanism", [*FINITE, *NOISY], ids=named)
-def test_new_and_old(mechanism: Any) -> None:
-    law = mechanism.law
-    for answer in islice(law.domain.some(64), 64):
-        assert list(law.cells(answer)) == list(laws.cells(mechanism, answer))
-        for cell in law.cells(answer):
-            new = law.cell_probability(answer, cell)
-            old = laws.cell_probability(mechanism, answer, cell)
-            if law.exact:
-                assert new == old
-            else:
-                assert float(new) == pytest.approx(float(old), rel=3e-15 * 40)

@@ -19,7 +19,6 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from deniably.audit.histories import InWaves
-from deniably.audit.walking import extremes
 from deniably.core.coins import Coins
 from deniably.mechanisms import (
     BoundedLaplace,
@@ -157,7 +156,7 @@ def rarely_the_truth(question: Question, one_in: int) -> Faulty:
     mechanism = question.mechanism
     fixed = {
         answer: mechanism.randomise(answer, Coins(lambda count: Random(7).randbytes(count)))
-        for answer in extremes(mechanism)
+        for answer in mechanism.law.extremes
     }
 
     def faulty(answer: Any, coins: Coins) -> Hashable:

@@ -13,29 +13,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import log
 from typing import Any, Literal
 
 from deniably.audit.blackbox import ALPHA, Certified, Event, certify
 from deniably.audit.histories import InWaves, fault_in_waves
-from deniably.audit.laws import check
-from deniably.audit.walking import Walk, extremes, walk
-from deniably.audit.witness import Randomise, Witness
+from deniably.audit.walking import Walk, walk
+from deniably.audit.witness import Randomise, Witness, checked
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.core.loss import Loss
-from deniably.mechanisms import (
-    Gaussian,
-    Laplace,
-    Mechanism,
-    Memoised,
-    Report,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-)
-from deniably.mechanisms.noise import ratio
+from deniably.mechanisms import Memoised, Report
+from deniably.mechanisms.law import Law, Noise, Randomiser, Supporting
 from deniably.survey.parts import Claim
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -110,7 +100,7 @@ def audit_question(
     walked = walk(mechanism, randomise)
     # After a complete walk the counts of reports have nothing to add.
     share = alpha if walked.complete else alpha / 2
-    first, second = (Witness(mechanism, randomise, answer) for answer in extremes(mechanism))
+    first, second = (Witness(mechanism, randomise, answer) for answer in mechanism.law.extremes)
     found = certify(
         first,
         second,
@@ -140,37 +130,29 @@ def _epsilon(claim: Claim) -> float:
     return log(Fraction(claim.odds))
 
 
-def maximal_event(mechanism: Mechanism, first: Any, second: Any) -> Event | None:
+def maximal_event(mechanism: Randomiser[Law], first: Any, second: Any) -> Event | None:
     """The reports with the largest ratio, where they are known; else None: to be learnt."""
     event = _maximal(mechanism, first, second)
 
     def among_reports(report: Hashable) -> bool:
         try:
-            return event is not None and event(check(mechanism, report))
+            return event is not None and event(checked(mechanism, report))
         except BadReport:
             return False
 
     return event and among_reports
 
 
-def _maximal(mechanism: Mechanism, first: Any, second: Any) -> Callable[[Report], bool] | None:
-    match mechanism:
-        case SubsetSelection():
-            return lambda report: first in report and second not in report
-        case SetResponse():
-            ours = {*first, *range(mechanism.k, mechanism.domain - len(first))}
-            theirs = {*second, *range(mechanism.k, mechanism.domain - len(second))}
-            return lambda report: bool(ours & set(report)) and not theirs & set(report)
-        case Unary():
-            ours, theirs = set(first) - set(second), set(second) - set(first)
-            return lambda report: ours <= set(report) and not theirs & set(report)
-        case SampledTicks():
-            return lambda report: all((item // 2 in first) == item % 2 for item in report)
-        case Laplace():
-            return lambda report: report[0] <= 0
-        case Gaussian(d=1):
-            # Where the loss is largest a little mass is left: one standard deviation below.
-            reach = float(ratio(mechanism.sigma2, "sigma2")) ** 0.5
-            return lambda report: report[0] <= -reach
-        case _:
-            return None
+def _maximal(
+    mechanism: Randomiser[Law], first: Any, second: Any
+) -> Callable[[Report], bool] | None:
+    law = mechanism.law
+    if isinstance(law, Supporting):
+        ours, theirs = law.own(first), law.own(second)
+        return partial(law.joint.telling, ours, theirs)
+    if isinstance(law, Noise):
+        # Where the loss has no bound but for a delta a little mass is left where it is largest:
+        # one standard deviation below.
+        reach = law.variance**0.5 if mechanism.loss.delta else 0.0
+        return lambda report: report[0] <= -reach
+    return None

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import prod
+from math import comb, prod
 from typing import Any
 
 import numpy as np
 
 from deniably.audit.audit import follow
-from deniably.audit.laws import check, probability, sent_probability
-from deniably.audit.walking import answers, extremes
+from deniably.audit.walking import answers
+from deniably.audit.witness import checked
 from deniably.core.binomial import upper_tail
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.design.recognition import overlap_law
 from deniably.mechanisms import Memoised, Report
+from deniably.mechanisms.law import Finite, Supporting
 
 InWaves = Callable[[Any, int, Coins], Sequence[Report]]
 """What a device sends for an answer in so many waves."""
@@ -29,13 +30,37 @@ PATHS = 1 << 12
 """Paths of one question after which no other answer is begun."""
 
 
+def sent_probability(mechanism: Memoised[Any], memo: int, report: Report) -> Fraction:
+    """P(report | memo): what has to be sent so that one report by itself is one of ``once``.
+
+    Not by the weights that are sent with, but backwards, from the law of ``once``: the memo says
+    the right number with the odds ``odds`` against each other one, so one report is ``odds - 1``
+    times that of its own memo and once that of every memo. Of padded ticks ``most`` memos are right
+    ones at once, and what the report says of each of them is a step on top of what it says of none.
+    """
+    law: Finite | Supporting = mechanism.once.law
+    odds = Fraction(mechanism.own, mechanism.other)
+    if isinstance(law, Finite):
+        alone = law.output(memo, report[0])
+        every = sum((law.output(row, report[0]) for row in range(law.rows)), Fraction(0))
+        return ((odds + law.rows - 1) * alone - every) / (odds - 1)
+    if held := law.blanks:
+        supported, other = (law.joint(frozenset((cell,)), (0,)) for cell in (0, 1))
+        step = (supported - other) / (odds - 1)
+        return other - step + (held * odds + law.k) * step * (memo in report)
+    alone = law.probability(memo, report)
+    every = Fraction(law.k, comb(law.k, len(report)))  # all sets are alike
+    return ((odds + law.k - 1) * alone - every) / (odds - 1)
+
+
 def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Report]) -> Fraction:
     """P(these reports, wave by wave | answer): given the memo each is made by itself."""
+    keeping = mechanism.memo.law
     return sum(
         (
-            probability(mechanism.memo, answer, (memo,))
+            keeping.probability(answer, (memo,))
             * prod(sent_probability(mechanism, memo, sent) for sent in reports)
-            for memo in range(mechanism.memo.cell_count)
+            for memo in range(keeping.cell_count)
         ),
         Fraction(0),
     )
@@ -54,7 +79,7 @@ def fault_in_waves(
     A right device is accused with a probability of at most ``alpha``, where branches are left.
     """
     left, rest = PATHS, False
-    for answer in answers(mechanism.memo):
+    for answer in answers(mechanism.memo.law):
         if left <= 0:
             rest = True
             break
@@ -64,7 +89,7 @@ def fault_in_waves(
         for reports, share in found.law.items():
             try:
                 for report in reports:
-                    check(mechanism.once, report)
+                    checked(mechanism.once, report)
             except BadReport as error:
                 return f"in two waves it makes a report that none can make: {error.why}"
             most = joint_probability(mechanism, answer, reports)
@@ -84,7 +109,7 @@ def _repeats(
     coins: Callable[[], Coins],
 ) -> str | None:
     """What is wrong with how often two waves have so many numbers in common."""
-    for answer in extremes(mechanism.memo):
+    for answer in mechanism.memo.law.extremes:
         law = np.array([float(share) for share in common_law(mechanism, answer)])
         runs = (send(answer, 2, coins()) for _ in range(trials))
         seen = np.bincount([len({*one} & {*two}) for one, two in runs], minlength=len(law))
@@ -107,5 +132,5 @@ def common_law(mechanism: Memoised[Any], answer: Any) -> list[Fraction]:
     alike = Fraction(0)
     for memo in range(mechanism.memo.cell_count):
         same = sum(sent_probability(mechanism, memo, (output,)) ** 2 for output in outputs)
-        alike += probability(mechanism.memo, answer, (memo,)) * same
+        alike += mechanism.memo.law.probability(answer, (memo,)) * same
     return [1 - alike, alike]

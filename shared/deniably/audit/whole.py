@@ -27,15 +27,14 @@ from msgspec.structs import replace
 
 from deniably.audit.audit import IDS, Followed, drawn_ids, follow
 from deniably.audit.histories import joint_probability
-from deniably.audit.laws import probability
 from deniably.audit.walking import answers as inputs_of
-from deniably.audit.walking import count
 from deniably.core.canonical import canonical
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport, DeniablyError
 from deniably.device.ledger import Limits
 from deniably.device.memory import Memory, Ticket, answer
-from deniably.mechanisms import Mechanism, Memoised, Unary
+from deniably.mechanisms import Mechanism, Memoised
+from deniably.mechanisms.law import Ticks
 from deniably.survey.questions import NOT_APPLICABLE, Input, Question, SelectMultiple
 from deniably.survey.report import Report, draw_questions, make_report, read_report
 from deniably.survey.sayings import saying
@@ -129,11 +128,12 @@ def law(
 
 @lru_cache(maxsize=1 << 16)
 def _of_values(
-    mechanism: Mechanism | Memoised[Any], given: Input, values: tuple[tuple[int, ...], ...]
+    mechanism: Mechanism | Memoised[Any], given: Any, values: tuple[tuple[int, ...], ...]
 ) -> Fraction:
     if isinstance(mechanism, Memoised):
         return joint_probability(mechanism, given, values)
-    return prod((probability(mechanism, given, value) for value in values), start=Fraction(1))
+    law = mechanism.law
+    return prod((law.probability(given, value) for value in values), start=Fraction(1))
 
 
 def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
@@ -295,17 +295,17 @@ def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...
 
 
 def _number(survey: Survey) -> int:
-    return prod(count(question.once) - _alone(question) for question in survey.questions)
+    return prod(question.once.law.domain.count - _alone(question) for question in survey.questions)
 
 
 def _meant(question: Question) -> Iterator[Input]:
     """The inputs that an answer to the question can be; of one choice by ticks there is one."""
     alone = _alone(question)
-    return (one for one in inputs_of(question.once) if not alone or len(one) == 1)
+    return (one for one in inputs_of(question.once.law) if not alone or len(one) == 1)
 
 
 def _alone(question: Question) -> bool:
-    return isinstance(question.once, Unary) and not isinstance(question, SelectMultiple)
+    return isinstance(question.once.law.domain, Ticks) and not isinstance(question, SelectMultiple)
 
 
 # --- whole surveys --------------------------------------------------------------------------------

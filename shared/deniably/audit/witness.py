@@ -8,17 +8,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from deniably.audit.laws import cell_probability, cells, check
 from deniably.core.binomial import upper_tail
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
-from deniably.mechanisms import Mechanism
+from deniably.mechanisms import Report
+from deniably.mechanisms.law import Law, Randomiser
 
 Randomise = Callable[..., Hashable]
+
+
+def checked(mechanism: Randomiser[Law], report: Hashable) -> Report:
+    """The report, where it is one that the mechanism can make. Raises BadReport."""
+    made = cast(tuple[object, ...], report)
+    if not isinstance(report, tuple) or any(type(cell) is not int for cell in made):
+        raise BadReport("a report is a tuple of integers")
+    mechanism.check(cast(Report, made))
+    return cast(Report, made)
 
 
 class _Recorded(Coins):
@@ -60,7 +69,7 @@ class _Repeated(Coins):
 class Witness:
     """A randomiser with one answer, run on coins; ``fault`` is the first thing seen to be wrong."""
 
-    def __init__(self, mechanism: Mechanism, randomise: Randomise, answer: Any) -> None:
+    def __init__(self, mechanism: Randomiser[Law], randomise: Randomise, answer: Any) -> None:
         self.mechanism = mechanism
         self.randomise = randomise
         self.answer = answer
@@ -76,7 +85,7 @@ class Witness:
         if not recorded.draws:
             self._note("it draws no coin")
         try:
-            self.counts.update(check(self.mechanism, report))
+            self.counts.update(checked(self.mechanism, report))
         except BadReport as error:
             self._note(f"it makes a report that its mechanism cannot make: {error.why}")
         try:
@@ -93,11 +102,10 @@ class Witness:
         Exact binomial tails, shared out over the cells and their two sides: a right randomiser is
         accused with a probability of at most ``alpha``.
         """
-        places = list(cells(self.mechanism, self.answer))
+        law = self.mechanism.law
+        places = list(law.cells(self.answer))
         counts = np.array([self.counts[cell] for cell in places])
-        shares = np.array(
-            [float(cell_probability(self.mechanism, self.answer, cell)) for cell in places]
-        )
+        shares = np.array([float(law.cell_probability(self.answer, cell)) for cell in places])
         tails = np.minimum(
             upper_tail(counts, self.runs, shares),
             upper_tail(self.runs - counts, self.runs, 1 - shares),
