@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.design.budgeting import best, sample, split, together
-from deniably.design.calibration import cdf_variance, two_coins, vector_variance
+from deniably.design.calibration import cdf_variance, two_coins
 from deniably.design.choosing import for_choice, for_distribution, for_mean, for_ticks, for_vector
 from deniably.estimation.channels import matrix
 from deniably.estimation.inversion import scores
@@ -105,7 +105,7 @@ def test_gaussian_noise_overtakes_laplace_near_seven_statistics() -> None:
 
     def variance(d: int, name: str) -> float:
         delta = "0.00001" if name == "gaussian" else None
-        return vector_variance(for_vector([101] * d, eps(1, delta), name))
+        return mean_variance(for_vector([101] * d, eps(1, delta), name))
 
     assert variance(6, "laplace") < variance(6, "gaussian")
     assert variance(7, "gaussian") < variance(7, "laplace") * 1.01
@@ -116,7 +116,7 @@ def test_sampling_a_number_beats_both() -> None:
     found = for_vector([11] * 5, eps(1, "0.00001"))
 
     assert found.loss.within(Fraction(1))
-    assert vector_variance(found) == pytest.approx(5 * 4.0, rel=0.02)
+    assert mean_variance(found) == pytest.approx(5 * 4.0, rel=0.02)
 
 
 # --- numbers and scales -------------------------------------------------------------------------

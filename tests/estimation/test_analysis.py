@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from deniably.audit.audit import distribution
 from deniably.core.binomial import Floats
 from deniably.estimation import analysis
-from deniably.estimation.channels import matrix, noise_law
+from deniably.estimation.channels import masses, matrix
 from deniably.estimation.estimate import estimate
 from deniably.estimation.intervals import population_interval, respondents_interval
 from deniably.estimation.inversion import Mean
+from deniably.estimation.scores import noise_of_sum
 from deniably.estimation.tally import Tally, from_cells, tally
 from deniably.mechanisms import (
     BoundedLaplace,
@@ -111,7 +112,7 @@ def test_a_weighted_mean_is_unbiased_and_knows_its_variance(omega: int) -> None:
     """Score and variance of one report, against every report of the running code."""
     m = SubsetSelection(5, omega, 3, 1)
     value = np.array([4.0, -1.0, 0.5, 2.0, 7.0])
-    noise = analysis.noise_of_sum(m, value)
+    noise = noise_of_sum(m, value)
     p, q = float(m.p), float(m.q)
     for answer in range(5):
         law = distribution(lambda coins, a=answer: m.randomise(a, coins))
@@ -248,7 +249,7 @@ def test_noisy_numbers_average_to_their_mean(mechanism: dict[str, object]) -> No
         type="number", range=RANGE, aim="mean", claim=claim, mechanism={"k": 11} | mechanism
     )
     noise = np.arange(-400, 401)
-    law = noise_law(question.mechanism, noise)
+    law = masses(question.mechanism, noise)
     n = 10**8
     seen = from_cells(n, {int(4 + y): round(n * w) for y, w in zip(noise, law, strict=True)}, None)
 
@@ -279,47 +280,6 @@ def test_every_number_of_a_vector_has_its_own_reports() -> None:
     assert b is not None
     assert (a.n, b.n) == (n, 3 * n)
     assert (a.estimate, b.estimate) == (pytest.approx(1, abs=1e-6), pytest.approx(10, abs=1e-5))
-
-
-# --- whole reports --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("omega", [1, 2, 3])
-def test_whole_reports_give_back_the_shares_that_made_them(omega: int) -> None:
-    mechanism = SubsetSelection(5, omega, 3, 1)
-    truth = np.array([0.6, 0.2, 0.15, 0.05, 0])
-    law: dict[tuple[int, ...], Fraction] = {}
-    for answer, share in enumerate(truth):
-        for report, probability in distribution(partial(mechanism.randomise, answer)).items():
-            law[report] = law.get(report, Fraction(0)) + Fraction(share) * probability
-    reports = [report for report, p in law.items() for _ in range(round(20_000 * p))]
-
-    found = analysis.likeliest(mechanism, reports)
-
-    np.testing.assert_allclose(found.shares, truth, atol=0.002)
-    assert found.shortfall < 1e-3
-
-
-def test_whole_reports_say_more_than_their_supports_where_nearly_all_agree() -> None:
-    """Over 40 surveys of a fixed seed the mean squared error is smaller by a fifth and more."""
-    mechanism = SubsetSelection(6, 2, OWN, OTHER)
-    people = np.array([3667, 67, 67, 67, 66, 66])
-    laws = [distribution(partial(mechanism.randomise, answer)) for answer in range(6)]
-    rng, errors = np.random.default_rng(6), []
-    for _ in range(40):
-        reports: list[tuple[int, ...]] = []
-        for law, n in zip(laws, people, strict=True):
-            times = rng.multinomial(n, [float(p) for p in law.values()])
-            for report, count in zip(law, times, strict=True):
-                reports += [report] * count
-        shares = (
-            estimate(tally(reports, 6), mechanism).raw,
-            analysis.likeliest(mechanism, reports).shares,
-        )
-        errors.append([((found - people / people.sum()) ** 2).sum() for found in shares])
-    by_supports, by_reports = np.mean(errors, axis=0)
-
-    assert by_reports < 0.8 * by_supports
 
 
 # --- margins cover as they state --------------------------------------------------------------
@@ -576,7 +536,7 @@ def test_margins_of_noisy_numbers_cover(kind: type) -> None:
         },
     )
     noise = np.arange(-300, 301)
-    law = noise_law(question.mechanism, noise)
+    law = masses(question.mechanism, noise)
     law /= law.sum()
 
     def run(rng: np.random.Generator) -> tuple[Mean, float, float]:

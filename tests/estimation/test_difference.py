@@ -1,5 +1,6 @@
 """Tests of a difference: how often they cry wolf, by enumeration of everything that can be seen."""
 
+from fractions import Fraction
 from itertools import combinations
 from math import exp
 
@@ -19,9 +20,9 @@ from deniably.estimation.difference import (
     between_groups,
     between_means,
     holm,
-    pair_support,
 )
 from deniably.estimation.inversion import scores
+from deniably.mechanisms.subset_selection import SubsetSelection, weights_for_epsilon
 
 Floats = npt.NDArray[np.float64]
 SHARES = (0.0, 0.02, 0.1, 0.3, 0.5)
@@ -128,7 +129,9 @@ def test_pair_support_counts_the_subsets(k: int, omega: int) -> None:
         weights = {s: 3 if answer in s else 1 for s in combinations(range(k), omega)}
         return sum(w for s, w in weights.items() if {0, 1} <= set(s)) / sum(weights.values())
 
-    own, other = pair_support(k, omega, subsets(k, omega, np.log(3))[0])
+    pairs = SubsetSelection(k, omega, 3, 1).law.joint.pairs
+    assert pairs is not None
+    own, other = pairs
 
     assert own == pytest.approx(both(0))
     if k > 2:
@@ -142,7 +145,9 @@ def test_two_choices_hold_their_level(k: int, omega: int, epsilon: float) -> Non
     """Exact over the four kinds of reports: both, only the first, only the second, neither."""
     n = 40
     p, q = subsets(k, omega, epsilon)
-    own, other = pair_support(k, omega, p)
+    pairs = SubsetSelection(k, omega, *weights_for_epsilon(Fraction(epsilon))).law.joint.pairs
+    assert pairs is not None
+    own, other = map(float, pairs)
     kinds = [(a, b, c) for a in range(n + 1) for b in range(n + 1 - a)
              for c in range(n + 1 - a - b if omega > 1 else 1)]  # fmt: skip
     cells = np.array([(a, b, c, n - a - b - c) for a, b, c in kinds])

@@ -12,7 +12,6 @@ from scipy import stats
 
 from deniably.authoring.authoring import compile_survey
 from deniably.estimation.analysis import compared, is_ratio, mean, mean_of_scored
-from deniably.estimation.channels import noise_variance
 from deniably.estimation.difference import Moments, between_means
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.means import against_value, between_ratios, two_sided
@@ -143,7 +142,7 @@ def test_noisy_numbers_are_compared_by_students_law_as_their_variance_is_estimat
         for tally, group in zip(tallies, groups, strict=True):
             assert group
             sent = np.repeat(np.arange(len(tally.counts)) + tally.start, tally.counts)
-            expected = max(np.var(sent), noise_variance(question.mechanism)) / 19  # type: ignore[arg-type]
+            expected = max(np.var(sent), question.mechanism.law.variance) / 19  # type: ignore[arg-type]
             assert group.variance(group.mean) == pytest.approx(expected, rel=0.02)
         freedom = 19 * sum(variances) ** 2 / sum(v**2 for v in variances)
         beyond = max(abs(means[0] - means[1]) - 1 / 40, 0)

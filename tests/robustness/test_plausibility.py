@@ -11,6 +11,7 @@ import pytest
 
 from deniably.core.binomial import upper_tail
 from deniably.estimation.channels import matrix
+from deniably.estimation.scores import of_target
 from deniably.estimation.tally import Tally, from_cells
 from deniably.mechanisms import (
     Gaussian,
@@ -29,12 +30,11 @@ from deniably.robustness.plausibility import (
     impossible,
     impossible_shares,
     odd_pairs,
+    of_score,
     pair_counts,
     pair_score,
     says_pairs,
     spread_of,
-    spread_of_mean,
-    spread_of_weighted,
     too_far,
 )
 from deniably.robustness.poisoning import share_scores
@@ -113,7 +113,7 @@ def test_a_deviation_has_at_most_the_stated_chance() -> None:
 
 @pytest.mark.parametrize("mechanism", [Window(11, 3, 1, 3, 1), Window(5, 5, 2, 7, 2)])
 def test_only_a_mean_that_no_answers_have_is_too_far(mechanism: Window) -> None:
-    spread = spread_of_mean(mechanism)
+    spread = of_score(of_target(mechanism))
 
     assert not too_far(1.0, 1000, spread, 1e-4)
     assert not too_far(-0.01, 1000, spread, 1e-4)
@@ -124,7 +124,7 @@ def test_only_a_mean_that_no_answers_have_is_too_far(mechanism: Window) -> None:
 
 def test_the_spread_of_a_score_is_that_of_its_law() -> None:
     mechanism = k_ary(3, 3, 1)
-    direct = spread_of_weighted(mechanism, np.array([0.0, 0.5, 1.0]))
+    direct = of_score(of_target(mechanism, [0.0, 0.5, 1.0]))
     q = matrix(mechanism)
     p, other = float(mechanism.p), float(mechanism.q)
     score = (np.array([0, 0.5, 1.0]) - other * 1.5) / (p - other)

@@ -11,11 +11,12 @@ import pytest
 from deniably.authoring.authoring import publish_text
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Pure, estimate
+from deniably.estimation.scores import of_target
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary, Window
 from deniably.mechanisms.subset_selection import k_ary, subset_selection, weights_for_epsilon
 from deniably.robustness import poisoning
-from deniably.robustness.poisoning import Leverage, gain, most_supported, of_choices
+from deniably.robustness.poisoning import Leverage, gain, of_choices
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.questions import Number, Scale, VectorOfNumbers
 
@@ -121,7 +122,7 @@ ATTACKS = [
 def test_the_maximal_gain_attack_gains_what_the_formula_says(
     mechanism: Pure, report: list[int], share: float
 ) -> None:
-    targets = list(range(10 - min(3, most_supported(mechanism)), 10))
+    targets = list(range(10 - min(3, mechanism.law.most), 10))
     before, after = under_attack(mechanism, report, share)
 
     honest, shifted = (estimate(one, mechanism).raw[targets].sum() for one in (before, after))
@@ -150,7 +151,7 @@ def test_as_many_crafted_reports_as_stated_change_the_lead_and_no_fewer(mechanis
     raw = estimate(before, mechanism).raw
     flip = of_choices(mechanism).flip(float(raw[0] - raw[1]))
     assert flip is not None
-    report = [v for v in range(10) if v][: most_supported(mechanism)]  # with 1, without 0
+    report = [v for v in range(10) if v][: mechanism.law.most]  # with 1, without 0
 
     for factor, leads in ((0.98, 0), (1.02, 1)):
         after = with_crafted(before, report, factor * flip)
@@ -242,12 +243,12 @@ def test_every_type_has_figures() -> None:
 
 def test_crafted_windows_reach_the_end_of_the_score() -> None:
     mechanism = Window(11, 3, 1, 3, 1)
-    leverage = poisoning.of_mean(mechanism)
-    assert isinstance(mechanism, Window)
+    leverage = poisoning.of_score(of_target(mechanism))
+    assert leverage is not None
 
     assert leverage.high > 1
     assert leverage.low == pytest.approx(1 - leverage.high)
 
 
-def test_an_unknown_mechanism_is_no_subset() -> None:
-    assert most_supported(SubsetSelection(5, 2, 3, 1)) == 2
+def test_a_crafted_report_names_as_many_choices_as_an_honest_one() -> None:
+    assert SubsetSelection(5, 2, 3, 1).law.most == 2

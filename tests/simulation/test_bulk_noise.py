@@ -19,7 +19,7 @@ from scipy import stats
 
 from deniably.audit.audit import distribution_above
 from deniably.core.coins import Coins
-from deniably.estimation.channels import noise_law
+from deniably.estimation.channels import masses
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.simulation.bulk import noise, randomise_many, uniform
 from support.bulk_law import drawing, one_report
@@ -189,7 +189,7 @@ def test_numbers_are_the_position_with_exact_noise(
 def same_law(noise: npt.NDArray[np.int64], mechanism: Laplace | Gaussian) -> bool:
     """Pearson's test over values that are put together until each group expects 20 or more."""
     reach = np.arange(noise.min() - 1, noise.max() + 2)
-    means = noise_law(mechanism, reach) * len(noise)
+    means = masses(mechanism, reach) * len(noise)
     counts = np.bincount(noise - reach[0], minlength=len(reach))
     group = (np.cumsum(means) // max(20, len(noise) / 200)).astype(np.int64)
     expected = np.bincount(group, weights=means)

@@ -11,7 +11,7 @@ from typing import TypedDict
 from flask import Blueprint, Response, render_template
 
 from deniably.estimation.figures import Shares, groups
-from deniably.mechanisms import SubsetSelection, Unary
+from deniably.mechanisms.law import Supporting
 from deniably.robustness.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
 from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey.survey import Survey
@@ -74,30 +74,25 @@ def checks_page(name: str) -> str:
 def current_checks(name: str) -> ChecksResult:
     """The checks of a survey. Raises NotFound, and Hidden as long as its results are."""
     chosen = checkable(closed_survey(name))
-    counts = [PairCounts(_mechanism(question).k) for _, question in chosen]
-    for block in current_store().values(name, *(index for index, _ in chosen)) if chosen else ():
+    counts = [PairCounts(law.k) for _, _, law in chosen]
+    for block in current_store().values(name, *(index for index, _, _ in chosen)) if chosen else ():
         for count, column in zip(counts, zip(*block, strict=True), strict=True):
             count.add(one for one in column if one is not None)
     found: list[CheckedResult] = []
-    for (_, question), count in zip(chosen, counts, strict=True):
-        mechanism = _mechanism(question)
-        pairs = odd_pairs(mechanism, count.n, count.both, RISK / len(chosen))
-        found.append(_checked(question, count.n, mechanism.k, pairs))
+    for (_, question, law), count in zip(chosen, counts, strict=True):
+        pairs = odd_pairs(law, count.n, count.both, RISK / len(chosen))
+        found.append(_checked(question, count.n, law.k, pairs))
     return {"survey": name, "risk": RISK, "questions": found}
 
 
-def _mechanism(question: _Paired) -> SubsetSelection | Unary:
-    mechanism = question.once
-    assert isinstance(mechanism, SubsetSelection | Unary)
-    return mechanism
-
-
-def checkable(survey: Survey) -> list[tuple[int, _Paired]]:
-    """The questions whose reports name several choices for one answer, with their indices."""
+def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
+    """The questions whose reports name several choices for one answer, with their indices before
+    them and their laws."""
     return [
-        (index, question)
+        (index, question, law)
         for index, question in enumerate(survey.questions)
-        if isinstance(question, _Paired) and says_pairs(question.once)
+        if isinstance(question, _Paired)
+        if isinstance(law := question.once.law, Supporting) and says_pairs(law)
     ]
 
 

@@ -18,12 +18,11 @@ from deniably.estimation.difference import (
     between_groups,
     between_means,
     holm,
-    pair_support,
 )
 from deniably.estimation.estimate import supports
 from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, two_sided
-from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
+from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import (
     Number,
     Question,
@@ -143,28 +142,27 @@ def _of_choice(
 
 def _two_choices(name: str, question: Question, first: Answers, other: str) -> Difference:
     second = _answers(name, question, other)
-    mechanism = question.once
-    if not isinstance(mechanism, SubsetSelection):
+    law = question.once.law
+    pairs = law.joint.pairs if isinstance(law, Supporting) and law.single else None
+    if pairs is None:
         raise BadParameter(
             "two choices can be compared where a person has one answer out of several"
         )
-    own, rest = pair_support(mechanism.k, mechanism.omega, first.p)
+    own, rest = map(float, pairs)
     return between_choices(
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
     )
 
 
 def _answers(name: str, question: Question, choice: str) -> Answers:
-    mechanism = question.once
-    if not isinstance(question, _Choices) or not isinstance(
-        mechanism, SubsetSelection | SetResponse | SampledTicks | Unary
-    ):
+    law = question.once.law
+    if not isinstance(question, _Choices) or not isinstance(law, Supporting):
         raise BadParameter("the question has no choices whose reports can be counted")
     if choice not in question.names:
         raise BadParameter("“choice” is one of " + ", ".join(question.names))
-    counts, asked = supports(current_store().shown_tally(name)[question.name], mechanism)
+    counts, asked = supports(current_store().shown_tally(name)[question.name], law)
     v = question.names.index(choice)
-    return Answers(int(counts[v]), int(asked[v]), float(mechanism.p), float(mechanism.q))
+    return Answers(int(counts[v]), int(asked[v]), float(law.p), float(law.q))
 
 
 def _share(text: str) -> float:

@@ -18,7 +18,7 @@ from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import independence
 from deniably.estimation.tally import support_rows
-from deniably.mechanisms import SetResponse, SubsetSelection, Unary
+from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
@@ -295,9 +295,8 @@ def _asked(survey: Survey, key: str) -> int:
 
 
 def _is_crossable(question: Question) -> bool:
-    return isinstance(question, _Crossable) and isinstance(
-        question.once, SubsetSelection | SetResponse | Unary
-    )
+    law = question.once.law
+    return isinstance(question, _Crossable) and isinstance(law, Supporting) and law.heard == 1
 
 
 def _cells(*questions: Question) -> int:
@@ -307,32 +306,33 @@ def _cells(*questions: Question) -> int:
 def _supports(survey: Survey, chosen: list[int]) -> list[_Bits]:
     """For each respondent who was asked both: which choices the reports to each support. Packed
     until all are there, for a list of blocks and the whole are twice as much."""
-    mechanisms = [_crossed(survey.questions[index]) for index in chosen]
+    laws = [_crossed(survey.questions[index]) for index in chosen]
     places = [sorted(chosen).index(index) for index in chosen]
     parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in chosen]
     for block in current_store().values(survey.name, *chosen):
         both = [row for row in block if None not in row]
-        for part, mechanism, place in zip(parts, mechanisms, places, strict=True):
+        for part, law, place in zip(parts, laws, places, strict=True):
             rows = [row[place] or () for row in both]
-            supports = support_rows(rows, mechanism.cell_count)[:, : mechanism.k]
+            supports = support_rows(rows, law.cell_count)[:, : law.k]
             part.append(np.packbits(supports, axis=1))
     if not any(map(len, parts[0])):
         raise NotFound("no respondent was asked both questions")
     return [
-        np.unpackbits(np.concatenate(part), axis=1, count=mechanism.k).view(np.bool_)
-        for part, mechanism in zip(parts, mechanisms, strict=True)
+        np.unpackbits(np.concatenate(part), axis=1, count=law.k).view(np.bool_)
+        for part, law in zip(parts, laws, strict=True)
     ]
 
 
 def _rates(question: Question) -> tuple[float, float]:
     """p and q."""
-    mechanism = _crossed(question)
-    return float(mechanism.p), float(mechanism.q)
+    law = _crossed(question)
+    return float(law.p), float(law.q)
 
 
-def _crossed(question: Question) -> SubsetSelection | SetResponse | Unary:
-    assert isinstance(question.once, SubsetSelection | SetResponse | Unary)
-    return question.once
+def _crossed(question: Question) -> Supporting:
+    law = question.once.law
+    assert isinstance(law, Supporting)
+    return law
 
 
 def _title(name: str) -> str:

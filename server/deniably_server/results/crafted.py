@@ -8,19 +8,11 @@ from dataclasses import replace
 from deniably.estimation.analysis import bucket_middles, tally_of_part
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Estimate
-from deniably.estimation.inversion import Mean, scores
+from deniably.estimation.inversion import Mean
+from deniably.estimation.scores import Score, of_target
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import (
-    Gaussian,
-    Laplace,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-)
+from deniably.mechanisms.law import Noise, Supporting
 from deniably.robustness import plausibility, poisoning
-from deniably.robustness.plausibility import Spread
 from deniably.robustness.poisoning import Leverage
 from deniably.survey.questions import Number, Question, Scale, VectorOfNumbers
 from deniably_server.results.document import CraftedResult
@@ -60,12 +52,11 @@ def odd_choices(
 ) -> list[str]:
     """A sentence where no answers explain the counts, which honest reports bring about with a
     chance of ``risk`` at most."""
-    mechanism = question.once
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        odd = plausibility.impossible(mechanism, tally, risk)
+    law = question.once.law
+    if isinstance(law, Supporting):
+        odd = plausibility.impossible(law, tally, risk)
     else:
-        assert not isinstance(mechanism, Vector | Laplace | Gaussian)
-        channel = matrix(mechanism)
+        channel = matrix(law)
         each = poisoning.share_scores(channel)
         odd = plausibility.impossible_shares(channel, each, found.raw, tally.n, risk)
     names = [label for label, one in zip(labels, odd, strict=True) if one]
@@ -78,25 +69,19 @@ def odd_mean(
     question: Scale, tally: Tally, mean: Mean, ends: tuple[float, float], risk: float
 ) -> list[str]:
     """The same for the mean of a scale between ``ends``."""
-    mechanism = question.once
-    assert not isinstance(mechanism, SubsetSelection | Unary)
-    return _odd(mean, ends, plausibility.spread_of_mean(mechanism), risk)
+    return _odd(mean, ends, of_target(question.once), risk)
 
 
 def odd_number(question: Number, tally: Tally, mean: Mean, risk: float) -> list[str]:
     """The same for a number: its mean, and what noise does not explain."""
-    mechanism, grid = question.once, question.range
-    places = poisoning.places(question)
+    law, grid = question.once.law, question.range
+    if isinstance(law, Noise):
+        return _off_the_grid(plausibility.beyond_noise(law, tally, risk))
+    whole = not isinstance(law, Supporting) and law.domain.count == grid.positions
+    score = of_target(law, None if whole else poisoning.places(question))
     middles = bucket_middles(question)
     ends = float(middles[0]), float(middles[-1])
-    if isinstance(mechanism, SubsetSelection):
-        return _odd(mean, ends, plausibility.spread_of_weighted(mechanism, places), risk)
-    if isinstance(mechanism, Laplace | Gaussian):
-        return _off_the_grid(plausibility.beyond_noise(mechanism, tally, risk))
-    if mechanism.k == grid.positions:
-        return _odd(mean, ends, plausibility.spread_of_mean(mechanism), risk)
-    channel = matrix(mechanism)
-    return _odd(mean, ends, plausibility.spread_of(channel, scores(channel, places)), risk)
+    return _odd(mean, ends, score, risk)
 
 
 def odd_part(
@@ -104,20 +89,19 @@ def odd_part(
 ) -> list[str]:
     """The same for one of several numbers."""
     grid, label = question.parts[index].range, question.parts[index].label
-    mechanism = question.once
-    one = mechanism if isinstance(mechanism, Gaussian) else mechanism.parts[index]
-    if isinstance(one, Laplace | Gaussian):
+    one = question.law.parts[index]
+    if isinstance(one, Noise):
         own = tally_of_part(question, index, tally)
         return _off_the_grid(plausibility.beyond_noise(one, own, risk), label)
     ends = float(grid.minimum), float(grid.maximum)
-    return _odd(mean, ends, plausibility.spread_of_mean(one), risk, label)
+    return _odd(mean, ends, of_target(one), risk, label)
 
 
 def _odd(
-    mean: Mean, ends: tuple[float, float], spread: Spread, risk: float, label: str = ""
+    mean: Mean, ends: tuple[float, float], score: Score, risk: float, label: str = ""
 ) -> list[str]:
     place = (mean.estimate - ends[0]) / (ends[1] - ends[0])
-    if not plausibility.too_far(place, mean.n, spread, risk):
+    if not plausibility.too_far(place, mean.n, plausibility.of_score(score), risk):
         return []
     about = f"{label}: the" if label else "The"
     return [f"{about} mean lies outside what true answers can give: {_ODD}."]

@@ -9,10 +9,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from deniably.estimation.estimate import Estimate, Pure, supports, variance
+from deniably.estimation.estimate import Estimate, Pure, supports
 from deniably.estimation.inversion import Mean
+from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
+from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.readable import number_text
 from deniably_server.results.document import QuantileResult
@@ -148,9 +149,9 @@ def too_wide(question: Question, found: Estimate) -> list[str]:
     half = float(np.max(found.high - found.low)) / 2
     if half <= WIDEST_USEFUL:
         return []
-    mend, mechanism = "", question.once
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        n = enough(mechanism, WIDEST_USEFUL, found.confidence)
+    mend, law = "", question.once.law
+    if isinstance(law, Supporting):
+        n = enough(law, WIDEST_USEFUL, found.confidence)
         mend = (
             f"; about {n:,} answers to this question would bring them"
             f" within {_points(WIDEST_USEFUL)} points"
@@ -175,18 +176,18 @@ def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[
 
 def support_counts(question: Asked, tally: Tally) -> list[int] | None:
     """How many reports support each choice; None where outputs are no choices."""
-    mechanism = question.once
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        return [int(count) for count in supports(tally, mechanism)[0]]
+    law = question.once.law
+    if isinstance(law, Supporting):
+        return [int(count) for count in supports(tally, law)[0]]
     return None
 
 
 def rates(question: Question) -> tuple[float, float] | None:
     """With which probability a report supports the true choice, and any other; None where reports
     support no choices."""
-    mechanism = question.once
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        return float(mechanism.p), float(mechanism.q)
+    law = question.once.law
+    if isinstance(law, Supporting):
+        return float(law.p), float(law.q)
     return None
 
 
@@ -204,12 +205,9 @@ def delta_text(delta: Fraction) -> str:
 def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
     """A number of reports that brings every interval within ``half`` either way, whatever the
     shares; rounded up to two digits."""
-    p, q = float(mechanism.p), float(mechanism.q)
-    # A report's variance is largest where the choice is supported as often as not.
-    worst = (min(max(0.5, q), p) - q) / (p - q)
+    score = of_choice(mechanism)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
-    asked = mechanism.s / mechanism.k if isinstance(mechanism, SampledTicks) else 1.0
-    return _rounded_up(z * z * float(variance(mechanism, worst)) / (half * half * asked))
+    return _rounded_up(z * z * score.at(score.peak) / (half * half))
 
 
 def _rounded_up(exact: float) -> int:

@@ -15,7 +15,7 @@ from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, One, Share, Shares, groups
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
+from deniably.mechanisms.law import Supporting
 from deniably.robustness import poisoning
 from deniably.robustness.plausibility import RISK
 from deniably.survey.questions import (
@@ -257,11 +257,11 @@ def _odd_choices(asked: _Asked, group: Shares, found: Estimate) -> list[str]:
 
 
 def _out(question: Question, tally: Tally) -> list[bool] | None:
-    mechanism = question.once
-    if not isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+    law = question.once.law
+    if not isinstance(law, Supporting):
         return None
     single = not isinstance(question, SelectMultiple)
-    return [bool(out) for out in analysis.standing_out(mechanism, tally, single=single)]
+    return [bool(out) for out in analysis.standing_out(law, tally, single=single)]
 
 
 def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
@@ -356,7 +356,7 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
     can_smooth = smoothing.helps(question, tally.n)
-    fit = "projection" if isinstance(question.once, SubsetSelection) else "em"
+    fit = "projection" if isinstance(question.once.law, Supporting) else "em"
     if asked.smooth and can_smooth:
         fit, found = "ems", smoothing.smoothed(question, tally, found)
     at_most = [*found.at_most, None] if found.at_most else [None] * len(group.ranges)

@@ -21,7 +21,7 @@ from deniably.design.choosing import for_choice, for_mean, for_ticks
 from deniably.design.gridding import grid_note
 from deniably.estimation.estimate import Pure
 from deniably.estimation.figures import Group, groups
-from deniably.estimation.variances import population_variance, share_variance
+from deniably.estimation.scores import of_choice, of_target
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import Survey
@@ -74,7 +74,8 @@ def share_goal(
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
         mechanism = for_choice(k, privacy) if most is None else for_ticks(k, most, privacy)
-        return share_variance(mechanism, worst_share(mechanism) if share is None else share)
+        score = of_choice(mechanism)
+        return score.at(score.peak if share is None else share)
 
     spread = 0.25 if share is None else share * (1 - share)
     return Goal(variance, spread, reports)
@@ -85,16 +86,9 @@ def mean_goal(positions: int, reports: float = 1.0) -> Goal:
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
-        return population_variance(for_mean(positions, privacy))
+        return of_target(for_mean(positions, privacy)).worst
 
     return Goal(variance, 0.25, reports)
-
-
-def worst_share(mechanism: Pure) -> float:
-    """The true share at which the estimate varies most: where a report supports it as often as
-    not, or as near to that as shares get."""
-    p, q = float(mechanism.p), float(mechanism.q)
-    return min(max((0.5 - q) / (p - q), 0.0), 1.0)
 
 
 def respondents(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
@@ -161,9 +155,10 @@ def curator_respondents(spread: float, epsilon: float, margin: float, z: float) 
 
 def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal:
     """The goal of a question that has its mechanism already; its epsilon is fixed."""
-    at = worst_share(mechanism) if share is None else share
+    score = of_choice(mechanism)
+    at = score.peak if share is None else share
     spread = 0.25 if share is None else share * (1 - share)
-    return Goal(lambda _: share_variance(mechanism, at), spread, reports)
+    return Goal(lambda _: score.at(at), spread, reports)
 
 
 _margin = margin  # beside arguments of that name
@@ -311,5 +306,4 @@ __all__ = [
     "respondents",
     "share_goal",
     "whole",
-    "worst_share",
 ]

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from deniably.estimation.channels import matrix, noise_law, noise_variance
+from deniably.estimation.channels import sent
 from deniably.estimation.inversion import scores
-from deniably.mechanisms import Gaussian, Laplace, Window
+from deniably.mechanisms.law import Finite, HasLaw, Noise, OfNumber
 from deniably.survey.questions import Number
 from deniably.survey.survey import Survey
 
@@ -28,20 +28,22 @@ _MOST_BUCKETS = 128  # with more, no noise of epsilon 10 or less leaves an error
 _MOST_CELLS = 2_000_000  # of the channel; it is larger only where noise dwarfs many buckets
 
 
-def middle_error(mechanism: Laplace | Gaussian | Window, n: int = REPORTS) -> float:
+def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
     """The standard error of the share of numbers in the lower half of the buckets, from n reports.
 
     Of the best unbiased estimate where answers are evenly spread (see ``inversion.scores``);
     infinite where there is none, or noise is so large that working it out would be in vain.
     """
-    k = mechanism.k
-    if isinstance(mechanism, Window):
-        channel = matrix(mechanism)
+    law = mechanism.law
+    k = law.k
+    if isinstance(law, Finite):
+        reported = np.arange(law.outputs)
     else:
-        reach = int(_REACH * math.sqrt(noise_variance(mechanism))) + 1
+        reach = int(_REACH * math.sqrt(law.variance)) + 1
         if k > _MOST_BUCKETS or k * (k + 2 * reach) > _MOST_CELLS:
             return math.inf
-        channel = noise_law(mechanism, np.arange(-reach, k + reach) - np.arange(k)[:, None])
+        reported = np.arange(-reach, k + reach)
+    channel = sent(law, reported)
     try:
         v = scores(channel, np.arange(k) < k // 2)
     except ValueError:
@@ -56,15 +58,12 @@ def hidden_shapes(survey: Survey) -> Iterator[str]:
         mechanism = question.once
         if not isinstance(question, Number) or question.aim != "distribution":
             continue
-        if not isinstance(mechanism, Laplace | Gaussian):
-            continue
-        error = middle_error(mechanism)
-        if error > USELESS:
-            yield _sentence(question.name, mechanism, error)
+        law = mechanism.law
+        if isinstance(law, Noise) and (error := middle_error(law)) > USELESS:
+            yield _sentence(question.name, str(mechanism.__struct_config__.tag), error)
 
 
-def _sentence(name: str, mechanism: Laplace | Gaussian, error: float) -> str:
-    noise = mechanism.__struct_config__.tag
+def _sentence(name: str, noise: str, error: float) -> str:
     return (
         f"{name}: {noise} noise hides how the numbers are distributed: {_within(error)}, and the"
         " histogram is no more than a guess. The mean is not concerned. Leave mechanism out for a"

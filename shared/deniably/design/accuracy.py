@@ -6,54 +6,38 @@ Needs the extra ``author``.
 from __future__ import annotations
 
 from deniably.design.budgeting import SHARE
-from deniably.design.calibration import cdf_variance, vector_variance
+from deniably.design.calibration import cdf_variance
 from deniably.estimation.channels import matrix
+from deniably.estimation.scores import of_target
 from deniably.estimation.variances import mean_variance, share_variance
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-    Window,
-)
+from deniably.mechanisms.law import Finite, HasLaw, Law, Supporting
 from deniably.survey.questions import Number, Question
 
 
-def accuracy(mechanism: Mechanism, kind: str) -> float:
+def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
     """n times the variance of a share of 30 %, or of a mean on 0 to 1, where a question of this
     type is asked by the mechanism."""
-    match mechanism:
-        case SubsetSelection() | SetResponse() | SampledTicks() | Unary():
-            return share_variance(mechanism, SHARE)
-        case Vector():
-            return vector_variance(mechanism) / 4
-        case Gaussian() if kind == "vector":
-            return vector_variance(mechanism) / 4
-        case Channel() if kind in ("yes_no", "select_one"):
-            (s, _), (t, _) = mechanism.weights
-            total = sum(mechanism.weights[0])
-            support = (t + (s - t) * SHARE) / total
-            return support * (1 - support) / ((s - t) / total) ** 2
-        case Window() | Channel() | BoundedLaplace() | Laplace() | Gaussian():
-            return mean_variance(mechanism) / 4
+    law = mechanism.law
+    if isinstance(law, Supporting):
+        return share_variance(law, SHARE)
+    if kind in ("yes_no", "select_one"):  # by coins: of each of two answers it is the same
+        return of_target(law, (1, 0)).at(SHARE)
+    return mean_variance(law) / 4
 
 
-def cost_of_waves(alone: Mechanism, question: Question) -> float:
+def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
     """How many times the people one wave of a published question takes for the accuracy that it
     would have without waves, when ``alone`` would ask it."""
-    kept = question.once
+    one, kept = alone.law, question.once.law
     if (
         isinstance(question, Number)
         and question.aim == "distribution"
-        and isinstance(alone, Window)
-        and isinstance(kept, Window)
-        and alone.m - alone.w == kept.m - kept.w
+        and _windows_at(one) == _windows_at(kept) != 0
     ):
-        return cdf_variance(matrix(kept)) / cdf_variance(matrix(alone))
-    return accuracy(kept, question.type) / accuracy(alone, question.type)
+        return cdf_variance(matrix(kept)) / cdf_variance(matrix(one))
+    return accuracy(kept, question.type) / accuracy(one, question.type)
+
+
+def _windows_at(law: Law) -> int:
+    """In how many places a window can start; 0 of what is no window."""
+    return law.rows if isinstance(law, Finite) and law.evenly else 0

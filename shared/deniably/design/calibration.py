@@ -209,14 +209,6 @@ def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
         ) from None
 
 
-def vector_variance(mechanism: Vector | Gaussian) -> float:
-    """n times the variance of a mean on [-1, 1], the average over the numbers."""
-    if isinstance(mechanism, Gaussian):
-        return mean_variance(mechanism)
-    rare = len(mechanism.parts) / mechanism.s
-    return rare * float(np.mean([mean_variance(part) for part in mechanism.parts]))
-
-
 def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> Gaussian:
     """Gaussian noise on several numbers, which needs grids of one size; ``mend`` ends the sentence
     that says so."""
@@ -241,9 +233,9 @@ def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
         if own <= other:
             break
         found.append(Vector(s, tuple(design_for_mean(k, own, other).mechanism for k in sizes)))
-        if min(found, key=vector_variance) not in found[-_PATIENCE - 1 :]:
+        if min(found, key=mean_variance) not in found[-_PATIENCE - 1 :]:
             break
-    return min(found, key=vector_variance)
+    return min(found, key=mean_variance)
 
 
 def design_for_mean(k: int, own: int, other: int) -> Design:

@@ -31,10 +31,10 @@ from deniably.design.calibration import (
     sampled_vector,
     set_responses,
     symmetric,
-    vector_variance,
     warner,
 )
 from deniably.design.mean_design import best_channel, best_window
+from deniably.estimation.variances import mean_variance
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,
@@ -125,7 +125,7 @@ def for_vector(
     if privacy.epsilon is not None:
         found.append(laplace_vector(sizes, privacy))
     found.append(sampled_vector(sizes, privacy))
-    return min(found, key=vector_variance)
+    return min(found, key=mean_variance)
 
 
 def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> SubsetSelection:

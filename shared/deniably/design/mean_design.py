@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.core.coins import LARGEST
-from deniably.estimation.variances import worst_variance, worst_variances
+from deniably.estimation.variances import at_and_between, worst_variance
 from deniably.mechanisms import Channel, Window
 
 _CANDIDATES = 161  # output values that the programme may use
@@ -90,7 +90,7 @@ def best_channel(k: int, own: int, other: int) -> Design:
 def _windows(own: int, other: int) -> list[tuple[int, int, float, float]]:
     """Every window (m, w) of these odds with its worst variances, for any number of positions."""
     return [
-        (m, w, *worst_variances(Window(_WIDEST, m, w, own, other)))
+        (m, w, *at_and_between(Window(_WIDEST, m, w, own, other)))
         for m in range(2, _WIDEST + 1)
         for w in range(1, m // 2 + 1)
         if w * own + (m - w) * other <= LARGEST

@@ -6,7 +6,7 @@ random sample of it, those for these respondents if they are all that is meant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -19,14 +19,8 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats, upper_tail
 from deniably.estimation import distribution
-from deniably.estimation.channels import (
-    matrix,
-    noise_law,
-    noise_variance,
-    position_scores,
-    some_positions,
-)
-from deniably.estimation.difference import Moments, Scores, moments, pair_support
+from deniably.estimation.channels import matrix, position_scores, sent, some_positions
+from deniably.estimation.difference import Moments, Scores, moments
 from deniably.estimation.display import shrunken, within
 from deniably.estimation.distribution import Quantile
 from deniably.estimation.estimate import (
@@ -50,21 +44,11 @@ from deniably.estimation.inversion import (
     tilted,
     uncertain,
 )
-from deniably.estimation.likelihood import Fit, distinct, maximum_likelihood
+from deniably.estimation.likelihood import Fit
 from deniably.estimation.profile import quantile_intervals
+from deniably.estimation.scores import noise_of_sum
 from deniably.estimation.tally import Tally, from_cells
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    Gaussian,
-    Laplace,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-    Window,
-)
+from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, OfNumber, Several, Supporting
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
@@ -88,7 +72,6 @@ _UNTOLD = 0.9  # of the range: an interval as wide as this says nothing
 _MEANS_TRIED, _HALVINGS = 17, 11
 _MOST_PROFILED = 1 << 17  # buckets times places; a second or two
 _MOST_TILTED = 1000  # different numbers, of noise without an end
-_Single = Window | Channel | BoundedLaplace | Laplace | Gaussian
 
 
 # --- shares -----------------------------------------------------------------------------------
@@ -104,11 +87,11 @@ def shares(
     Raises ValueError where the mechanism cannot tell them (a window over many choices has fewer
     places than choices), and as ``estimate`` does.
     """
-    mechanism = question.once
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
+    law = question.once.law
+    if isinstance(law, Supporting):
         single = not isinstance(question, SelectMultiple)
-        return estimate(tally, mechanism, confidence, single=single)
-    return estimate_through(tally, matrix(mechanism), confidence)
+        return estimate(tally, law, confidence, single=single)
+    return estimate_through(tally, matrix(law), confidence)
 
 
 def shown_shares(
@@ -125,10 +108,10 @@ def shown_shares(
     """
     if isinstance(question, SelectMultiple):
         return np.clip(found.consistent, found.low, found.high)
-    mechanism, shares = question.once, found.consistent
-    if isinstance(mechanism, SubsetSelection | Unary):
-        counts, _ = supports(tally, mechanism)
-        shares = shrunken(counts, tally.n, float(mechanism.p), float(mechanism.q))
+    law, shares = question.once.law, found.consistent
+    if isinstance(law, Supporting):
+        counts, _ = supports(tally, law)
+        shares = shrunken(counts, tally.n, float(law.p), float(law.q))
     return within(shares, found.low, found.high)
 
 
@@ -141,10 +124,10 @@ def marginal(
     question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The same of one part."""
-    cells = np.arange(question.once.k).reshape(question.shape)
+    cells = np.arange(question.once.law.k).reshape(question.shape)
     size = question.shape[axis]
     groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
-    return _grouped(tally, question.once, groups, confidence)
+    return _grouped(tally, question.once.law, groups, confidence)
 
 
 def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENCE) -> Estimate:
@@ -163,35 +146,20 @@ def standing_out(
     person has one of the choices) with Shaffer's first step (1986, JASA 81:826), because somebody
     has at least one of them.
     """
-    counts, asked = supports(tally, mechanism)
-    q = float(mechanism.q)
-    p_values = np.empty(mechanism.k)
+    law = mechanism.law
+    counts, asked = supports(tally, law)
+    k, q = law.k, float(law.q)
+    p_values = np.empty(k)
     for n in np.unique(asked).tolist():
         p_values[asked == n] = upper_tail(counts[asked == n], n, q)
     order = np.argsort(p_values, kind="stable")
-    empty = np.arange(mechanism.k, 0, -1)  # how many can be nobody's, of those not yet passed
+    empty = np.arange(k, 0, -1)  # how many can be nobody's, of those not yet passed
     if single:
-        empty[0] = mechanism.k - 1
+        empty[0] = k - 1
     passed = np.logical_and.accumulate(p_values[order] <= risk / empty)
-    found = np.zeros(mechanism.k, dtype=np.bool_)
+    found = np.zeros(k, dtype=np.bool_)
     found[order] = passed
     return found
-
-
-def likeliest(mechanism: SubsetSelection, reports: Iterable[Sequence[int]]) -> Fit:
-    """The shares of a single choice that make the whole reports likeliest, by EM.
-
-    For display, as the nearest point of the simplex is, from which it hardly differs unless one
-    choice has nearly all; it needs the reports themselves, not their tally, because a report
-    says more than its supports do one by one. Raises ValueError where there is no report.
-    """
-
-    def likelihood(report: tuple[int, ...]) -> Floats:
-        odds = np.full(mechanism.k, float(mechanism.other))
-        odds[list(report)] = mechanism.own
-        return odds
-
-    return maximum_likelihood(*distinct(reports, likelihood))
 
 
 # --- means ------------------------------------------------------------------------------------
@@ -204,23 +172,23 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     score, None says that the mean of the others cannot be told: nobody seems to have a score, or
     the interval covers nearly all of the scale. Raises ValueError as ``inversion.linear`` does.
     """
-    mechanism = question.once
-    if isinstance(mechanism, Unary):
-        return None  # of a single choice; its shares are estimated one by one
+    law = _of_one(question)
+    if law is None:
+        return None  # of a single choice by ticks; its shares are estimated one by one
     if isinstance(question, Scale):
         values = np.array(question.values, dtype=np.float64)
-        if isinstance(mechanism, SubsetSelection) or question.aim == "distribution":
+        if isinstance(law, Supporting) or question.aim == "distribution":
             return _mean_score(question, tally, confidence)
-        found = _mean_position(mechanism, tally, confidence)
+        found = _mean_position(law, tally, confidence)
         return _scaled(found, float(values[1] - values[0]), float(values[0]))
-    if isinstance(mechanism, SubsetSelection):
+    if isinstance(law, Supporting):
         middles = np.array([float(value) for value in bucket_middles(question)])
-        return weighted(tally, mechanism, middles, confidence)
-    if mechanism.k == question.range.positions:
-        return _in_unit(_mean_position(mechanism, tally, confidence), question.range)
+        return weighted(tally, law, middles, confidence)
+    if law.k == question.range.positions:
+        return _in_unit(_mean_position(law, tally, confidence), question.range)
     middles = np.array([float(value) for value in bucket_middles(question)])
     start, width = float(middles[0]), float(np.ptp(middles))
-    channel = _whole(mechanism, tally)
+    channel = _whole(law, tally)
     v = scores(channel, (middles - start) / width)
     return _scaled(linear(tally.counts, v, channel, confidence), width, start)
 
@@ -241,38 +209,36 @@ def mean_of_part(
     Where devices draw what they report, those who report a part are a random sample of these
     respondents, so that the margins for both are those for a population.
     """
-    mechanism, part = question.once, question.parts[index]
-    single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
+    law, part = question.law, question.parts[index]
     one = tally_of_part(question, index, tally)
     if not one.n:
         return None
-    mean = _in_unit(_mean_position(single, one, confidence), part.range)
-    drawn = isinstance(mechanism, Vector) and mechanism.s < len(question.parts)
-    return replace(mean, respondents=mean.population) if drawn else mean
+    mean = _in_unit(_mean_position(law.parts[index], one, confidence), part.range)
+    return replace(mean, respondents=mean.population) if law.heard < 1 else mean
 
 
 def by_position(question: Number | Scale) -> bool:
     """Whether its mean is that of positions on an even grid, and not of what choices or buckets
     stand for."""
-    if isinstance(question.once, SubsetSelection | Unary):
+    law = question.once.law
+    if isinstance(law, Supporting):
         return False
     if isinstance(question, Scale):
         return question.aim == "mean"
-    return question.once.k == question.range.positions
+    return law.domain.count == question.range.positions
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
     """The tally of one of several numbers, of the reports that have it."""
-    mechanism, d = question.once, len(question.parts)
+    d = len(question.parts)
     own = {cell // d: count for cell, count in tally.cells().items() if cell % d == index}
-    single = mechanism.parts[index] if isinstance(mechanism, Vector) else mechanism
-    return from_cells(sum(own.values()), own, single.cell_count)
+    return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
 
 
 def weighted(
-    tally: Tally, mechanism: SubsetSelection, values: npt.ArrayLike, confidence: float = CONFIDENCE
+    tally: Tally, mechanism: Pure, values: npt.ArrayLike, confidence: float = CONFIDENCE
 ) -> Mean:
-    """The mean of ``values`` (shape (k,), one for each choice) through subset selection.
+    """The mean of ``values`` (shape (k,), one for each choice) where reports name choices.
 
     A report scores the sum of its choices' values, so its variance needs how often two choices
     are reported together, which the channel says exactly. Score intervals as in ``linear``: the
@@ -285,18 +251,16 @@ def weighted(
     return as_mean(tally.n, _sums(tally, mechanism, values), confidence)
 
 
-def _sums(
-    tally: Tally, mechanism: SubsetSelection, values: npt.ArrayLike
-) -> tuple[Uncertain, Uncertain]:
+def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncertain, Uncertain]:
     """What ``weighted`` makes its margins of."""
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
-    value = np.asarray(values, dtype=np.float64)
-    p, q = float(mechanism.p), float(mechanism.q)
-    raw = _supported(mechanism, tally.counts / tally.n)
+    law, value = mechanism.law, np.asarray(values, dtype=np.float64)
+    p, q = float(law.p), float(law.q)
+    raw = _supported(law, tally.counts / tally.n)
     estimate = float(raw @ value)
     answered, apart = project(raw), value - estimate
-    noise = noise_of_sum(mechanism, apart)  # of one report, by the true choice
+    noise = noise_of_sum(law, apart)  # of one report, by the true choice
     spread = float(answered @ apart**2 - (answered @ apart) ** 2)
     within = float(answered @ noise)
     likeliest = tilted(answered, value, np.stack([noise + apart**2, noise]))
@@ -327,51 +291,61 @@ def compared(
     that of ``part``. Raises ValueError where there is no report.
     """
     if isinstance(question, VectorOfNumbers):
-        every = question.once
-        single = every.parts[part] if isinstance(every, Vector) else every
-        grid = question.parts[part].range
+        grid, single = question.parts[part].range, question.law.parts[part]
         return _of_positions(single, tally_of_part(question, part, tally), *_unit(grid))
-    mechanism = question.once
-    if isinstance(mechanism, Unary):
+    law = _of_one(question)
+    if law is None:
         return None
     if isinstance(question, Scale):
         if not all(has_score(question)):
             return None
-        if question.aim == "mean" and not isinstance(mechanism, SubsetSelection):
+        if question.aim == "mean" and not isinstance(law, Supporting):
             first, second = question.values[:2]
-            return _of_positions(mechanism, tally, float(first), float(second - first))
+            return _of_positions(law, tally, float(first), float(second - first))
         values = np.array(question.values, dtype=np.float64)
-    elif not isinstance(mechanism, SubsetSelection) and mechanism.k == question.range.positions:
-        return _of_positions(mechanism, tally, *_unit(question.range))
+    elif not isinstance(law, Supporting) and law.k == question.range.positions:
+        return _of_positions(law, tally, *_unit(question.range))
     else:
         values = np.array([float(middle) for middle in bucket_middles(question)])
-    if isinstance(mechanism, SubsetSelection) and mechanism.omega > 1:
-        return _of_subsets(mechanism, tally, values)
-    assert not isinstance(mechanism, Laplace | Gaussian)  # of positions, each a bucket
-    channel = matrix(mechanism)
+    if isinstance(law, Supporting) and law.size != 1:
+        return _of_subsets(law, tally, values)
+    channel = matrix(law)
     return moments(Scores(tally.counts, scores(channel, values), channel))
 
 
-def _of_positions(mechanism: _Single, tally: Tally, start: float, step: float) -> Moments:
-    if isinstance(mechanism, Laplace | Gaussian):
-        return _of_noisy(mechanism, tally, start, step)
-    _, channel = some_positions(mechanism)
-    return moments(Scores(tally.counts, start + step * position_scores(mechanism), channel))
+def has_mean(question: Number | Scale) -> bool:
+    """Whether its mean is estimated at all: of a choice that is reported by ticks it is not."""
+    return _of_one(question) is not None
 
 
-def _of_noisy(mechanism: Laplace | Gaussian, tally: Tally, start: float, step: float) -> Moments:
+def _of_one(question: Number | Scale) -> Supporting | OfNumber | None:
+    """The law of one choice or position; None where it is of ticks."""
+    law = question.once.law
+    assert not isinstance(law, Several)  # a question has one number
+    return None if isinstance(law, Supporting) and not law.single else law
+
+
+def _of_positions(law: OfNumber, tally: Tally, start: float, step: float) -> Moments:
+    if isinstance(law, Noise):
+        return _of_noisy(law, tally, start, step)
+    _, channel = some_positions(law)
+    return moments(Scores(tally.counts, start + step * position_scores(law), channel))
+
+
+def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
     """A number plus noise is its own score. Its mean square is no less than that of the noise."""
     if tally.n < 1:
         raise ValueError("a mean needs at least one report")
-    first, last = start, start + step * (mechanism.k - 1)
+    first, last = start, start + step * (law.k - 1)
     filled = np.flatnonzero(tally.counts)
-    counts, sent = tally.counts[filled], start + step * (filled + tally.start)
-    estimate, noise = float(counts @ sent) / tally.n, noise_variance(mechanism) * step**2
+    counts, reported = tally.counts[filled], start + step * (filled + tally.start)
+    estimate, noise = float(counts @ reported) / tally.n, law.variance * step**2
     # Of very many numbers neighbours go together: their law is tilted as one.
-    groups = np.arange(0, len(sent), ceil(len(sent) / _MOST_TILTED))
+    groups = np.arange(0, len(reported), ceil(len(reported) / _MOST_TILTED))
     weight = np.add.reduceat(counts, groups)
     place, square = (
-        np.add.reduceat(counts * value, groups) / weight for value in (sent, (sent - estimate) ** 2)
+        np.add.reduceat(counts * value, groups) / weight
+        for value in (reported, (reported - estimate) ** 2)
     )
     ends = np.array([first, last])
     likeliest = tilted(
@@ -390,15 +364,15 @@ def _of_noisy(mechanism: Laplace | Gaussian, tally: Tally, start: float, step: f
     return Moments(n, estimate, (first, last), step / n, precision, square_at, max(n - 1, 1))
 
 
-def _of_subsets(mechanism: SubsetSelection, tally: Tally, value: Floats) -> Moments:
+def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
     """From the sums of the reported choices' values, whose variance is that of ``weighted``."""
     if tally.n < 1:
         raise ValueError("a mean needs at least one report")
-    p, q = float(mechanism.p), float(mechanism.q)
-    raw = _supported(mechanism, tally.counts / tally.n)
+    p, q = float(law.p), float(law.q)
+    raw = _supported(law, tally.counts / tally.n)
     estimate = float(raw @ value)
     apart = value - estimate
-    square = noise_of_sum(mechanism, apart) + apart**2
+    square = noise_of_sum(law, apart) + apart**2
     likeliest = tilted(project(raw), value, square[None])
     return Moments(
         tally.n,
@@ -443,24 +417,24 @@ def number_distribution(
     question: Number, tally: Tally, confidence: float = CONFIDENCE
 ) -> Distribution:
     """How a number is distributed. Raises ValueError where there is no report."""
-    mechanism = question.once
+    law = _of_one(question)
+    assert law is not None  # no ticks for a number
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
-    if isinstance(mechanism, SubsetSelection):
-        found = estimate(tally, mechanism, confidence)
+    if isinstance(law, Supporting):
+        found = estimate(tally, law, confidence)
         at_most = [
-            weighted(tally, mechanism, np.arange(mechanism.k) <= t, confidence)
-            for t in range(mechanism.k - 1)
+            weighted(tally, law, np.arange(law.k) <= t, confidence) for t in range(law.k - 1)
         ]
         quantiles = _quantiles(found.consistent, at_most)
         return Distribution(tally.n, found.consistent, at_most, quantiles)
-    counts, channel = tally.counts, _whole(mechanism, tally)
+    counts, channel = tally.counts, _whole(law, tally)
     shares = _fit(counts, channel).shares
     try:
         at_most = distribution.cumulative(counts, channel, confidence)
     except ValueError:  # fewer places than buckets: a shape, but no unbiased shares
         return Distribution(tally.n, shares, [], [])
-    times = roots(mechanism) if isinstance(mechanism, Window) else None
+    times = roots(law)
     if times is None:
         return Distribution(tally.n, shares, at_most, _quantiles(shares, at_most))
     cutoff = times * NormalDist().inv_cdf((1 + confidence) / 2)
@@ -468,18 +442,21 @@ def number_distribution(
     return Distribution(tally.n, shares, at_most, distribution.placed(shares, QUANTILES, within))
 
 
-def roots(mechanism: Window) -> float | None:
+def roots(mechanism: HasLaw[Law]) -> float | None:
     """How far to go for the intervals of quantiles, as a multiple of the normal quantile: None
-    where profile likelihood is not to be trusted, or takes long.
+    where profile likelihood is not to be trusted, or takes long, and of what is no window.
 
     A window that is narrow has distributions with many empty buckets, where the deviance is not
     chi-squared: of 32 buckets, coverage at a nominal 95 % where a bucket ends just at the quantile
     was 0.95 for windows from 8 buckets on (epsilon 1.25 and below), 0.93 from 4 on (epsilon 2), or
     0.95 with this factor, and 0.81 below.
     """
-    starts = mechanism.m - mechanism.w + 1
-    wide = mechanism.w / starts * min(mechanism.k, 32)
-    if wide < 4 or mechanism.k * mechanism.m > _MOST_PROFILED:
+    law = mechanism.law
+    if not isinstance(law, Finite) or not law.evenly:
+        return None
+    width = law.outputs - law.rows + 1
+    wide = width / law.rows * min(law.k, 32)
+    if wide < 4 or law.k * law.outputs > _MOST_PROFILED:
         return None
     return 1.0 if wide >= 8 else 2.24 / 1.96
 
@@ -581,7 +558,7 @@ def is_ratio(question: Question) -> TypeGuard[Scale]:
     """Whether its mean is among those who have a score, as not every choice is on the scale."""
     return (
         isinstance(question, Scale)
-        and not isinstance(question.once, Unary)
+        and _of_one(question) is not None
         and not all(has_score(question))
     )
 
@@ -600,10 +577,10 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     scored = np.array(has_score(question), dtype=np.float64)
     shares = project(_each_share(question, tally))
     having = float(shares @ scored)
-    mechanism = question.once
+    law = question.once.law
     step = 0.0
-    if isinstance(mechanism, SubsetSelection):
-        step = least_step(values[scored > 0]) / float(mechanism.p - mechanism.q) / tally.n
+    if isinstance(law, Supporting):
+        step = least_step(values[scored > 0]) / float(law.p - law.q) / tally.n
 
     def about(mu: float) -> tuple[Uncertain, Uncertain]:
         population, respondents = _total(question, tally, scored * (values - mu))
@@ -625,40 +602,38 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
     """
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
-    mechanism, seen = question.once, tally.counts / tally.n
-    if isinstance(mechanism, SubsetSelection):
-        return _supported(mechanism, seen)
-    assert not isinstance(mechanism, Unary)
-    channel = matrix(mechanism)
+    law, seen = question.once.law, tally.counts / tally.n
+    if isinstance(law, Supporting):
+        return _supported(law, seen)
+    channel = matrix(law)
     return np.array([seen @ scores(channel, row) for row in np.eye(len(question.names))])
 
 
-def _supported(mechanism: SubsetSelection, seen: Floats) -> Floats:
+def _supported(law: Supporting, seen: Floats) -> Floats:
     """The unbiased shares where a part ``seen`` of the reports supports each choice."""
-    shares: Floats = (seen - float(mechanism.q)) / float(mechanism.p - mechanism.q)
+    shares: Floats = (seen - float(law.q)) / float(law.p - law.q)
     return shares
 
 
 def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, Uncertain]:
     """The mean of ``weights``, one for each choice."""
-    mechanism = question.once
-    if isinstance(mechanism, SubsetSelection):
-        return _sums(tally, mechanism, weights)
-    assert not isinstance(mechanism, Unary)
-    channel = matrix(mechanism)
+    law = question.once.law
+    if isinstance(law, Supporting):
+        return _sums(tally, law, weights)
+    channel = matrix(law)
     return uncertain(tally.counts, scores(channel, weights), channel)
 
 
-def _mean_position(mechanism: _Single, tally: Tally, confidence: float) -> Mean:
+def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
     """The mean position on the grid, 0 to k - 1."""
-    if isinstance(mechanism, Laplace | Gaussian):
+    if isinstance(law, Noise):
         if tally.n < 1:
             raise ValueError("an estimate needs at least one report")
         numbers = np.arange(len(tally.counts), dtype=np.float64) + tally.start
         estimate = float(tally.counts @ numbers) / tally.n
         spread = float(tally.counts @ (numbers - estimate) ** 2) / tally.n
-        noise = noise_variance(mechanism)
-        ends = 0.0, float(mechanism.k - 1)
+        noise = law.variance
+        ends = 0.0, float(law.k - 1)
         return Mean(
             n=tally.n,
             confidence=confidence,
@@ -666,8 +641,8 @@ def _mean_position(mechanism: _Single, tally: Tally, confidence: float) -> Mean:
             population=_normal(estimate, max(spread, noise) / tally.n, confidence, ends),
             respondents=_normal(estimate, noise / tally.n, confidence, ends),
         )
-    _, channel = some_positions(mechanism)
-    return linear(tally.counts, position_scores(mechanism), channel, confidence)
+    _, channel = some_positions(law)
+    return linear(tally.counts, position_scores(law), channel, confidence)
 
 
 def _normal(
@@ -703,39 +678,21 @@ def _in_unit(mean: Mean, grid: Range) -> Mean:
     return _scaled(mean, step, start)
 
 
-def noise_of_sum(mechanism: SubsetSelection, value: Floats) -> Floats:
-    """The variance of the sum of the reported choices' values over p - q, by the true choice."""
-    p, q = float(mechanism.p), float(mechanism.q)
-    own, others = pair_support(mechanism.k, mechanism.omega, p)
-    scaled = value / (p - q)
-    total, squares = scaled.sum(), (scaled**2).sum()
-    mean = q * total + (p - q) * scaled
-    rest, rest_squares = total - scaled, squares - scaled**2
-    second = (
-        p * scaled**2
-        + q * rest_squares
-        + 2 * own * scaled * rest
-        + others * (rest**2 - rest_squares)
-    )
-    variance: Floats = np.maximum(second - mean**2, 0.0)
-    return variance
-
-
 def _grouped(
     tally: Tally,
-    mechanism: SubsetSelection,
+    law: Supporting,
     groups: list[npt.NDArray[np.int64]],
     confidence: float,
 ) -> Estimate:
     """Shares of groups of cells; each cell is in one group."""
-    inside = np.zeros((len(groups), mechanism.k))
+    inside = np.zeros((len(groups), law.k))
     for row, cells in zip(inside, groups, strict=True):
         row[cells] = 1.0
-    every = [weighted(tally, mechanism, row, confidence) for row in inside]
+    every = [weighted(tally, law, row, confidence) for row in inside]
     risk = (1 - confidence) / len(groups)
     joint = [
         group_interval(int(tally.counts @ row.astype(np.int64)), tally.n,
-                       *_group_laws(mechanism, int(row.sum())), risk)
+                       *_group_laws(law, int(row.sum())), risk)
         for row in inside
     ]  # fmt: skip
     consistent = project([one.estimate for one in every])
@@ -743,10 +700,10 @@ def _grouped(
     return of_means(every, joint, consistent, noisy)
 
 
-def _group_laws(mechanism: SubsetSelection, size: int) -> tuple[Floats, Floats]:
+def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
     """How many of a group of ``size`` choices a report names, each with its probability: where the
     answer is one of them, and where it is not."""
-    k, omega, p = mechanism.k, mechanism.omega, float(mechanism.p)
+    k, omega, p = law.k, law.most, float(law.p)
 
     def among(rest: int, named: int) -> Floats:
         """Of the k - 1 other choices, ``rest`` are in the group, and ``named`` are drawn."""
@@ -758,12 +715,9 @@ def _group_laws(mechanism: SubsetSelection, size: int) -> tuple[Floats, Floats]:
     return own, p * among(size, omega - 1) + (1 - p) * among(size, omega)
 
 
-def _whole(mechanism: _Single, tally: Tally) -> Floats:
+def _whole(law: OfNumber, tally: Tally) -> Floats:
     """The channel onto the cells of the tally."""
-    if isinstance(mechanism, Laplace | Gaussian):
-        numbers = np.arange(len(tally.counts)) + tally.start
-        return noise_law(mechanism, numbers - np.arange(mechanism.k)[:, None])
-    return matrix(mechanism)
+    return sent(law, np.arange(len(tally.counts)) + tally.start)
 
 
 def _fit(counts: npt.NDArray[np.int64], channel: Floats) -> Fit:

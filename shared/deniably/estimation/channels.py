@@ -1,4 +1,4 @@
-"""Finite mechanisms as matrices of probabilities, and the scores that make reports unbiased."""
+"""Finite laws as matrices of probabilities, and the scores that make reports unbiased."""
 
 from __future__ import annotations
 
@@ -9,53 +9,59 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.estimation.inversion import scores
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    Gaussian,
-    Laplace,
-    SubsetSelection,
-    Window,
-)
-from deniably.mechanisms.noise import ratio
+from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Supporting
 
 Floats = npt.NDArray[np.float64]
-Ordered = Window | Channel | BoundedLaplace
+Ordered = HasLaw[Finite]
 """Mechanisms from a position to one of finitely many outputs."""
 
 _MOST_INPUTS = 513
 
 
-def matrix(mechanism: Ordered | SubsetSelection) -> Floats:
+def matrix(mechanism: HasLaw[Law]) -> Floats:
     """Q[x, y] = P(report y | position x), shape (k, outputs); rows sum to 1.
 
-    Of subset selection only k-ary response (omega 1) has single outputs; raises ValueError for
-    others.
+    Of a law where reports name choices only k-ary response has single outputs. Raises ValueError
+    for others, and where there is no end of outputs.
     """
-    match mechanism:
-        case SubsetSelection(omega=1, k=k):
-            same = np.full((k, k), float(mechanism.q))
-            np.fill_diagonal(same, float(mechanism.p))
-            return same
-        case SubsetSelection():
-            raise ValueError("a report of several choices is not a single output")
-        case BoundedLaplace():
-            return _laplace(mechanism)
-        case _:
-            return rounding(mechanism.k, len(rows(mechanism))) @ rows(mechanism)
+    law = mechanism.law
+    if isinstance(law, Finite):
+        every = rows(law)
+        return every if len(every) == law.k else rounding(law.k, len(every)) @ every
+    if isinstance(law, Supporting) and law.single and law.size == 1:
+        same = np.full((law.k, law.k), float(law.q))
+        np.fill_diagonal(same, float(law.p))
+        return same
+    raise ValueError("a report of several choices or numbers is not a single output")
+
+
+def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
+    """The same for the reports in ``numbers``, shape (k, numbers), also of noise without an end."""
+    law, y = mechanism.law, np.asarray(numbers)
+    if isinstance(law, Noise):
+        return masses(law, y - np.arange(law.k)[:, None])
+    return matrix(law)[:, y]
+
+
+def masses(mechanism: HasLaw[Noise], noise: npt.ArrayLike) -> Floats:
+    """P(noise) of whole numbers."""
+    return cast(Floats, mechanism.law.mass(np.asarray(noise, dtype=np.float64)))
+
+
+def rows(mechanism: HasLaw[Finite]) -> Floats:
+    """The rows between which positions are rounded: P(report y | row), shape (rows, outputs)."""
+    return _rows(mechanism.law)
 
 
 @lru_cache(maxsize=64)
-def rows(mechanism: Window | Channel) -> Floats:
-    """The rows between which positions are rounded: P(report y | row), shape (rows, outputs)."""
-    if isinstance(mechanism, Channel):
-        weights = np.array(mechanism.weights, dtype=np.float64)
-        shares: Floats = weights / weights.sum(axis=1, keepdims=True)
-        return shares
-    m, w = mechanism.m, mechanism.w
-    starts = np.arange(m - w + 1)[:, None]
-    inside = (np.arange(m) >= starts) & (np.arange(m) < starts + w)
-    return np.where(inside, mechanism.own, mechanism.other) / mechanism.total
+def _rows(law: Finite) -> Floats:
+    if law.evenly:  # each is the one before, one output further: all of them at once
+        around = np.array([*law.row(law.rows - 1)[: law.rows - 1], *law.row(0)], dtype=np.float64)
+        every = np.lib.stride_tricks.sliding_window_view(around, law.outputs)[::-1]
+    else:
+        every = np.array([law.row(row) for row in range(law.rows)], dtype=np.float64)
+    shares: Floats = every / every.sum(axis=1, keepdims=True)
+    return shares
 
 
 def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floats:
@@ -65,67 +71,36 @@ def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floa
     return cast(Floats, np.maximum(1 - np.abs(place[:, None] - np.arange(knots)), 0.0))
 
 
-@lru_cache(maxsize=64)
-def position_scores(mechanism: Ordered) -> Floats:
+def position_scores(mechanism: HasLaw[Finite]) -> Floats:
     """For each output the unbiased estimate of the position (0 to k - 1), shape (outputs,).
 
-    A window has one affine score (its mean is affine in the start); for others the scores with
-    the least variance where answers are evenly spread.
+    Where the mean output is affine in the row, as of a window, so is the score; for others the
+    scores with the least variance where answers are evenly spread.
     """
-    last = mechanism.k - 1
-    if isinstance(mechanism, BoundedLaplace):
-        return scores(_laplace(mechanism), np.arange(mechanism.k))
-    places = np.linspace(0, last, len(rows(mechanism)))
-    if isinstance(mechanism, Channel):
-        return scores(rows(mechanism), places)
-    m, w = mechanism.m, mechanism.w
-    slope = w * (mechanism.own - mechanism.other) / mechanism.total
-    mean_at_0 = float(rows(mechanism)[0] @ np.arange(m))
-    found: Floats = (np.arange(m) - mean_at_0) / slope * last / (m - w)
+    return _position_scores(mechanism.law)
+
+
+@lru_cache(maxsize=64)
+def _position_scores(law: Finite) -> Floats:
+    last = law.k - 1
+    if not law.evenly:
+        return scores(rows(law), np.linspace(0, last, law.rows))
+    first, end, outputs = law.row(0), law.row(law.rows - 1), range(law.outputs)
+    farther = sum(y * (b - a) for y, a, b in zip(outputs, first, end, strict=True))
+    slope = farther / (sum(first) * (law.rows - 1))
+    mean_at_0 = float(rows(law)[0] @ np.arange(law.outputs))
+    found: Floats = (np.arange(law.outputs) - mean_at_0) / slope * last / (law.rows - 1)
     return found
 
 
-def some_positions(mechanism: Ordered) -> tuple[npt.NDArray[np.int64], Floats]:
+def some_positions(mechanism: HasLaw[Finite]) -> tuple[npt.NDArray[np.int64], Floats]:
     """Positions that stand for all (each one where there are few), and their rows of the matrix."""
-    k = mechanism.k
-    if k <= _MOST_INPUTS or isinstance(mechanism, BoundedLaplace):
-        return np.arange(k), matrix(mechanism)
-    found = rows(mechanism)
+    law = mechanism.law
+    k = law.k
+    if k <= _MOST_INPUTS or k == law.rows:
+        return np.arange(k), matrix(law)
+    found = rows(law)
     knots = np.round(np.linspace(0, k - 1, len(found))).astype(np.int64)
     even = np.round(np.linspace(0, k - 1, _MOST_INPUTS)).astype(np.int64)
     positions = np.unique(np.concatenate([knots, even]))
     return positions, rounding(k, len(found), positions) @ found
-
-
-def noise_variance(mechanism: Laplace | Gaussian) -> float:
-    """The variance of the noise of one number, in steps squared."""
-    if isinstance(mechanism, Gaussian):
-        # Never above sigma^2 (Canonne, Kamath and Steinke 2020, corollary 9), and short of it by
-        # less than 1e-7 of it from sigma = 1 on.
-        return float(ratio(mechanism.sigma2, "sigma2"))
-    decay = np.exp(-1 / float(ratio(mechanism.scale, "scale")))
-    return float(2 * decay / (1 - decay) ** 2)
-
-
-def noise_law(mechanism: Laplace | Gaussian, noise: npt.ArrayLike) -> Floats:
-    """P(noise) of whole numbers."""
-    y = np.abs(np.asarray(noise, dtype=np.float64))
-    if isinstance(mechanism, Laplace):
-        decay = np.exp(-1 / float(ratio(mechanism.scale, "scale")))
-        return cast(Floats, (1 - decay) / (1 + decay) * decay**y)
-    variance = float(ratio(mechanism.sigma2, "sigma2"))
-    reach = np.arange(-int(40 * variance**0.5) - 40, int(40 * variance**0.5) + 41)
-    total = np.exp(-(reach**2) / (2 * variance)).sum()
-    return cast(Floats, np.exp(-(y**2) / (2 * variance)) / total)
-
-
-@lru_cache(maxsize=16)
-def _laplace(mechanism: BoundedLaplace) -> Floats:
-    k = mechanism.k
-    decay = np.exp(-1 / float(ratio(mechanism.scale, "scale")))
-    steps = np.arange(k)
-    weights = decay ** np.abs(steps[:, None] - steps)
-    if mechanism.beyond == "clamp":
-        # All of the tail beyond an end falls on it: 1 + decay + decay^2 + ... times its first.
-        weights[:, [0, -1]] /= 1 - decay
-    return cast(Floats, weights / weights.sum(axis=1, keepdims=True))

@@ -106,7 +106,7 @@ def between_choices(
     """Do two choices of one question have the same share? From their counts in the same n reports.
 
     ``pair_own`` is P(a report supports both | the answer is one of them), ``pair_other`` that
-    given any other answer (for subset selection see ``pair_support``). If the shares are equal,
+    given any other answer (``law.joint.pairs``). If the shares are equal,
     first - second has mean 0 and variance n P(exactly one is supported), which follows from the
     sum of the shares; that is estimated from first + second. Half a report is taken off the
     difference (Yates), and level 0.05 is then at most 0.05,
@@ -130,15 +130,6 @@ def between_choices_exactly(
     alone = only_first + only_second
     p_value = against(Answers(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
     return Difference((only_first - only_second) / (n * (p - q)), p_value)
-
-
-def pair_support(k: int, omega: int, p: float) -> tuple[float, float]:
-    """The two probabilities for subset selection: omega of k choices, the own one with p."""
-    own = p * (omega - 1) / (k - 1)
-    if k == 2:
-        return own, 0.0
-    rest = (k - 1) * (k - 2)
-    return own, (p * (omega - 1) * (omega - 2) + (1 - p) * omega * (omega - 1)) / rest
 
 
 def between_groups(first: Answers, second: Answers) -> Difference:

@@ -25,11 +25,11 @@ from deniably.estimation.intervals import (
 from deniably.estimation.inversion import Mean, linear, scores
 from deniably.estimation.likelihood import maximum_likelihood
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary
+from deniably.mechanisms.law import HasLaw, Supporting
 
 _EXACT = partial(population_interval, exact=True)
 
-Pure = SubsetSelection | SetResponse | SampledTicks | Unary
+Pure = HasLaw[Supporting]
 """Mechanisms whose reports support choices, each with p if it is the answer and q if not."""
 
 
@@ -70,8 +70,8 @@ def estimate(
 ) -> Estimate:
     """The estimate for one question from its tally.
 
-    ``single`` says that every person has exactly one of the choices, by default true for subset
-    selection only. Source: estimator and variance, Wang, Blocki, Li and Jha 2017 (USENIX
+    ``single`` says that every person has exactly one of the choices, by default where the law's
+    answers are such. Source: estimator and variance, Wang, Blocki, Li and Jha 2017 (USENIX
     Security, eqs. 4-7) with the exact binomial variance; intervals as in ``intervals``. Joint
     intervals are the exact ones (Clopper and Pearson 1934) at a k-th of the risk each, so by
     Bonferroni's inequality they cover all shares with at least ``confidence``; tightened by the
@@ -83,22 +83,22 @@ def estimate(
     """
     if tally.n < 1:
         raise ValueError("an estimate needs at least one report")
-    if tally.counts.shape != (mechanism.cell_count,):
+    law = mechanism.law
+    if tally.counts.shape != (law.cell_count,):
         raise ValueError("the tally has another number of choices than the mechanism")
     _check(confidence)
-    single = isinstance(mechanism, SubsetSelection) if single is None else single
-    counts, asked = supports(tally, mechanism)
-    p, q = float(mechanism.p), float(mechanism.q)
+    single = law.single if single is None else single
+    counts, asked = supports(tally, law)
+    p, q = float(law.p), float(law.q)
     share = counts / asked
     raw = (share - q) / (p - q)
     consistent = project(raw) if single else np.clip(raw, 0, 1)
     alpha = 1 - confidence
     every = _each(population_interval, counts, asked, p, q, alpha)
-    joint = _each(_EXACT, counts, asked, p, q, alpha / mechanism.k)
+    joint = _each(_EXACT, counts, asked, p, q, alpha / law.k)
     # Those whose devices drew an option are a random sample of these respondents, who are their
     # population here; its interval is a little wide for so small a one.
-    drawn = isinstance(mechanism, SampledTicks) and mechanism.s < mechanism.k
-    here = every if drawn else _each(respondents_interval, counts, asked, p, q, alpha)
+    here = every if law.heard < 1 else _each(respondents_interval, counts, asked, p, q, alpha)
     low, high = (joint.low, joint.high)
     support = q + (p - q) * consistent
     noisy = support * (1 - support) / (asked * (p - q) ** 2)
@@ -185,10 +185,11 @@ def of_means(
 
 def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """For each choice: how many reports support it, and how many could have; shapes (k,)."""
-    if isinstance(mechanism, SampledTicks):
+    law = mechanism.law
+    if law.both:
         pairs = tally.counts.reshape(-1, 2)
         return pairs[:, 1], np.maximum(pairs.sum(axis=1), 1)
-    return tally.counts[: mechanism.k], np.full(mechanism.k, tally.n)
+    return tally.counts[: law.k], np.full(law.k, tally.n)
 
 
 def project(raw: npt.ArrayLike) -> Floats:
@@ -208,7 +209,7 @@ def project(raw: npt.ArrayLike) -> Floats:
 
 def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
     """The exact variance of one raw estimate where the true share is ``share``."""
-    p, q = float(mechanism.p), float(mechanism.q)
+    p, q = float(mechanism.law.p), float(mechanism.law.q)
     support = q + (p - q) * np.asarray(share, dtype=np.float64)
     result: Floats = support * (1 - support) / (n * (p - q) ** 2)
     return result

@@ -32,7 +32,7 @@ from deniably.estimation.analysis import CONFIDENCE, Distribution
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.inversion import Mean
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import Mechanism, Unary, Window
+from deniably.mechanisms.law import HasLaw, Law
 from deniably.survey.parts import Choice, ChoicePart, NumberPart, Range
 from deniably.survey.questions import (
     Number,
@@ -98,7 +98,7 @@ class Share:
         share = float(sum(shares[list(self.answers)].tolist()))
         return Known(share, share * (1 - share))
 
-    def curve(self, mechanism: Mechanism) -> Curve:
+    def curve(self, mechanism: HasLaw[Law]) -> Curve:
         """n times the variance of its estimate, by the true share."""
         return share_curve(mechanism, self.answers)
 
@@ -155,7 +155,7 @@ class Average:
         # The estimate is a ratio of two means: to first order that of (value - mean) / having.
         return Known(mean, float(among @ (values - mean) ** 2) / having)
 
-    def variance(self, mechanism: Mechanism, part: int = 0) -> float:
+    def variance(self, mechanism: HasLaw[Law], part: int = 0) -> float:
         """n times the variance of its estimate, as a part of the extent."""
         places = None if self.by_position else self.places
         if self.scored is not None:
@@ -206,7 +206,7 @@ class Shares:
             for raw, error, low, high, own_low, own_high in np.stack(columns, axis=1).tolist()
         ]
 
-    def variance(self, mechanism: Mechanism, share: float | None = None) -> float:
+    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """n times the variance of the figure that varies most, where that is the true share; None
         stands for the worst."""
         return max(worst(one.curve(mechanism), share) for one in self.figures)
@@ -241,7 +241,7 @@ class One:
         extent = self.figure.extent
         return [None if self.figure.scored is None else Found(None, None, extent, extent)]
 
-    def variance(self, mechanism: Mechanism, share: float | None = None) -> float:
+    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """n times its variance; no expected share matters to it."""
         return self.figure.variance(mechanism, self.index)
 
@@ -288,7 +288,7 @@ class Buckets:
         untold = [None] * len(self.figures)
         return [*(at_most or untold[: len(self.shares)]), *quantiles, *untold][: len(untold)]
 
-    def variance(self, mechanism: Mechanism, share: float | None = None) -> float:
+    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """As that of ``Shares``; inf where reports do not determine the shape."""
         return max(worst(one.curve(mechanism), share) for one in self.shares)
 
@@ -307,7 +307,7 @@ def groups(question: Question) -> list[Group]:
             return [_choices(question)]
         case Scale():
             shares: list[Group] = [_choices(question)] if question.aim == "distribution" else []
-            return shares + ([] if isinstance(question.once, Unary) else [_mean_score(question)])
+            return shares + ([_mean_score(question)] if analysis.has_mean(question) else [])
         case Number():
             return [_number(question), *([_buckets(question)] if _is_spread(question) else [])]
         case VectorOfNumbers():
@@ -375,7 +375,7 @@ def _number(question: Number) -> One:
 def _buckets(question: Number) -> Buckets:
     ends = analysis.bucket_ends(question)
     ranges = tuple((number_text(low), number_text(high)) for low, high in ends)
-    better = isinstance(question.once, Window) and analysis.roots(question.once) is not None
+    better = analysis.roots(question.once) is not None
     return Buckets(
         "share up to a number",
         tuple(

@@ -3,7 +3,7 @@
 Every mechanism has its ``law``, in one of four families; whoever estimates, audits, plans or
 simulates asks the law and no class. ``Supporting``: a report names cells, and those that speak for
 the answer more often. ``Finite``: a matrix from few places to outputs. ``Noise``: a number plus
-noise. ``Product``: several of these in one report. A law is its own law, so that what takes a
+noise. ``Several``: several of these in one report. A law is its own law, so that what takes a
 mechanism takes a law. Probabilities are exact fractions, those of noise floating point; a device
 loads this, so nothing here needs numpy, and ``mass`` and ``tail`` take arrays all the same.
 """
@@ -57,10 +57,15 @@ class One:
 
 @dataclass(frozen=True)
 class Ticks:
-    """At most ``most`` of ``k`` options: their indices, ascending."""
+    """Some of ``k`` options, at most ``limit`` where there is one: their indices, ascending."""
 
     k: int
-    most: int
+    limit: int | None = None
+
+    @property
+    def most(self) -> int:
+        """How many there can be."""
+        return self.k if self.limit is None else self.limit
 
     @property
     def count(self) -> int:
@@ -337,6 +342,11 @@ class Finite:
         return self.domain.k
 
     @property
+    def heard(self) -> Fraction:
+        """Every report counts."""
+        return Fraction(1)
+
+    @property
     def cell_count(self) -> int:
         """The number of cells of a tally."""
         return self.outputs
@@ -424,6 +434,11 @@ class Noise:
         return self.domain.k
 
     @property
+    def heard(self) -> Fraction:
+        """Every report counts."""
+        return Fraction(1)
+
+    @property
     def cell_count(self) -> None:
         """The numbers that can be reported are far too many to have a cell each."""
         return None
@@ -457,7 +472,7 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Product:
+class Several:
     """``s`` of several numbers, picked at random, each by the law of its part; the cell is
     ``number * parts + part``."""
 
@@ -465,7 +480,7 @@ class Product:
     s: int
 
     @property
-    def law(self) -> Product:
+    def law(self) -> Several:
         """Itself."""
         return self
 
@@ -514,7 +529,7 @@ class Product:
         return [c * d + i for i, one in enumerate(answer) for c in self.parts[i].cells(one)]
 
 
-Law = Supporting | Finite | Noise | Product
+Law = Supporting | Finite | Noise | Several
 OfNumber = Finite | Noise
 """Laws of one position on a grid."""
 

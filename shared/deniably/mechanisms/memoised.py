@@ -12,6 +12,7 @@ from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadMechanism
 from deniably.core.loss import Loss
 from deniably.mechanisms.channel import Channel
+from deniably.mechanisms.law import Finite, Supporting
 from deniably.mechanisms.reports import Report
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.mechanisms.ticks import SetResponse
@@ -112,6 +113,11 @@ class Memoised(
     def history(self) -> Loss:
         """What all reports that are made from one memo can give away, however many there are."""
         return self.memo.loss
+
+    @property
+    def law(self) -> Supporting | Finite:
+        """How each report falls by itself: as one of ``once``."""
+        return self.once.law
 
     @property
     def k(self) -> int:

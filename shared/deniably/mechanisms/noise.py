@@ -19,7 +19,7 @@ from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss
 from deniably.mechanisms.gaussian_noise import discrete_gaussian_vector_delta_upper
-from deniably.mechanisms.law import Finite, Noise, One, Product
+from deniably.mechanisms.law import Finite, Noise, One, Several
 from deniably.mechanisms.positions import check_position, check_positions
 from deniably.mechanisms.reports import Report, check_one
 
@@ -246,9 +246,9 @@ class Gaussian(
         return Noise(One(self.k), variance, self.reach, self._mass, self._tail, self)
 
     @property
-    def law(self) -> Noise | Product:
+    def law(self) -> Noise | Several:
         """That of one position, or of all in one report."""
-        return self.one if self.d == 1 else Product((self.one,) * self.d, self.d)
+        return self.one if self.d == 1 else Several((self.one,) * self.d, self.d)
 
     def _mass(self, noise: Any) -> Any:
         return self._tail(noise) / _gaussian_total(float(ratio(self.sigma2, "sigma2")))

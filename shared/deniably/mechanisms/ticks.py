@@ -157,8 +157,7 @@ class SampledTicks(
         """Of each option that is asked about a report has the one cell or the other."""
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
         heard = Fraction(self.s, self.k)
-        ticks = Ticks(self.k, self.k)
-        return Supporting(ticks, self.p, self.q, joint, self.s, heard, both=True)
+        return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, heard, both=True)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
         """The report for the ticked options: ``2 * option + tick``, ascending.

@@ -11,7 +11,7 @@ from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss, largest
 from deniably.mechanisms.channel import Channel
-from deniably.mechanisms.law import Product
+from deniably.mechanisms.law import Several
 from deniably.mechanisms.noise import BoundedLaplace, Laplace
 from deniably.mechanisms.reports import LARGEST_NUMBER, Report
 from deniably.mechanisms.window import Window
@@ -54,9 +54,9 @@ class Vector(
         return max(known) * len(self.parts) if len(known) == len(counts) else None
 
     @property
-    def law(self) -> Product:
+    def law(self) -> Several:
         """The laws of the parts, of which a report has ``s``."""
-        return Product(tuple(part.law for part in self.parts), self.s)
+        return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
         """The report for one position a part: ``number * parts + part``, by part.

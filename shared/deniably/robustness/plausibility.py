@@ -10,6 +10,7 @@ sends what the mechanism would have sent for a lie is seen by no test: see ``poi
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,14 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats, upper_tail
-from deniably.estimation.analysis import noise_of_sum
-from deniably.estimation.channels import noise_variance, position_scores, some_positions
-from deniably.estimation.difference import pair_support
 from deniably.estimation.estimate import Pure, supports
+from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally, support_rows
-from deniably.mechanisms import Gaussian, Laplace, SubsetSelection, Unary
-from deniably.mechanisms.noise import ratio
-from deniably.robustness.poisoning import Positional, of_weighted
+from deniably.mechanisms.law import HasLaw, Law, Noise, Supporting
 
 RISK = 1e-4
 """The chance of a false alarm over a whole survey that alarms are set to."""
@@ -43,9 +40,10 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
     alarm has at most the chance ``risk``.
     """
     counts, asked = supports(tally, mechanism)
-    p, q = float(mechanism.p), float(mechanism.q)
-    each = risk / (2 * mechanism.k)
-    found = np.zeros(mechanism.k, dtype=np.bool_)
+    law = mechanism.law
+    p, q = float(law.p), float(law.q)
+    each = risk / (2 * law.k)
+    found = np.zeros(law.k, dtype=np.bool_)
     for v in np.flatnonzero((counts > asked * p) | (counts < asked * q)):  # others are likely
         count, n = int(counts[v]), int(asked[v])
         tails = upper_tail([count], n, p), upper_tail([n - count], n, 1 - q)
@@ -90,15 +88,6 @@ def deviation(n: int, spread: Spread, risk: float) -> float:
     return third + math.sqrt(third**2 + 2 * spread.variance * log / n)
 
 
-def spread_of_mean(mechanism: Positional) -> Spread:
-    """Of the score of a position, on a scale from 0 to 1."""
-    last = mechanism.k - 1
-    if isinstance(mechanism, Laplace | Gaussian):
-        return Spread(noise_variance(mechanism) / last**2, 1 + mechanism.reach / last)
-    _, channel = some_positions(mechanism)
-    return spread_of(channel, position_scores(mechanism) / last)
-
-
 def spread_of(channel: Floats, score: Floats) -> Spread:
     """Of the scores that the outputs of a channel have."""
     target = channel @ score
@@ -107,28 +96,19 @@ def spread_of(channel: Floats, score: Floats) -> Spread:
     return Spread(variance, farthest)
 
 
-def spread_of_weighted(mechanism: SubsetSelection, places: Floats) -> Spread:
-    """Of the summed places of the choices that a report names."""
-    leverage = of_weighted(mechanism, places)
-    farthest = max(leverage.high, 1 - leverage.low)
-    return Spread(float(noise_of_sum(mechanism, places).max()), farthest)
+def of_score(score: Score) -> Spread:
+    """Of the score of a figure."""
+    return Spread(float(score.noise.max()), score.farthest)
 
 
-def beyond_noise(mechanism: Laplace | Gaussian, tally: Tally, risk: float) -> int:
+def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
     """How many numbers lie farther off the grid than the noise of any of the n would with the
     chance ``risk``; 0 for honest reports but for that risk."""
-    if isinstance(mechanism, Laplace):
-        # P(noise >= y) = e^(-y / scale) / (1 + e^(-1 / scale)), for each of two sides.
-        scale = float(ratio(mechanism.scale, "scale"))
-        far = scale * math.log(2 * tally.n / risk)
-    else:
-        # Below the tail of the continuous one (Canonne, Kamath and Steinke 2020, proposition 25),
-        # which is below e^(-y^2 / (2 sigma^2)).
-        variance = float(ratio(mechanism.sigma2, "sigma2"))
-        far = math.sqrt(2 * variance * math.log(2 * tally.n / risk))
-    reach = math.ceil(far)
+    law = mechanism.law
+    chance = risk / (2 * tally.n)  # of one report, for each of two sides
+    reach = bisect_left(range(law.reach + 1), True, key=lambda y: law.tail(y) <= chance)
     cells = tally.cells().items()
-    return sum(n for cell, n in cells if not -reach <= cell <= mechanism.k - 1 + reach)
+    return sum(n for cell, n in cells if not -reach <= cell <= law.k - 1 + reach)
 
 
 @dataclass(frozen=True)
@@ -165,9 +145,7 @@ def pair_counts(reports: Iterable[Sequence[int]], k: int) -> tuple[int, npt.NDAr
     return counts.n, counts.both
 
 
-def odd_pairs(
-    mechanism: SubsetSelection | Unary, n: int, both: npt.ArrayLike, risk: float
-) -> list[Pair]:
+def odd_pairs(mechanism: Pure, n: int, both: npt.ArrayLike, risk: float) -> list[Pair]:
     """The pairs of choices that do not go together as chance would have them, the oddest first.
 
     ``both`` is that of ``pair_counts``; every person has one answer. What a report says about a
@@ -189,24 +167,21 @@ def odd_pairs(
     return sorted(pairs, key=lambda pair: -abs(pair.together - pair.expected))
 
 
-def says_pairs(mechanism: object) -> bool:
+def says_pairs(mechanism: HasLaw[Law]) -> bool:
     """Whether its reports name several choices of which one is the answer at most."""
-    match mechanism:
-        case SubsetSelection(omega=omega):
-            return omega > 1
-        case Unary():
-            return True
-        case _:
-            return False
+    law = mechanism.law
+    return isinstance(law, Supporting) and law.joint.pairs is not None and law.size != 1
 
 
-def pair_score(mechanism: SubsetSelection | Unary) -> tuple[float, float, Spread]:
-    """(a, c, spread) such that [u and v supported] - a ([u] + [v]) - c has expectation 0."""
-    p, q = float(mechanism.p), float(mechanism.q)
-    if isinstance(mechanism, Unary):
-        one, neither = p * q, q * q
-    else:
-        one, neither = pair_support(mechanism.k, mechanism.omega, p)
+def pair_score(mechanism: Pure) -> tuple[float, float, Spread]:
+    """(a, c, spread) such that [u and v supported] - a ([u] + [v]) - c has expectation 0.
+
+    Raises ValueError where ``says_pairs`` is false because pairs differ.
+    """
+    law = mechanism.law
+    if (pairs := law.joint.pairs) is None:
+        raise ValueError("how often two choices are named together depends on which they are")
+    p, q, one, neither = (float(each) for each in (law.p, law.q, *pairs))
     alone = (one - neither) / (p - q)
     offset = neither - 2 * q * alone
     values = np.array([1 - 2 * alone - offset, -alone - offset, -offset])

@@ -10,32 +10,18 @@ protocol can do without such a price.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation.analysis import bucket_middles
-from deniably.estimation.channels import matrix, position_scores
+from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Pure
 from deniably.estimation.inversion import scores
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    Gaussian,
-    Laplace,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-    Window,
-)
+from deniably.estimation.scores import Score, of_choice, of_number, of_target
+from deniably.mechanisms.law import HasLaw, Law, Supporting
 from deniably.survey.questions import Number, Question, Scale, VectorOfNumbers
-
-Positional = Window | Channel | BoundedLaplace | Laplace | Gaussian
-"""Mechanisms of one position on a scale."""
 
 
 @dataclass(frozen=True)
@@ -85,61 +71,31 @@ def gain(mechanism: Pure, crafted: float, targets: int, share: float) -> float:
     Cao, Jia and Gong 2021, theorems 1 to 3 in one: crafted [(m - r q) / (p - q) - f], where a
     report supports up to m of r targets.
     """
-    p, q = float(mechanism.p), float(mechanism.q)
-    supported = min(most_supported(mechanism), targets)
+    p, q = float(mechanism.law.p), float(mechanism.law.q)
+    supported = min(mechanism.law.most, targets)
     inside = of_choices(mechanism).weight(crafted)
     return inside * ((supported - targets * q) / (p - q) - share)
 
 
-def most_supported(mechanism: Pure) -> int:
-    """How many choices one report can support."""
-    match mechanism:
-        case SubsetSelection():
-            return mechanism.omega
-        case SetResponse():
-            return mechanism.size
-        case SampledTicks():
-            return mechanism.s
-        case Unary():
-            return mechanism.k
+def of_score(score: Score, rivals: float = 0.0) -> Leverage | None:
+    """Leverage over the mean of a score; None where that has no end."""
+    if np.isinf(score.high):
+        return None
+    return Leverage(score.low, score.high, rivals, score.heard)
 
 
-def of_choices(mechanism: Pure | Window | Channel | BoundedLaplace) -> Leverage:
+def of_choices(mechanism: HasLaw[Law]) -> Leverage:
     """Leverage over the share of any choice.
 
     Raises ValueError where the mechanism cannot tell the choices apart.
     """
-    if isinstance(mechanism, SubsetSelection | SetResponse | SampledTicks | Unary):
-        p, q = float(mechanism.p), float(mechanism.q)
-        heard = mechanism.s / mechanism.k if isinstance(mechanism, SampledTicks) else 1.0
-        return Leverage(-q / (p - q), (1 - q) / (p - q), 1 / (p - q), heard)
-    every = share_scores(matrix(mechanism))
+    law = mechanism.law
+    if isinstance(law, Supporting):
+        score = of_choice(law)
+        return Leverage(score.low, score.high, 1 / float(law.p - law.q), score.heard)
+    every = share_scores(matrix(law))
     apart = every[:, None] - every
     return Leverage(float(every.min()), float(every.max()), float(apart.max()))
-
-
-def of_mean(mechanism: Positional) -> Leverage:
-    """Leverage over the mean position on the scale, whose ends are 0 and 1."""
-    last = mechanism.k - 1
-    if isinstance(mechanism, Laplace | Gaussian):
-        return Leverage(-mechanism.reach / last, 1 + mechanism.reach / last)
-    score = position_scores(mechanism) / last
-    return Leverage(float(score.min()), float(score.max()))
-
-
-def of_buckets(mechanism: Window | Channel | BoundedLaplace, places: npt.ArrayLike) -> Leverage:
-    """The same where positions are buckets at ``places`` in 0 .. 1, shape (k,)."""
-    score = scores(matrix(mechanism), places)
-    return Leverage(float(score.min()), float(score.max()))
-
-
-def of_weighted(mechanism: SubsetSelection, places: npt.ArrayLike) -> Leverage:
-    """The same through subset selection, of whose choices a report names omega."""
-    place = np.sort(np.asarray(places, dtype=np.float64))
-    p, q, omega = float(mechanism.p), float(mechanism.q), mechanism.omega
-    low, high = (float(some.sum()) for some in (place[:omega], place[-omega:]))
-    everywhere = q * float(place.sum())
-    return Leverage((low - everywhere) / (p - q), (high - everywhere) / (p - q))
 
 
 def of_question(question: Question) -> Leverage | None:
@@ -148,24 +104,20 @@ def of_question(question: Question) -> Leverage | None:
     None for several numbers at once, of which each has its own (``of_part``), and for Laplace or
     Gaussian noise over buckets, whose scores depend on what was reported.
     """
-    mechanism = question.once
+    law: Law = question.once.law
     if isinstance(question, VectorOfNumbers):
         return None
     if isinstance(question, Number):
-        return _of_number(question)
-    if isinstance(question, Scale) and question.aim == "mean" and isinstance(mechanism, Positional):
-        return of_mean(mechanism)
-    assert not isinstance(mechanism, Vector | Laplace | Gaussian)
-    return of_choices(mechanism)
+        whole = law.domain.count == question.range.positions and not isinstance(law, Supporting)
+        return of_score(of_target(law, None if whole else places(question)))
+    if isinstance(question, Scale) and question.aim == "mean" and not isinstance(law, Supporting):
+        return of_score(of_target(law))
+    return of_choices(law)
 
 
-def of_part(question: VectorOfNumbers, index: int) -> Leverage:
+def of_part(question: VectorOfNumbers, index: int) -> Leverage | None:
     """Leverage over the mean of one of several numbers."""
-    mechanism = question.once
-    if isinstance(mechanism, Gaussian):
-        return of_mean(mechanism)
-    heard = mechanism.s / len(mechanism.parts)
-    return replace(of_mean(mechanism.parts[index]), heard=heard)
+    return of_score(of_number(question.once, index))
 
 
 def places(question: Number) -> Floats:
@@ -173,17 +125,6 @@ def places(question: Number) -> Floats:
     middles = np.array([float(middle) for middle in bucket_middles(question)])
     spread: Floats = (middles - middles[0]) / np.ptp(middles)
     return spread
-
-
-def _of_number(question: Number) -> Leverage | None:
-    mechanism = question.once
-    if isinstance(mechanism, SubsetSelection):
-        return of_weighted(mechanism, places(question))
-    if mechanism.k == question.range.positions:
-        return of_mean(mechanism)
-    if isinstance(mechanism, Laplace | Gaussian):
-        return None
-    return of_buckets(mechanism, places(question))
 
 
 def share_scores(channel: Floats) -> Floats:

@@ -5,22 +5,12 @@ from __future__ import annotations
 from math import ceil, sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from deniably.core.binomial import Floats
-from deniably.estimation.channels import matrix, noise_law, noise_variance, rounding, rows
+from deniably.estimation.channels import masses, rounding, rows
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-)
-from deniably.mechanisms.vector import Part
+from deniably.mechanisms.law import Law, Noise, OfNumber, Several, Supporting
 from deniably.simulation.people import Answers, Encoded
 
 SO_MANY = 10**9
@@ -32,60 +22,50 @@ _REACH = 12  # standard deviations; noise beyond has less than a ten-millionth o
 def expected_tally(answers: Answers) -> Tally:
     """The tally of ``SO_MANY`` reports by people of whom as many as here give each answer, if
     every report came as often as its probability says."""
-    mechanism = answers.question.once
+    law = answers.question.once.law
     start, cells = 0, np.zeros(1)
     for inputs in answers.blocks():
-        start, more = _expected(mechanism, inputs)
+        start, more = _expected(law, inputs)
         cells = cells + more
     counts = np.rint(cells * (SO_MANY / answers.n)).astype(np.int64)
-    return Tally(SO_MANY, counts, start, endless=mechanism.cell_count is None)
+    return Tally(SO_MANY, counts, start, endless=law.cell_count is None)
 
 
-def _expected(mechanism: Mechanism, inputs: Encoded) -> tuple[int, Floats]:
+def _expected(law: Law, inputs: Encoded) -> tuple[int, Floats]:
     """The first cell, and how many reports to ``inputs`` count in each from there on."""
-    match mechanism:
-        case SubsetSelection(k=k):
-            return 0, _supports(mechanism, np.bincount(inputs, minlength=k), len(inputs))
-        case Unary():
-            return 0, _supports(mechanism, inputs.sum(axis=0), len(inputs))
-        case SetResponse(most=most):
-            ticked = inputs.sum(axis=1)
-            blanks = [(ticked < most - blank).sum() for blank in range(most)]
-            return 0, _supports(mechanism, np.append(inputs.sum(axis=0), blanks), len(inputs))
-        case SampledTicks(k=k, s=s):
-            yes = _supports(mechanism, inputs.sum(axis=0), len(inputs))
-            return 0, np.stack([len(inputs) - yes, yes], axis=1).ravel() * s / k
-        case Gaussian(d=d) if d > 1:
-            return _side_by_side([_of_number(mechanism, column) for column in inputs.T])
-        case Vector(parts=parts, s=s):
-            single = [_of_number(part, one) for part, one in zip(parts, inputs.T, strict=True)]
+    match law:
+        case Supporting():
+            own = _own(law, inputs)
+            support = own * float(law.p) + (len(inputs) - own) * float(law.q)
+            return 0, support * float(law.heard)
+        case Several():
+            single = [_of_number(part, one) for part, one in zip(law.parts, inputs.T, strict=True)]
             start, cells = _side_by_side(single)
-            return start, cells * s / len(parts)
+            return start, cells * float(law.heard)
         case _:
-            return _of_number(mechanism, inputs)
+            return _of_number(law, inputs)
 
 
-def _supports(
-    mechanism: SubsetSelection | SetResponse | SampledTicks | Unary, own: Encoded, n: int
-) -> Floats:
-    p, q = float(mechanism.p), float(mechanism.q)
-    found: Floats = own * p + (n - own) * q
-    return found
+def _own(law: Supporting, inputs: Encoded) -> npt.NDArray[np.int64]:
+    """For how many answers each cell speaks."""
+    if law.single:
+        return np.bincount(inputs, minlength=law.k)
+    ticked = inputs.sum(axis=0)
+    if law.both:
+        return np.stack([len(inputs) - ticked, ticked], axis=1).ravel()
+    of_each = inputs.sum(axis=1)
+    return np.append(ticked, [(of_each < law.blanks - blank).sum() for blank in range(law.blanks)])
 
 
-def _of_number(mechanism: Part | Gaussian, inputs: Encoded) -> tuple[int, Floats]:
-    given = np.bincount(inputs, minlength=mechanism.k).astype(np.float64)
-    match mechanism:
-        case Laplace() | Gaussian():
-            reach = ceil(_REACH * sqrt(noise_variance(mechanism)))
-            law = noise_law(mechanism, np.arange(-reach, reach + 1))
-            return -reach, np.maximum(_convolved(given, law), 0.0)
-        case BoundedLaplace():
-            return 0, given @ matrix(mechanism)
-        case _:  # only of positions that somebody has: there may be a million
-            some = np.flatnonzero(given)
-            knots = rounding(mechanism.k, len(rows(mechanism)), some)
-            return 0, given[some] @ knots @ rows(mechanism)
+def _of_number(law: OfNumber, inputs: Encoded) -> tuple[int, Floats]:
+    given = np.bincount(inputs, minlength=law.k).astype(np.float64)
+    if isinstance(law, Noise):
+        reach = ceil(_REACH * sqrt(law.variance))
+        noise = masses(law, np.arange(-reach, reach + 1))
+        return -reach, np.maximum(_convolved(given, noise), 0.0)
+    some = np.flatnonzero(given)  # only positions that somebody has: there may be a million
+    knots = given[some] @ rounding(law.k, law.rows, some)
+    return 0, knots @ rows(law)
 
 
 def _convolved(one: Floats, other: Floats) -> Floats:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.errors import BadAnswer
-from deniably.mechanisms import Mechanism, SampledTicks, SetResponse, Unary
+from deniably.mechanisms.law import Domain, Ticks
 from deniably.survey.questions import (
     NOT_APPLICABLE,
     InParts,
@@ -181,7 +181,7 @@ def _answers(question: Question, columns: list[Column]) -> Answers:
         ]
     else:
         inputs = _each(columns[0], lambda text: question.encode(_answer(question, text)))
-        encoded = [_laid_out(question.once, inputs)]
+        encoded = [_laid_out(question.once.law.domain, inputs)]
     return Answers(question, columns, encoded)
 
 
@@ -204,11 +204,11 @@ def _answer(question: Question, text: str) -> str | list[str]:
     return text
 
 
-def _laid_out(mechanism: Mechanism, inputs: list[Any]) -> Encoded:
+def _laid_out(domain: Domain, inputs: list[Any]) -> Encoded:
     """Encoded answers as bulk code takes them: a row of booleans where options are ticked."""
-    if not isinstance(mechanism, SetResponse | SampledTicks | Unary):
+    if not isinstance(domain, Ticks):
         return np.array(inputs, dtype=np.int64)
-    rows = np.zeros((len(inputs), mechanism.k), dtype=np.bool_)
+    rows = np.zeros((len(inputs), domain.k), dtype=np.bool_)
     for row, ticks in zip(rows, inputs, strict=True):
         row[list(ticks)] = True
     return rows

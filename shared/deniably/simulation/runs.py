@@ -18,7 +18,6 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.estimation.figures import Found, groups
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import SampledTicks, Vector
 from deniably.simulation import bulk
 from deniably.simulation.bulk.picks import picked
 from deniably.simulation.expected import SO_MANY, expected_tally
@@ -172,14 +171,7 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
     Where devices pick some of the questions, options or numbers, those who report are a random
     sample of the file: of it the intervals for the population speak, and are a little wide.
     """
-    match question.once:
-        case SampledTicks(k=k, s=s):
-            everything = s == k
-        case Vector(parts=parts, s=s):
-            everything = s == len(parts)
-        case _:
-            everything = True
-    return everything and survey.asked == len(survey.questions)
+    return question.once.law.heard == 1 and survey.asked == len(survey.questions)
 
 
 def _predicted(

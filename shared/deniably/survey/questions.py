@@ -27,6 +27,7 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
+from deniably.mechanisms.law import Each, Finite, Law, One, Several, Ticks
 from deniably.survey.parts import (
     Choice,
     ChoicePart,
@@ -76,7 +77,8 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
 
     def _choices_fit(self, mechanism: Mechanism | Memoised[Any]) -> None:
         unique((choice.name for choice in self.choices), "the choice")
-        if isinstance(mechanism, Vector | Gaussian) or mechanism.k != len(self.choices):
+        domain = mechanism.law.domain
+        if isinstance(domain, Each) or domain.k != len(self.choices):
             raise ValueError("the mechanism's k is the number of choices")
         self._keeps_its_claim(mechanism)
 
@@ -97,7 +99,7 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        _one_answer(self.once)
+        _one_answer(self.mechanism.law, every=True)
 
     @property
     def once(self) -> SubsetSelection | Channel | Unary:
@@ -108,7 +110,7 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
     def encode(self, answer: object) -> Input:
         """The index of the chosen choice, by its name or label. Raises BadAnswer."""
         index = self.index(answer)
-        return (index,) if isinstance(self.mechanism, Unary) else index
+        return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
 
 
 class YesNo(_SingleChoice, frozen=True, kw_only=True, tag="yes_no"):
@@ -139,11 +141,12 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        once = self.once
-        if isinstance(once, SampledTicks):  # takes any number of ticks
-            if self.most > once.k:
+        domain = self.mechanism.law.domain
+        limit = domain.limit if isinstance(domain, Ticks) else 1
+        if limit is None:  # takes any number of ticks
+            if self.most > len(self.choices):
                 raise ValueError("most is at most the number of choices")
-        elif self.most != once.most:
+        elif self.most != limit:
             raise ValueError("the mechanism is for another number of ticks than most")
         _can_hide(self.show_if, self.names)
 
@@ -183,8 +186,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
 
     def __post_init__(self) -> None:
         self._choices_fit(self.mechanism)
-        if not isinstance(self.once, Channel) or self.aim == "distribution":
-            _one_answer(self.once)
+        _one_answer(self.mechanism.law, every=self.aim == "distribution")
         _can_hide(self.show_if, self.names)
         if isinstance(self.scores, list):
             if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) >= 1 << 31:
@@ -211,7 +213,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
     def encode(self, answer: object) -> Input:
         """The index of the chosen choice, by its name or label. Raises BadAnswer."""
         index = self.index(answer)
-        return (index,) if isinstance(self.mechanism, Unary) else index
+        return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
 
 
 class Number(_Asked, frozen=True, kw_only=True, tag="number"):
@@ -230,9 +232,10 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
     )
 
     def __post_init__(self) -> None:
-        _fits(self.range, self.mechanism.k, exactly=self.aim == "mean")
-        if isinstance(self.mechanism, Gaussian) and self.mechanism.d != 1:
+        domain = self.mechanism.law.domain
+        if not isinstance(domain, One):
             raise ValueError("the mechanism is for one number: d is 1")
+        _fits(self.range, domain.k, exactly=self.aim == "mean")
         self._keeps_its_claim(self.mechanism)
 
     @property
@@ -243,7 +246,7 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
 
     def encode(self, answer: object) -> Input:
         """The cell of the number's position on the grid. Raises BadAnswer."""
-        return _cell(self.range, answer, self.mechanism.k, self.name)
+        return _cell(self.range, answer, self.once.law.domain.count, self.name)
 
 
 class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
@@ -266,11 +269,17 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         return self.mechanism
 
     @property
+    def law(self) -> Several:
+        """How the reports of all parts fall."""
+        law = self.mechanism.law
+        if not isinstance(law, Several):
+            raise ValueError("the mechanism is for another number of parts")
+        return law
+
+    @property
     def sizes(self) -> list[int]:
         """The number of positions of each part, by the mechanism."""
-        if isinstance(self.mechanism, Gaussian):
-            return [self.mechanism.k] * self.mechanism.d
-        return [part.k for part in self.mechanism.parts]
+        return list(self.law.domain.sizes)
 
     def encode(self, answer: object) -> Input:
         """The positions of the numbers of all parts (part name -> number). Raises BadAnswer."""
@@ -292,7 +301,7 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         unique((part.name for part in self.parts), "the part")
         for part in self.parts:
             _fits(part.range, self.grid, exactly=False)
-        if self.mechanism.k != self.grid**2:
+        if self.mechanism.law.domain.count != self.grid**2:
             raise ValueError("the mechanism's k is the number of cells, grid * grid")
         self._keeps_its_claim(self.mechanism)
 
@@ -324,7 +333,7 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
 
     def __post_init__(self) -> None:
         unique((part.name for part in self.parts), "the part")
-        if self.mechanism.k != prod(self.shape):
+        if self.mechanism.law.domain.count != prod(self.shape):
             raise ValueError("the mechanism's k is the product of the numbers of choices")
         self._keeps_its_claim(self.mechanism)
 
@@ -383,10 +392,11 @@ def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
     return labelled[0]
 
 
-def _one_answer(mechanism: Mechanism) -> None:
-    if isinstance(mechanism, Channel) and len(mechanism.weights) != mechanism.k:
+def _one_answer(law: Law, *, every: bool) -> None:
+    """``every`` says that the share of every choice is asked for."""
+    if every and isinstance(law, Finite) and not law.evenly and law.rows != law.k:
         raise ValueError("the mechanism's weights have one row for each choice")
-    if isinstance(mechanism, Unary) and mechanism.most != 1:
+    if isinstance(law.domain, Ticks) and law.domain.limit != 1:
         raise ValueError("the mechanism is for another number of ticks than one")
 
 

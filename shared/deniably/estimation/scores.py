@@ -1,0 +1,167 @@
+"""What one report adds to an estimate; its variance and the reach of a crafted one follow.
+
+An estimate is the mean of scores, one a report, each with the expectation that the true answer has:
+its ``target``, such as 1 for those who gave a choice and 0 for all others. So everything about a
+figure follows from a law and a target. Shares are on [0, 1], and so are means, as parts of their
+range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, inf
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.estimation.channels import matrix, position_scores, sent, some_positions
+from deniably.estimation.inversion import scores
+from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Several, Supporting
+
+_REACH = 12  # standard deviations of noise; less than 1e-6 lies beyond
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """By the true answer, the expected score ``target`` and the mean ``square`` of it, both of
+    shape (answers,); from ``low`` to ``high`` any report can have (infinite where there is no
+    end); ``heard`` of all reports count."""
+
+    target: Floats
+    square: Floats
+    low: float
+    high: float
+    heard: float = 1.0
+
+    @property
+    def noise(self) -> Floats:
+        """The variance of the score, by the true answer."""
+        found: Floats = self.square - self.target**2
+        return found
+
+    @property
+    def farthest(self) -> float:
+        """The most that a score can be away from what is expected of it."""
+        return max(self.high - float(self.target.min()), float(self.target.max()) - self.low)
+
+    def at(self, share: float) -> float:
+        """n times the variance of the estimate from n people, of whom a true ``share`` has the
+        target 1 and the others have 0; of either those count whose scores vary most."""
+        return self._curve(share) / self.heard
+
+    @property
+    def peak(self) -> float:
+        """The share for which that is largest: the top of a parabola that is open below."""
+        none, every = self._curve(0.0), self._curve(1.0)
+        return min(max((every - none + 1) / 2, 0.0), 1.0)
+
+    @property
+    def worst(self) -> float:
+        """n times the variance where answers are spread in the worst way."""
+        return worst_spread(self.target, self.square) / self.heard
+
+    def _curve(self, share: float) -> float:
+        inside = float(self.square[self.target > 0].max())
+        outside = float(self.square[self.target == 0].max())
+        return share * inside + (1 - share) * outside - share**2
+
+
+def of_choice(mechanism: HasLaw[Supporting]) -> Score:
+    """Of the share of any choice; the two answers are this choice and any other."""
+    law = mechanism.law
+    p, q = float(law.p), float(law.q)
+    low, high = -q / (p - q), (1 - q) / (p - q)
+    square = [p * high**2 + (1 - p) * low**2, q * high**2 + (1 - q) * low**2]
+    return Score(np.array([1.0, 0.0]), np.array(square), low, high, float(law.heard))
+
+
+def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Score:
+    """Of the mean of ``target``, shape (k,); without one, of the position from 0 to 1.
+
+    Raises ValueError where reports do not tell the target, and where they are about several things.
+    """
+    law = mechanism.law
+    if isinstance(law, Several) or (isinstance(law, Supporting) and not law.single):
+        raise ValueError("a report of several things has no one score")
+    if isinstance(law, Supporting):
+        value = np.linspace(0, 1, law.k) if target is None else np.asarray(target, dtype=np.float64)
+        return _of_named(law, value)
+    if target is None:
+        return _of_position(law)
+    return _of_outputs(law, np.asarray(target, dtype=np.float64))
+
+
+def of_number(mechanism: HasLaw[Law], part: int) -> Score:
+    """Of the mean of one of several numbers, from 0 to 1."""
+    law = mechanism.law
+    if not isinstance(law, Several):
+        return of_target(law)
+    return replace(of_target(law.parts[part]), heard=float(law.heard))
+
+
+def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
+    """The variance of the sum of the named choices' values over p - q, by the true choice.
+
+    Raises ValueError where it is not said how often two choices are named together.
+    """
+    law = mechanism.law
+    if (pairs := law.joint.pairs) is None:
+        raise ValueError("how often two choices are named together depends on which they are")
+    p, q, own, others = (float(one) for one in (law.p, law.q, *pairs))
+    scaled = value / (p - q)
+    total, squares = scaled.sum(), (scaled**2).sum()
+    mean = q * total + (p - q) * scaled
+    rest, rest_squares = total - scaled, squares - scaled**2
+    second = (
+        p * scaled**2
+        + q * rest_squares
+        + 2 * own * scaled * rest
+        + others * (rest**2 - rest_squares)
+    )
+    variance: Floats = np.maximum(second - mean**2, 0.0)
+    return variance
+
+
+def worst_spread(place: Floats, square: Floats) -> float:
+    """The largest variance of the scores of people at several places, whatever their shares.
+
+    ``square`` has the mean square of the unbiased score of each place. At a mean mu the largest
+    mean square is on a line between two places, and mu^2 is taken off.
+    """
+    run = place[:, None] - place
+    slope = np.divide(square[:, None] - square, run, out=np.zeros_like(run), where=run != 0)
+    low, high = np.minimum(place[:, None], place), np.maximum(place[:, None], place)
+    mean = np.clip(slope / 2, low, high)
+    return float((square + slope * (mean - place) - mean**2).max())
+
+
+def _of_named(law: Supporting, value: Floats) -> Score:
+    p, q = float(law.p), float(law.q)
+    ordered, expected = np.sort(value), q * float(value.sum())
+    if law.size is None:  # any choices can be named: none that draw the sum the other way
+        low, high = float(np.minimum(value, 0).sum()), float(np.maximum(value, 0).sum())
+    else:
+        low, high = float(ordered[: law.size].sum()), float(ordered[-law.size :].sum())
+    square = noise_of_sum(law, value) + value**2
+    return Score(value, square, (low - expected) / (p - q), (high - expected) / (p - q))
+
+
+def _of_position(law: Finite | Noise) -> Score:
+    last = law.k - 1
+    if isinstance(law, Noise):  # the same for all: the two ends stand for them
+        ends, noise = np.array([0.0, 1.0]), law.variance / last**2
+        return Score(ends, ends**2 + noise, -law.reach / last, 1 + law.reach / last)
+    positions, channel = some_positions(law)
+    score = position_scores(law) / last
+    return Score(positions / last, channel @ score**2, float(score.min()), float(score.max()))
+
+
+def _of_outputs(law: Finite | Noise, target: Floats) -> Score:
+    if isinstance(law, Finite):
+        channel = matrix(law)
+        score = scores(channel, target)
+        return Score(target, channel @ score**2, float(score.min()), float(score.max()))
+    reach = ceil(_REACH * law.variance**0.5)
+    channel = sent(law, np.arange(-reach, law.k + reach))
+    return Score(target, channel @ scores(channel, target) ** 2, -inf, inf)
