@@ -173,6 +173,22 @@ def test_a_budget_is_split_over_a_survey_with_waves() -> None:
     assert any("Everybody answers all 3 questions" in note for note in notes)
 
 
+@pytest.mark.parametrize("more", [{}, {"count": 2}])
+def test_a_budget_of_small_questions_is_spent_on_one_report_in_waves_too(
+    more: dict[str, Any],
+) -> None:
+    bare = {"name": "stolen", "type": "yes_no", "label": "Have you stolen?"}
+    asked = [bare, bare | {"name": "lied", "label": "Have you lied?"}]
+    survey, notes = compile_with_notes(
+        panel(*asked, budget={"epsilon": 2}, waves={"panel": "workplace"} | more)
+    )
+
+    (together,) = survey.questions
+    assert together.type == "product"
+    assert survey.total.epsilon == pytest.approx(2, abs=1e-5)
+    assert any("in one joint report" in note for note in notes)
+
+
 @pytest.mark.parametrize(
     ("document", "path", "why"),
     [
