@@ -1,7 +1,9 @@
 # Everything a fresh machine needs is installed by the targets themselves.
 #
 #   make demo          a whole survey of 6,366 people in a minute (EXIT=1 ends by itself)
-#   make test          every test, in a real browser and on real processes
+#   make test          all that a change must pass, in a real browser and on real processes
+#   make quick         in less than a minute: the parts that break most easily; no browser
+#   make soak          long repetitions: each simulated case, 1,000 kills, 100,000 requests
 #   make crash         1,000 kills at random instants, on SQLite and PostgreSQL (KILLS=, SEED=)
 #   make lint          formatting, lint and types (ruff, mypy, pyright, tsc)
 #   make serve         a server on 127.0.0.1:8000 with its data in deniably.db
@@ -17,7 +19,7 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 JOBS ?= 2
 
-.PHONY: demo test crash lint serve bench load fuzz lock vectors clean
+.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -29,6 +31,21 @@ serve: $(VENV)/.server
 # Threads within a product of matrices only get in the way of tests side by side.
 test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+# The exact numbers, the mechanisms, the vectors in both languages, the definition, the device's
+# memory, and what the server takes, keeps and shows.
+QUICK := core mechanisms survey trust device audit/test_conformance.py vectors/test_vectors_python.py \
+  vectors/test_vectors_javascript.py wording authoring robustness house/test_arrows.py \
+  server/test_surveys.py server/test_reports.py server/test_results.py server/test_store.py
+
+quick: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak" \
+	  $(QUICK:%=tests/%) $(ARGS)
+
+soak: $(VENV)/.dev client/node_modules/.installed
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 7200 -m soak $(ARGS)
+	$(MAKE) crash
+	$(MAKE) fuzz
 
 crash: $(VENV)/.dev
 	@[ "$(or $(KILLS),1000)" -ge 4 ] 2>/dev/null || { echo "KILLS is a number from 4 up, and not $(KILLS)"; exit 1; }

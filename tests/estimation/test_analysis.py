@@ -37,6 +37,7 @@ from deniably.simulation.bulk import tally_many
 from deniably.survey.parts import Claim
 from deniably.survey.questions import Question, Scale
 from deniably.survey.survey import as_survey
+from support.soak import soak
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
 RANGE = {"minimum": "0", "maximum": "10", "step": "1"}
@@ -357,7 +358,7 @@ def covered(m: SubsetSelection, value: Floats, truth: Floats, n: int) -> tuple[i
 FEWEST_OF_FEW = 875
 
 
-@pytest.mark.parametrize(("epsilon", "n"), [(6, 50), (8, 50), (8, 200)])
+@pytest.mark.parametrize(("epsilon", "n"), [soak(6, 50), (8, 50), soak(8, 200)])
 @pytest.mark.parametrize("truth", [[0.02, 0, 0, 0.4, 0.3, 0.28], [1 / 6] * 6])
 def test_margins_of_a_group_cover_where_there_is_little_noise(
     epsilon: float, n: int, truth: list[float]
@@ -367,7 +368,7 @@ def test_margins_of_a_group_cover_where_there_is_little_noise(
     assert min(covered(sharp(6, epsilon), value, np.array(truth), n)) >= FEWEST_OF_FEW
 
 
-@pytest.mark.parametrize(("epsilon", "n"), [(4, 50), (8, 50), (8, 200)])
+@pytest.mark.parametrize(("epsilon", "n"), [soak(4, 50), (8, 50), soak(8, 200)])
 def test_margins_of_a_mean_cover_where_few_are_at_the_other_end(epsilon: float, n: int) -> None:
     value, truth = np.arange(1930.0, 2030, 20), np.array([0.98, 0, 0, 0, 0.02])
 
@@ -414,7 +415,7 @@ def test_a_weighted_mean_moves_with_the_scale(
         assert theirs.standard_error == pytest.approx(factor * ours.standard_error, abs=slack)
 
 
-@pytest.mark.parametrize("omega", [1, 2, 3])
+@pytest.mark.parametrize("omega", [1, soak(2), 3])
 @pytest.mark.parametrize("own", [3, 400])
 def test_all_marginals_hold_at_once_by_bonferroni(omega: int, own: int) -> None:
     """Exactly, from the law of how many of a row's choices the reports of 40 people name."""

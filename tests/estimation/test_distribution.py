@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.estimation.distribution import Quantile, cumulative, density, quantiles, wasserstein
+from support.soak import soak
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +30,7 @@ def true_quantile(truth: Floats, share: float) -> int:
     return int(np.searchsorted(np.cumsum(truth), share - 1e-12))
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("epsilon", [soak(1.0), 4.0])
 @pytest.mark.parametrize("truth", [(0.2, 0.5, 0.3), (0.5, 0.25, 0.25), (0.05, 0.05, 0.9)])
 def test_functions_and_medians_cover_twenty_respondents(
     truth: tuple[float, ...], epsilon: float

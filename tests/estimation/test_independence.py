@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.estimation.independence import independence
+from support.soak import soak
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 RUNS, ALARMS = 300, 36  # at the level of 0.05, more alarms have a chance below 1e-6
+FEW, FEW_ALARMS = 100, 18  # the same
 
 
 def k_ary(k: int, epsilon: float) -> Floats:
@@ -97,7 +99,7 @@ def test_two_by_two_is_right_for_every_table_and_holds_its_level() -> None:
         ) <= 0.05  # fmt: skip
 
 
-@pytest.mark.parametrize(("epsilon", "n"), [(3, 100), (4, 100), (4, 1000), (8, 200)])
+@pytest.mark.parametrize(("epsilon", "n"), [soak(3, 100), (4, 100), (4, 1000), soak(8, 200)])
 def test_the_level_holds_where_nearly_all_give_one_answer(epsilon: float, n: int) -> None:
     """Five by five, 98 % alike, independent answers: chi-squared alarms in up to 18 %."""
     assert stats.binom.sf(ALARMS, RUNS, 0.05) < 1e-6
@@ -149,22 +151,24 @@ def test_of_whole_reports_the_statistic_is_the_trace(seed: int, n: int, k1: int,
     )
 
 
+@pytest.mark.parametrize(("runs", "most"), [(FEW, FEW_ALARMS), soak(RUNS, ALARMS)])
 @pytest.mark.parametrize(("k", "omega", "n"), [(4, 2, 200), (12, 4, 60)])
-def test_the_level_holds_for_subsets(k: int, omega: int, n: int) -> None:
+def test_the_level_holds_for_subsets(k: int, omega: int, n: int, runs: int, most: int) -> None:
     """Of few kinds, whose table is shuffled, and of more pairs of kinds than respondents."""
+    assert stats.binom.sf(most, runs, 0.05) < 1e-6
     kinds = subsets(k, omega)
     shares = np.append(0.7, np.full(k - 1, 0.3 / (k - 1)))
     law = shares @ np.where(kinds.T, 9.0, 1.0)
     rng = np.random.default_rng(1900)
 
     alarms = 0
-    for _ in range(RUNS):
+    for _ in range(runs):
         first, second = (kinds[rng.choice(len(law), n, p=law / law.sum())] for _ in range(2))
         found = independence(first, second)
         assert found.shuffles is not None
         alarms += found.p_value <= 0.05
 
-    assert alarms <= ALARMS
+    assert alarms <= most
 
 
 def test_ties_count_as_far() -> None:

@@ -19,6 +19,7 @@ from deniably.estimation.tally import Tally
 from deniably.mechanisms import SubsetSelection
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.questions import Number, Scale
+from support.soak import soak
 
 NUMBER: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 20, "epsilon": 1}
 BUCKETS = NUMBER | {"aim": "distribution", "buckets": 7}
@@ -98,7 +99,7 @@ def test_what_no_confidence_can_hold_is_not_called_impossible() -> None:
     assert 0 < against_value(lambda _: missed, 20).p_value <= 1e-12
 
 
-@pytest.mark.parametrize("epsilon", [4, 8])
+@pytest.mark.parametrize("epsilon", [soak(4), 8])
 @pytest.mark.parametrize("kind", [*KINDS[:6], KINDS[7]])
 def test_waves_of_unequal_size_hold_their_level_where_nearly_all_agree(
     kind: dict[str, Any], epsilon: int
@@ -187,7 +188,7 @@ def seen(question: Number | Scale, unscored: float, n: int, runs: int) -> list[T
 
 @pytest.mark.parametrize(
     ("epsilon", "n", "unscored"),
-    [(1, 200, 0.9), (1, 1000, 0.2), (1, 200, 0.5), (2, 200, 0.9), (4, 200, 0.9)],
+    [(1, 200, 0.9), soak(1, 1000, 0.2), soak(1, 200, 0.5), soak(2, 200, 0.9), (4, 200, 0.9)],
 )
 def test_the_means_that_reports_allow_hold_the_true_one(
     epsilon: float, n: int, unscored: float
@@ -246,7 +247,7 @@ def test_a_ratio_beyond_the_scale_is_marked_and_stays_on_it() -> None:
     assert 4 < found.population.low < found.population.high == 5
 
 
-@pytest.mark.parametrize("unscored", [0.1, 0.8])
+@pytest.mark.parametrize("unscored", [soak(0.1), 0.8])
 def test_ratios_of_two_waves_hold_their_level(unscored: float) -> None:
     """At the level of 0.05, more than 14 of 50 alarms have a chance below 1e-6."""
     assert stats.binom.sf(14, 50, 0.05) < 1e-6

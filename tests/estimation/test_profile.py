@@ -19,6 +19,7 @@ from deniably.estimation.profile import quantile_intervals
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Window
 from deniably.survey.questions import Number
+from support.soak import soak
 
 Floats = npt.NDArray[np.float64]
 
@@ -68,7 +69,7 @@ def exactly(truth: Floats, share: float) -> tuple[Floats, int]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize("epsilon", [soak(1.0), 2.0])
 def test_intervals_of_quantiles_cover(shape: str, epsilon: float) -> None:
     assert stats.binom.cdf(FEWEST - 1, RUNS, 0.95) < 1e-6
     question, truth = asked(epsilon), SHAPES[shape]
@@ -83,7 +84,7 @@ def test_intervals_of_quantiles_cover(shape: str, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
-@pytest.mark.parametrize("shape", ["hump", "two humps", "spike at 0", "uniform"])
+@pytest.mark.parametrize("shape", [soak("hump"), "two humps", "spike at 0", soak("uniform")])
 def test_intervals_cover_where_a_bucket_ends_just_at_the_quantile(shape: str, share: float) -> None:
     question = asked(1.0)
     truth, bucket = exactly(SHAPES[shape], share)

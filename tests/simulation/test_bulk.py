@@ -33,6 +33,7 @@ from deniably.mechanisms.subset_selection import (
 from deniably.simulation.bulk import randomise_many, uniform
 from deniably.simulation.bulk import single_choice as bulk
 from deniably.simulation.bulk.blocks import BLOCK
+from support.soak import soak
 
 ONE = weights_for_epsilon(Fraction(1))
 SMALL = [
@@ -267,13 +268,13 @@ FALSE_ALARM = 1e-8
     ("mechanism", "n"),
     [
         (warner(3, 1), 1_000_000),
-        (warner(*ONE), 1_000_000),
-        (subset_selection(16, *ONE), 2_000_000),
+        soak(warner(*ONE), 1_000_000),
+        soak(subset_selection(16, *ONE), 2_000_000),
         (SubsetSelection(11, 3, 7, 5), 500_000),
         (SubsetSelection(24, 2, *ONE), 500_000),
         (SubsetSelection(8, 2, 1 << 40, 1 << 37), 500_000),
         (k_ary(40, *ONE), 500_000),
-        (SubsetSelection(40, 2, *ONE), 1_000_000),
+        soak(SubsetSelection(40, 2, *ONE), 1_000_000),
         (k_ary(200, *weights_for_epsilon(Fraction(7))), 300_000),
     ],
     ids=repr,
