@@ -1,9 +1,9 @@
-"""The application: settings, store, one blueprint a concern, refusals, headers."""
+"""The application: settings, store, one blueprint a concern, and the layers around them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from flask import Flask
 
@@ -12,7 +12,6 @@ from deniably_server.api import (
     checks,
     differences,
     openapi,
-    parameters,
     register,
     reports,
     results,
@@ -23,27 +22,17 @@ from deniably_server.api import (
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.batches import batches
 from deniably_server.api.health import health
-from deniably_server.api.intake import Intake
 from deniably_server.api.pages import pages
 from deniably_server.api.tickets import tickets
 from deniably_server.guard.current import attach
-from deniably_server.guard.door import Door
-from deniably_server.guard.headers import Headers
-from deniably_server.guard.hosts import Hosts, names_in
 from deniably_server.guard.limits import limits_of
+from deniably_server.layers import Parts, layered
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
-from deniably_server.watching import told
 from deniably_server.watching.journal import Journal
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.watch import Watch
 from deniably_server.web import files
 from deniably_server.web.body import READ_AT_MOST
-from deniably_server.web.compression import compress
-from deniably_server.web.problems import handle_problems
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
 
 
 def create_app(
@@ -80,15 +69,6 @@ def create_app(
     metrics_page.attach(app, metrics)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)
-    handle_problems(app, openapi.is_page)
-    told.tell_routes(app)
-    parameters.refuse_unknown(app)
-    app.after_request(compress)
-    inner: WSGIApplication = Intake(app.wsgi_app, store, limits)
-    inner = Door(inner, most=max(1, cast(int, settings["THREADS"]) // 2))
-    if names := names_in(str(settings["HOSTS"])):
-        inner = Hosts(inner, names)
-    inner = Headers(inner)
     tell = (metrics.add, journal.add) if journal else (metrics.add,)
-    app.wsgi_app = Watch(inner, *tell)  # type: ignore[method-assign]
+    layered(app, Parts(settings, store, limits, tell))
     return app

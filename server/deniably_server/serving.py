@@ -23,10 +23,10 @@ import click
 from flask import Flask
 from uvicorn import Config, Server
 
-from deniably_server.api.batches import is_batch
 from deniably_server.api.costly import answerer, take_turns
 from deniably_server.api.turns import Turns
 from deniably_server.app import create_app
+from deniably_server.layers import wire
 from deniably_server.storage.engines.addresses import await_database, engine_at
 from deniably_server.storage.store import Store
 from deniably_server.tidier import keep_tidy
@@ -35,8 +35,6 @@ from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.minute import every_minute
 from deniably_server.web.apart import Answerer, Apart
-from deniably_server.wire.bridge import Bridge
-from deniably_server.wire.patience import protocol
 
 _PATIENCE = 8
 """Seconds that a process gets to finish what it accepted."""
@@ -179,9 +177,10 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
     patience = cast(int, config["PATIENCE"])
     app = _application(config, shared)
     _follow_parent()
+    outer = wire(app, cast(int, config["THREADS"]), patience, _most_connections())
     settings = Config(
-        Bridge(app, cast(int, config["THREADS"]), is_batch),
-        http=protocol(patience, _most_connections()),
+        outer.app,
+        http=outer.http,
         loop="asyncio",
         ws="none",
         interface="asgi3",

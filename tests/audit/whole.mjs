@@ -7,7 +7,10 @@ import { pathToFileURL } from "node:url";
 const folder = pathToFileURL(process.argv[2]);
 const [{ wholeReports }, { makeReport }, { EMPTY, answer }, { drawQuestions }, { verify }] =
   await Promise.all(
-    ["audit/audit", "survey/report", "device/memory", "survey/answers", "survey/survey"].map((name) => import(`${folder}/${name}.js`)),
+    [
+      "audit/audit.js", "survey/report.js", "device/memory.js", "survey/answers.js",
+      "survey/survey.js",
+    ].map((path) => import(`${folder}/${path}`)),
   );
 const { how, surveys, said, ids } = JSON.parse(readFileSync(0, "utf-8"));
 const limits = { survey: "64", author: "64", overall: "64" };

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import WEB
+from conftest import TESTS, WEB
 
 ROOM = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([\w, ]*)\|$", re.MULTILINE)
 FILE = re.compile(r"""["'](\.{1,2}/[^"']+)["']""")
@@ -63,3 +63,26 @@ def test_a_module_is_found_by_its_name_alone() -> None:
     names = Counter(path.name for path in MODULES if path.suffix == ".js")
 
     assert max(names.values()) == 1
+
+
+EXPORT = re.compile(r"^export (?:async )?(?:function|class|const) (\w+)", re.MULTILINE)
+IMPORTERS = {
+    path: path.read_text(encoding="utf-8")
+    for folder in (WEB, TESTS)
+    for path in folder.rglob("*")
+    if path.suffix in (".js", ".mjs", ".ts", ".py")
+}
+
+
+@pytest.mark.parametrize(
+    "module", [path for path in MODULES if path.suffix == ".js"], ids=lambda path: path.name
+)
+def test_a_module_exports_only_what_somebody_imports(module: Path) -> None:
+    others = [
+        set(re.findall(r"\w+", text))
+        for path, text in IMPORTERS.items()
+        if path != module and f"/{module.name}" in text
+    ]
+    exported = set(EXPORT.findall(module.read_text(encoding="utf-8")))
+
+    assert exported <= set().union(*others)

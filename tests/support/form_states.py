@@ -144,6 +144,7 @@ def invited_states(page: Page, server: str, code: str) -> Iterator[str]:
     start.scroll_into_view_if_needed()
     yield "traded"
     start.click()
+    page.wait_for_selector("[data-step=question]:not([hidden])")  # the start has labels, too
     page.locator("form:visible label").first.click()
     page.locator("form:visible button:not([type])").click()
     page.click("#send")

@@ -25,7 +25,7 @@ export function firstOpen() {
 
 /** @type {(form: HTMLFormElement) => Answer} */
 export const read = (form) =>
-  state.fields && form.dataset["kind"] ? state.fields.read(form) : readChoice(form);
+  state.readFields && form.dataset["kind"] ? state.readFields(form) : readChoice(form);
 
 /**
  * @param {HTMLFormElement} form

@@ -46,8 +46,9 @@ async function prepare() {
   state.contact = await met();
   showContact(state.contact);
   if (survey.querySelector("[data-kind]")) {
-    state.fields = await import("./fields.js");
-    state.fields.prepare(questions, definition);
+    const fields = await import("./fields.js");
+    fields.prepare(questions, definition);
+    state.readFields = fields.read;
   }
   if (conditional(definition)) {
     const { follow } = await import("./path.js");

@@ -12,7 +12,7 @@ const begun = {
   current: 0,
   path: { drawn: undefined, shown: () => questions, nearest: (number) => number },
   drawn: undefined,
-  fields: undefined,
+  readFields: undefined,
   barred: () => false,
   kept: undefined,
   changed: [],

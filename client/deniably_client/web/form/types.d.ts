@@ -39,8 +39,8 @@ export interface State {
   path: Path;
   /** The questions that chance picked for this person, where it picks some. */
   drawn: Path["drawn"];
-  /** What reads questions that are more than one choice, where there are some. */
-  fields: typeof import("./fields.js") | undefined;
+  /** Reads questions that are more than one choice, where there are some. */
+  readFields: ((form: HTMLFormElement) => Answer) | undefined;
   /** Whether this person cannot go on yet, for want of an invitation. */
   barred(): boolean;
   /** What this device made for the survey before. */
