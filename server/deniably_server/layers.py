@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from flask import Flask
 
-from deniably_server.api import openapi, parameters
+from deniably_server.api import parameters
 from deniably_server.api.batches import is_batch
 from deniably_server.api.intake import Intake
 from deniably_server.guard.door import Door
@@ -125,7 +125,7 @@ INSIDE = (
     Hook(
         "problems",
         "Makes one answer of every exception of what comes after it.",
-        lambda app: handle_problems(app, openapi.is_page),
+        handle_problems,
     ),
     Hook(
         "routes",

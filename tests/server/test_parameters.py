@@ -22,9 +22,9 @@ from deniably.estimation.tally import Tally
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
-from deniably_server.api.openapi import OPERATIONS, is_page
 from deniably_server.results.result import result
 from deniably_server.storage.writing.commit import Bulk
+from deniably_server.web.operation import told_by
 from support.every_type import somebody, survey_of_everything
 from support.material import a_report, assert_problem, signed, survey_named
 
@@ -322,8 +322,8 @@ def test_a_fault_on_a_page_is_told_on_a_page(
     assert said in answer.text
 
 
-def test_the_pages_are_those_of_the_description() -> None:
-    pages = {name for name in OPERATIONS if is_page(name)}
+def test_the_pages_are_those_of_the_description(app: Flask) -> None:
+    pages = {name for name, view in app.view_functions.items() if told_by(view).is_page}
 
     assert {"pages.form", "pages.dashboard", "together.crosstab_page"} <= pages
     assert not {"register.register", "results.as_json", "web.current"} & pages

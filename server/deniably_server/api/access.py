@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 import msgspec
 from flask import Blueprint, Response, render_template, request
 
@@ -12,6 +14,7 @@ from deniably_server.guard.link import use_link
 from deniably_server.storage.tables.tokens import DAYS, ROLES, Role, Token, make
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, read_body
+from deniably_server.web.operation import BODY, PAGE, TOKEN, Operation
 
 blueprint = Blueprint("access", __name__)
 
@@ -28,6 +31,36 @@ class Wanted(msgspec.Struct, forbid_unknown_fields=True):
     note: str = ""
 
 
+class TokenAnswer(TypedDict):
+    """A token, without its secret."""
+
+    id: str
+    role: Role
+    survey: str | None
+    until: str
+    note: str
+    state: str
+
+
+class NewTokenAnswer(TokenAnswer):
+    """A token, with its secret."""
+
+    token: str
+
+
+class TokensAnswer(TypedDict):
+    """Every token."""
+
+    tokens: list[TokenAnswer]
+
+
+class FirstTokensAnswer(TypedDict):
+    """The first two."""
+
+    operator: NewTokenAnswer
+    author: NewTokenAnswer
+
+
 class Secret(msgspec.Struct, forbid_unknown_fields=True):
     """What is behind the # of the admin link."""
 
@@ -39,6 +72,7 @@ _LINK = msgspec.json.Decoder(Secret)
 
 
 @blueprint.get("/api/tokens")
+@Operation({200: {JSON: TokensAnswer}}, TOKEN, "operator")
 def tokens() -> Response:
     """Every token, also those that are worth nothing any more; no secret is among it."""
     require("operator")
@@ -46,6 +80,7 @@ def tokens() -> Response:
 
 
 @blueprint.post("/api/tokens")
+@Operation({201: {JSON: NewTokenAnswer}}, (*BODY, *TOKEN), "operator", body={JSON: Wanted})
 def new() -> Response:
     """Make a token. The answer is the only place where it ever is."""
     require("operator")
@@ -55,6 +90,7 @@ def new() -> Response:
 
 
 @blueprint.delete("/api/tokens/<name>")
+@Operation({200: {JSON: TokenAnswer}}, (*TOKEN, "not-found"), "operator")
 def revoke(name: str) -> Response:
     """Make a token worth nothing, for good."""
     require("operator")
@@ -67,12 +103,16 @@ def revoke(name: str) -> Response:
 
 
 @blueprint.get("/admin")
+@Operation(PAGE)
 def admin() -> str:
     """The page of the link that the first start prints. The server does not see the link's end."""
     return render_template("admin.html")
 
 
 @blueprint.post("/api/admin")
+@Operation(
+    {200: {JSON: FirstTokensAnswer}}, (*BODY, "unauthorised", "too-many"), body={JSON: Secret}
+)
 def first_tokens() -> Response:
     """The operator's and the author's token, for the secret of that link, once."""
     try:

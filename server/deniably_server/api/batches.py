@@ -7,6 +7,8 @@ who can reach a form.
 
 from __future__ import annotations
 
+from typing import Any, TypedDict
+
 from flask import Blueprint, Response, request
 
 from deniably_server.api.lines import NDJSON, take_lines
@@ -15,8 +17,19 @@ from deniably_server.errors import UnsupportedMediaType
 from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import TOKEN, Operation
 
 batches = Blueprint("batches", __name__)
+
+
+class LinesAnswer(TypedDict):
+    """What became of each line (SPEC section 6), and how many became what."""
+
+    read: int
+    ended: bool
+    lines: list[tuple[int, int, str]]
+    refusals: list[dict[str, Any]]
 
 
 _START, _END = "/api/surveys/", "/batches"
@@ -28,6 +41,12 @@ def is_batch(method: str, path: str) -> bool:
 
 
 @batches.post("/api/surveys/<name>/batches")
+@Operation(
+    {200: {JSON: LinesAnswer}},
+    (*TOKEN, "not-found", "unsupported-media-type"),
+    "author",
+    body={NDJSON: None},
+)
 def add(name: str) -> Response:
     """Store many reports, which are sent as lines. With an author's token.
 

@@ -17,9 +17,11 @@ from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
-from deniably_server.api.visibility import closed_survey
+from deniably_server.api.visibility import RESULTS, closed_survey
 from deniably_server.guard.current import current_store
 from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import PAGE, Operation
 
 blueprint = Blueprint("checks", __name__)
 
@@ -56,6 +58,7 @@ class ChecksResult(TypedDict):
 
 
 @blueprint.get("/api/surveys/<name>/checks")
+@Operation({200: {JSON: ChecksResult}}, RESULTS)
 @costly("reports")
 def checks_as_json(name: str) -> Response:
     """The pairs of choices that chance does not explain."""
@@ -63,6 +66,7 @@ def checks_as_json(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/checks")
+@Operation(PAGE, RESULTS)
 @or_ask_for_a_token
 @costly("reports")
 def checks_page(name: str) -> str:

@@ -35,10 +35,12 @@ from deniably.survey.questions import (
 from deniably.survey.readable import number_text
 from deniably.survey.survey import Waves
 from deniably_server.api.costly import costly
-from deniably_server.api.visibility import seen
+from deniably_server.api.visibility import RESULTS, seen
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import NAMED, Operation
 
 blueprint = Blueprint("differences", __name__)
 
@@ -80,6 +82,13 @@ class DifferencesResult(TypedDict):
 
 
 @blueprint.get("/api/surveys/<name>/difference")
+@Operation(
+    {200: {JSON: DifferenceResult}},
+    RESULTS,
+    query=dict.fromkeys(
+        ("question!", "choice", "part", "share", "other", "value", "survey"), NAMED
+    ),
+)
 @costly("tallies")
 def difference(name: str) -> Response:
     """One test. For many at once see ``differences``."""
@@ -98,6 +107,7 @@ def difference(name: str) -> Response:
 
 
 @blueprint.get("/api/surveys/<name>/differences")
+@Operation({200: {JSON: DifferencesResult}}, RESULTS, query={"question!": NAMED, "survey": NAMED})
 @costly("tallies")
 def differences(name: str) -> Response:
     """Every two choices of a question; or each one here and in another ``survey``."""

@@ -9,6 +9,7 @@ from flask import Blueprint, Flask, Response, current_app
 from deniably_server.guard.auth import require
 from deniably_server.watching.exposition import MEDIA_TYPE
 from deniably_server.watching.metrics import Metrics
+from deniably_server.web.operation import TOKEN, Operation
 
 blueprint = Blueprint("metrics", __name__)
 
@@ -27,6 +28,7 @@ def current_metrics() -> Metrics:
 
 
 @blueprint.get("/metrics")
+@Operation({200: {MEDIA_TYPE: None}}, TOKEN, "monitor")
 def page() -> Response:
     """The numbers, for a monitor's or an operator's token."""
     require("monitor", too="operator")

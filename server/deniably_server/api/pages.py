@@ -16,6 +16,7 @@ from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.checks import checkable
 from deniably_server.api.costly import costly
 from deniably_server.api.results import (
+    SHOWN,
     confidence,
     current_results,
     given_query,
@@ -28,6 +29,7 @@ from deniably_server.results import charts, finding
 from deniably_server.results.finding import level_text
 from deniably_server.results.grid import squares
 from deniably_server.web import language, paging
+from deniably_server.web.operation import PAGE, TOKEN, Operation
 
 pages = Blueprint("pages", __name__)
 
@@ -35,6 +37,7 @@ _FIELDS = ("select_multiple", "number", "vector", "point", "product")
 
 
 @pages.get("/")
+@Operation(PAGE, query=paging.PARAMETERS)
 def home() -> str:
     """Every survey of this server, some on each page."""
     page = paging.wanted()
@@ -43,6 +46,7 @@ def home() -> str:
 
 
 @pages.get("/s/<name>")
+@Operation(PAGE, ("not-found",), query={"language": {"type": "string"}})
 def form(name: str) -> str:
     """The form that a respondent answers. The answers stay in the page."""
     store = current_store()
@@ -80,6 +84,7 @@ def form(name: str) -> str:
 
 
 @pages.get("/surveys/<name>")
+@Operation(PAGE, ("not-found", "too-much", "busy", *TOKEN), query=SHOWN)
 @or_ask_for_a_token
 @costly("tallies")
 def dashboard(name: str) -> str:
@@ -110,6 +115,7 @@ def dashboard(name: str) -> str:
 
 
 @pages.get("/measures")
+@Operation(PAGE)
 def measures() -> str:
     """A page about something else: where "Exit this page" leads, without asking a third party."""
     return render_template("measures.html")

@@ -1,8 +1,7 @@
 """What stands behind the ? of an address. What is none of its parameters is refused, with the
 nearest that is: who misspells one would else read an answer to another question than was asked.
 
-Which parameters an address has says the description of the interface (``openapi``), and nobody
-else.
+Which parameters an address has says its view (``web.operation``), and nobody else.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from difflib import get_close_matches
 from flask import Flask, request
 from werkzeug.datastructures import ImmutableMultiDict
 
-from deniably_server.api.openapi import OPERATIONS, is_page
 from deniably_server.errors import BadParameter
+from deniably_server.web.operation import Operation, current_operation
 
 _READS = ("GET", "HEAD")
 _APPENDED = ("fbclid", "gclid", "igshid", "mc_", "msclkid", "utm_")
@@ -28,19 +27,20 @@ def refuse_unknown(app: Flask) -> None:
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]
-        endpoint = request.endpoint or ""
-        if request.method in _READS and endpoint in OPERATIONS and request.args:
-            _check(endpoint)
+        if request.method in _READS and request.args:
+            operation = current_operation()
+            if operation is not None:
+                _check(operation)
 
 
-def _check(endpoint: str) -> None:
+def _check(operation: Operation) -> None:
     """Raise BadParameter; what is passed over is gone for whoever reads the parameters later."""
-    known = sorted(key.rstrip("!") for key in OPERATIONS[endpoint].query or {})
+    known = sorted(key.rstrip("!") for key in operation.query or {})
     for name, values in request.args.lists():
         if name in known:
             if len(values) > 1:
                 raise BadParameter(f"“{name}” is given {len(values)} times; give it once")
-        elif not (is_page(endpoint) and name.casefold().startswith(_APPENDED)):
+        elif not (operation.is_page and name.casefold().startswith(_APPENDED)):
             raise BadParameter(_unknown(name, known))
     own = {name: value for name, value in request.args.items() if name in known}
     request.args = ImmutableMultiDict(own)  # pyright: ignore[reportAttributeAccessIssue]

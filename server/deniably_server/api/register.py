@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from flask import Blueprint, Response, render_template, request
 
@@ -14,22 +15,34 @@ from deniably_server.guard.current import current_store
 from deniably_server.storage.store import Store
 from deniably_server.web import paging
 from deniably_server.web.body import JSON
+from deniably_server.web.operation import HTML, Operation
 
 blueprint = Blueprint("register", __name__)
 
-_HTML = "text/html"
 _MOST_DIGITS = 12
 
 
+class RegisterAnswer(TypedDict):
+    """Entries of the register, and the hash of the last of all (SPEC section 10)."""
+
+    entries: list[dict[str, Any]]
+    head: str
+
+
 @blueprint.get("/register")
+@Operation(
+    {200: {JSON: RegisterAnswer, HTML: None}, 304: {}},
+    query={"after": {"type": "integer", "minimum": 0}, **paging.PARAMETERS},
+    headers=("ETag", "Vary"),
+)
 def register() -> Response:
     """Every survey that was ever published here (SPEC section 10).
 
     It names surveys, so like every page it stays off the disk of a respondent's browser.
     """
     store = current_store()
-    if request.accept_mimetypes.best_match([JSON, _HTML]) == _HTML:
-        response = Response(_page(store), mimetype=_HTML)
+    if request.accept_mimetypes.best_match([JSON, HTML]) == HTML:
+        response = Response(_page(store), mimetype=HTML)
     else:
         entries, head = store.register(_after())
         body = f'{{"entries":[{",".join(entries)}],"head":"{head}"}}'

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from flask import Blueprint, Response, request
 
-from deniably.survey.report import read_report
+from deniably.survey.report import Report, read_report
 from deniably_server.api.admission import HEADER, admit
 from deniably_server.api.lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
@@ -13,11 +15,34 @@ from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
 from deniably_server.web.answer import encode
 from deniably_server.web.body import JSON, read_body
+from deniably_server.web.operation import BODY, Operation
 
 reports = Blueprint("reports", __name__)
 
 
+class ReceiptAnswer(TypedDict):
+    """A report is on disk."""
+
+    status: str
+    receipt: str
+
+
 @reports.post("/api/surveys/<name>/reports")
+@Operation(
+    {201: {JSON: ReceiptAnswer}, 200: {JSON: ReceiptAnswer}},
+    (
+        *BODY,
+        "not-found",
+        "conflict",
+        "closed",
+        "wrong-digest",
+        "bad-report",
+        "uninvited",
+        "too-many",
+    ),
+    body={JSON: Report},
+    may=(HEADER,),
+)
 def add(name: str) -> Response:
     """Store one report.
 

@@ -8,21 +8,35 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, request
 
 from deniably_server.api.costly import costly
-from deniably_server.api.visibility import seen
+from deniably_server.api.visibility import RESULTS, seen
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.results.document import SurveyResult
 from deniably_server.results.result import CONFIDENCE, result
 from deniably_server.results.spreadsheet import spreadsheet
 from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import CSV, Operation, Parameters
 
 blueprint = Blueprint("results", __name__)
 
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 _CONFIDENCE = re.compile(r"0?\.[0-9]{1,3}")
 
+LEVEL: Parameters = {
+    "confidence": {
+        "type": "number",
+        "minimum": LEAST_CONFIDENCE,
+        "maximum": MOST_CONFIDENCE,
+        "description": "Of the intervals; up to three decimals.",
+        "default": CONFIDENCE,
+    }
+}
+SHOWN: Parameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
+
 
 @blueprint.get("/api/surveys/<name>/results")
+@Operation({200: {JSON: SurveyResult}}, RESULTS, query=SHOWN)
 @costly("tallies")
 def as_json(name: str) -> Response:
     """The estimates, with their intervals and sentences."""
@@ -30,6 +44,7 @@ def as_json(name: str) -> Response:
 
 
 @blueprint.get("/api/surveys/<name>/results.csv")
+@Operation({200: {CSV: None}}, RESULTS, query=SHOWN, headers=("Content-Disposition",))
 @costly("tallies")
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, one row a choice."""

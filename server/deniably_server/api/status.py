@@ -18,6 +18,8 @@ from deniably_server.guard.current import current_store
 from deniably_server.storage.store import State
 from deniably_server.watching.seldom import EVERY, STEP
 from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import PAGE, TOKEN, Operation
 
 blueprint = Blueprint("status", __name__)
 
@@ -39,12 +41,14 @@ class StatusResult(TypedDict):
 
 
 @blueprint.get("/api/surveys/<name>/status")
+@Operation({200: {JSON: StatusResult}}, ("not-found", *TOKEN), "author")
 def as_json(name: str) -> Response:
     """How many reports a survey has, in whole tens, and when its results are shown."""
     return json_answer(_status(name))
 
 
 @blueprint.get("/surveys/<name>/status")
+@Operation(PAGE, ("not-found", *TOKEN))
 def page(name: str) -> str:
     """The same for people."""
     status = _status(name) if is_bearer(request.headers) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Literal, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 import msgspec
 from flask import Blueprint, Response, current_app, request
@@ -21,8 +21,28 @@ from deniably_server.storage.tables.owners import Quotas
 from deniably_server.storage.tables.tokens import Token
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, YAML, read_body
+from deniably_server.web.operation import BODY, TOKEN, Operation
 
 surveys = Blueprint("surveys", __name__)
+
+_SCHEMA = "application/schema+json"
+_SIGNATURE = ("Deniably-Author", "Deniably-Signature")
+
+
+class SurveyAnswer(TypedDict):
+    """A survey's name, version and addresses."""
+
+    name: str
+    digest: str
+    links: dict[str, str]
+    state: str
+
+
+class ChangedAnswer(SurveyAnswer):
+    """A survey that was closed, and with how many reports; null where they are too few for
+    results."""
+
+    reports: NotRequired[int | None]
 
 
 class Change(msgspec.Struct, forbid_unknown_fields=True):
@@ -37,6 +57,9 @@ _CHANGE = msgspec.json.Decoder(Change)
 
 
 @surveys.get("/api/surveys/<name>")
+@Operation(
+    {200: {JSON: dict[str, Any]}, 304: {}}, ("not-found",), headers=("ETag", "Deniably-State")
+)
 def definition(name: str) -> Response:
     """The canonical definition. It never changes, but the state beside it does."""
     store = current_store()
@@ -47,6 +70,14 @@ def definition(name: str) -> Response:
 
 
 @surveys.post("/api/surveys")
+@Operation(
+    {201: {JSON: SurveyAnswer}, 200: {JSON: SurveyAnswer}},
+    (*BODY, *TOKEN, "conflict", "bad-survey", "unsigned", "quota", "too-much", "busy"),
+    "author",
+    body=dict.fromkeys((JSON, *YAML), dict[str, Any]),
+    headers=("Location",),
+    needs=_SIGNATURE,
+)
 def publish() -> Response:
     """Publish an author's signed definition, for good."""
     token = require("author")
@@ -63,6 +94,12 @@ def publish() -> Response:
 
 
 @surveys.patch("/api/surveys/<name>")
+@Operation(
+    {200: {JSON: ChangedAnswer}},
+    (*BODY, *TOKEN, "not-found", "closed", "too-few"),
+    "author",
+    body={JSON: Change},
+)
 def change(name: str) -> Response:
     """Close a survey. There is no way back: once results were seen, more reports would mislead."""
     token = require("author", name, too="operator")
@@ -89,9 +126,10 @@ def change(name: str) -> Response:
 
 
 @surveys.get("/schema/survey.json")
+@Operation({200: {_SCHEMA: dict[str, Any]}})
 def schema() -> Response:
     """The JSON Schema of what an author writes."""
-    return json_answer(authoring.schema(), mimetype="application/schema+json")
+    return json_answer(authoring.schema(), mimetype=_SCHEMA)
 
 
 def _require_owner(survey: Survey, token: Token) -> None:
@@ -139,7 +177,7 @@ def final_count(survey: Survey) -> int | None:
 
 def _signature() -> Signature:
     """What the headers say; not verified."""
-    found = [request.headers.get(name) for name in ("Deniably-Author", "Deniably-Signature")]
+    found = [request.headers.get(name) for name in _SIGNATURE]
     if None in found:
         raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")
     return Signature(*map(str, found))

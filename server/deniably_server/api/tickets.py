@@ -7,6 +7,7 @@ belong together. Neither is ever logged. Whoever guesses codes is slowed down, b
 from __future__ import annotations
 
 import re
+from typing import TypedDict
 
 import msgspec
 from flask import Blueprint, Response, request
@@ -17,6 +18,7 @@ from deniably_server.errors import Malformed, Uninvited
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, read_body
+from deniably_server.web.operation import BODY, Operation
 
 tickets = Blueprint("tickets", __name__)
 
@@ -30,10 +32,21 @@ class Offer(msgspec.Struct, forbid_unknown_fields=True):
     blinded: str
 
 
+class SignatureAnswer(TypedDict):
+    """What a device makes its ticket of (RFC 9474)."""
+
+    signature: str
+
+
 _OFFER = msgspec.json.Decoder(Offer)
 
 
 @tickets.post("/api/surveys/<name>/tickets")
+@Operation(
+    {200: {JSON: SignatureAnswer}},
+    (*BODY, "not-found", "closed", "uninvited", "used", "too-many"),
+    body={JSON: Offer},
+)
 def trade(name: str) -> Response:
     """Sign what a device has blinded, once for each invitation."""
     offer, limits = _offer(read_body(JSON)), current_limits()

@@ -24,18 +24,24 @@ from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.results import (
+    LEVEL,
     confidence,
     current_results,
     given_query,
 )
-from deniably_server.api.visibility import closed_survey, seen
+from deniably_server.api.visibility import RESULTS, closed_survey, seen
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.document import CellResult, PointResult
 from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import NAMED, PAGE, Operation, Parameters
 
 blueprint = Blueprint("together", __name__)
+
+_PAIR: Parameters = {"rows!": NAMED, "columns!": NAMED, **LEVEL}
+_GROUPS: Parameters = {"question!": NAMED, "count": {"type": "integer", "minimum": 1}}
 
 _Crossable = YesNo | SelectOne | SelectMultiple | Scale
 _Bits = npt.NDArray[np.bool_]
@@ -93,6 +99,7 @@ class GroupsResult(TypedDict):
 
 
 @blueprint.get("/api/surveys/<name>/crosstab")
+@Operation({200: {JSON: CrosstabResult}}, RESULTS, query=_PAIR)
 @costly("reports")
 def crosstab_as_json(name: str) -> Response:
     """How the answers to the questions ``rows`` and ``columns`` go together."""
@@ -100,6 +107,7 @@ def crosstab_as_json(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/crosstab")
+@Operation(PAGE, RESULTS, query=_PAIR)
 @or_ask_for_a_token
 @costly("reports")
 def crosstab_page(name: str) -> str:
@@ -116,6 +124,7 @@ def crosstab_page(name: str) -> str:
 
 
 @blueprint.get("/api/surveys/<name>/groups")
+@Operation({200: {JSON: GroupsResult}}, RESULTS, query=_GROUPS)
 @costly("tallies")
 def groups_as_json(name: str) -> Response:
     """``count`` groups on the map of ``question``."""
@@ -123,6 +132,7 @@ def groups_as_json(name: str) -> Response:
 
 
 @blueprint.get("/surveys/<name>/groups")
+@Operation(PAGE, RESULTS, query=_GROUPS)
 @or_ask_for_a_token
 @costly("tallies")
 def groups_page(name: str) -> str:

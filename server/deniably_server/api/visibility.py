@@ -10,6 +10,10 @@ from deniably_server.errors import Hidden
 from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_store
 from deniably_server.storage.store import State
+from deniably_server.web.operation import TOKEN
+
+RESULTS = ("hidden", "not-found", "too-much", "busy", *TOKEN)
+"""What a view of results refuses. (A survey may keep them to analysts.)"""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from flask import Blueprint, Response, request
 
 from deniably_server.errors import NotFound
 from deniably_server.web.joined import join
+from deniably_server.web.operation import Operation
 
 web = Blueprint("web", __name__)
 
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+_TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs: the way out works first."""
 _JOINED = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
@@ -32,6 +34,7 @@ class File:
 
 
 @web.get("/web/<room>/<name>")
+@Operation({200: _TEXTS, 304: {}}, ("not-found",), headers=("ETag",))
 def current(room: str, name: str) -> Response:
     """A file as it is now."""
     response = _response(f"{room}/{name}")
@@ -42,6 +45,7 @@ def current(room: str, name: str) -> Response:
 
 
 @web.get("/web/<build>/<room>/<name>")
+@Operation({200: _TEXTS}, ("not-found",), headers=("Service-Worker-Allowed",))
 def built(build: str, room: str, name: str) -> Response:
     """A file of this very build: one address never has two contents, so it is never asked again.
 

@@ -8,9 +8,12 @@ from math import ceil
 from flask import request
 
 from deniably_server.errors import BadParameter
+from deniably_server.web.operation import Parameters
 
 SIZE = 50
 _MOST_DIGITS = 6
+
+PARAMETERS: Parameters = {"page": {"type": "integer", "minimum": 1}}
 
 
 @dataclass(frozen=True)

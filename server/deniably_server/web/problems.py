@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -19,6 +18,7 @@ from deniably_server import errors
 from deniably_server.watching import told
 from deniably_server.web import language
 from deniably_server.web.answer import json_answer
+from deniably_server.web.operation import TEXT, Operation, current_operation
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -296,6 +296,7 @@ def _plain(error: http.HTTPException) -> Kind:
 
 
 @problems.get("/problems/<name>")
+@Operation({200: {TEXT: None}}, ("not-found",))
 def explain(name: str) -> Response:
     """What a type of problem means, in plain words."""
     kind = KINDS.get(name)
@@ -304,13 +305,13 @@ def explain(name: str) -> Response:
     return Response(f"{kind.title} (status {kind.status})\n\n{kind.when}\n", mimetype="text/plain")
 
 
-def handle_problems(app: Flask, is_page: Callable[[str], bool]) -> None:
+def handle_problems(app: Flask) -> None:
     """Answer every exception of ``app`` as a problem; to whoever looks at a page, as a page that
-    says the same. ``is_page`` says which views are pages."""
+    says the same."""
 
     def answer(error: Exception) -> Response:
         response = refuse(error, request.environ)
-        if _for_people(is_page):
+        if _for_people():
             response.mimetype = _HTML
             response.set_data(_page(error))
         return response
@@ -319,15 +320,16 @@ def handle_problems(app: Flask, is_page: Callable[[str], bool]) -> None:
     app.register_blueprint(problems)
 
 
-def _for_people(is_page: Callable[[str], bool]) -> bool:
+def _for_people() -> bool:
     """Whether a person reads the answer. Scripts that fetch a page for an analyst's token show
     what a problem says themselves."""
     accepted = request.accept_mimetypes
     if request.headers.get("Authorization", "").lower().startswith("bearer"):
         return False
-    if request.endpoint is None:  # there is no such address
+    operation = current_operation()
+    if operation is None:  # there is no such address
         return accepted.best_match([MEDIA_TYPE, "application/json", _HTML]) == _HTML
-    return is_page(request.endpoint) and accepted.best_match([_HTML, MEDIA_TYPE], _HTML) == _HTML
+    return operation.is_page and accepted.best_match([_HTML, MEDIA_TYPE], _HTML) == _HTML
 
 
 def _page(error: Exception) -> str:
