@@ -119,19 +119,6 @@ def between_choices(
     return Difference(difference, _two_sided(first - second, n * single, 0.5))
 
 
-def between_choices_exactly(
-    only_first: int, only_second: int, n: int, p: float, q: float
-) -> Difference:
-    """The same from whole reports: how many of the n support just the one, and just the other.
-
-    If the shares are equal each of these is heads or tails, whatever else is true (McNemar 1947):
-    never above its level. With two choices every report supports just one.
-    """
-    alone = only_first + only_second
-    p_value = against(Answers(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
-    return Difference((only_first - only_second) / (n * (p - q)), p_value)
-
-
 def between_groups(first: Answers, second: Answers) -> Difference:
     """Is a share the same in two independent groups (two waves, two regions)?
 

@@ -97,12 +97,3 @@ def placed(
         Quantile(share, min(max(int((reached < share).sum()), first), last), first, last)
         for share, (first, last) in zip(shares, intervals, strict=True)
     ]
-
-
-def wasserstein(first: npt.ArrayLike, second: npt.ArrayLike, width: float = 1.0) -> float:
-    """W1, the least mean distance to move one distribution into the other; buckets ``width`` apart.
-
-    In one dimension the area between the two distribution functions (Vallender 1974).
-    """
-    moved = np.cumsum(np.asarray(first, np.float64) - np.asarray(second, np.float64))
-    return width * float(np.abs(moved[:-1]).sum())

@@ -88,25 +88,6 @@ def expectation_maximisation(
     return seen.fit(shares, step)
 
 
-def standard_errors(counts: npt.ArrayLike, channel: npt.ArrayLike, shares: npt.ArrayLike) -> Floats:
-    """From the observed information sum_y c_y Q(y|.) Q(y|.)' / (Qf)_y^2, within sum f = 1.
-
-    For large n and shares well inside the simplex; at a share of 0 no such error is to be trusted
-    (use the intervals of an unbiased estimate). Raises ValueError where the information is
-    singular: the reports do not tell the answers apart.
-    """
-    seen = _Seen(counts, channel)
-    ratios = seen.columns / (np.asarray(shares, dtype=np.float64) @ seen.columns)
-    information = (ratios * seen.counts) @ ratios.T
-    # The rows after the first of an orthogonal matrix whose first row is constant span sum = 0.
-    basis = np.linalg.svd(np.ones((1, len(information))))[2][1:]
-    within = basis @ information @ basis.T
-    if len(within) and np.linalg.cond(within) > 1e12:
-        raise ValueError("the reports do not tell the answers apart")
-    errors: Floats = np.sqrt(np.diag(basis.T @ np.linalg.inv(within) @ basis))
-    return errors
-
-
 def distinct(
     reports: Iterable[Sequence[int]], likelihood: Callable[[tuple[int, ...]], npt.ArrayLike]
 ) -> tuple[npt.NDArray[np.int64], Floats]:

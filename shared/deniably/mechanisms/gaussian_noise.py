@@ -60,17 +60,6 @@ def analytic_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     return smallest(lambda sigma: analytic_delta(sensitivity, sigma, epsilon) <= delta, sensitivity)
 
 
-def classical_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
-    """The textbook's sigma, ``Delta sqrt(2 ln(1.25/delta)) / epsilon``: for comparison only.
-
-    Proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1), and false for large ones:
-    from epsilon 8.5 the real delta exceeds a promised 1e-5.
-    """
-    _check_positive(sensitivity=sensitivity, epsilon=epsilon)
-    _check_delta(delta)
-    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-
-
 def _scaled_tail(x: float) -> float:
     """Q(x) exp(x^2/2) for x >= 0, without underflow."""
     if x < 3:

@@ -152,16 +152,6 @@ def two_coin_odds(truth: Fraction, k: int) -> Fraction:
     return 1 + k * truth / (1 - truth)
 
 
-def weights_for_epsilon(epsilon: Fraction) -> tuple[int, int]:
-    """(own, other) with own / other <= e**epsilon and within 2**-32 of it."""
-    return floor_exp(epsilon, _EPSILON_BITS), 1 << _EPSILON_BITS
-
-
-def weights_for_odds(odds: Fraction) -> tuple[int, int]:
-    """(own, other) with own / other == odds, exactly."""
-    return odds.numerator, odds.denominator
-
-
 def best_omega(k: int, odds: Fraction) -> int:
     """The omega with the smallest worst-case variance, by exact comparison.
 
