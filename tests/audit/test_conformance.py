@@ -10,7 +10,8 @@ import pytest
 
 from deniably.audit.audit import INFINITE, distribution, worst_odds
 from deniably.core.coins import Coins
-from deniably.mechanisms.subset_selection import SubsetSelection, k_ary, warner, weights_for_epsilon
+from deniably.mechanisms.subset_selection import SubsetSelection, k_ary, warner
+from support.textbook import weights_for_epsilon
 
 ODDS = [Fraction(3), Fraction(2), Fraction(13, 7)]
 SMALL = [

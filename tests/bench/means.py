@@ -19,11 +19,11 @@ from deniably.design.choosing import for_distribution
 from deniably.design.mean_design import best_for_mean, best_window
 from deniably.estimation.analysis import roots
 from deniably.estimation.channels import matrix, position_scores
-from deniably.estimation.distribution import density, wasserstein
+from deniably.estimation.distribution import density
 from deniably.estimation.profile import quantile_intervals
-from deniably.mechanisms.subset_selection import weights_for_epsilon
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy
+from support.textbook import wasserstein, weights_for_epsilon
 
 POSSIBLE = {1.0: 3.991, 1.5: 1.692, 2.0: 0.866, 3.0: 0.304, 4.0: 0.127, 6.0: 0.027}
 BUCKETS = 32

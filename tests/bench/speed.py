@@ -12,12 +12,9 @@ import browser
 from deniably.core.coins import Coins
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import tally, tally_packed
-from deniably.mechanisms.subset_selection import (
-    SubsetSelection,
-    subset_selection,
-    weights_for_epsilon,
-)
+from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection
 from deniably.simulation.bulk import randomise_many
+from support.textbook import weights_for_epsilon
 
 GOAL_BULK = 20e6
 GOAL_DEVICE = 100e3

@@ -16,7 +16,7 @@ from deniably.design.mean_design import best_channel, best_for_mean, best_window
 from deniably.estimation.channels import matrix, position_scores
 from deniably.estimation.variances import worst_variance
 from deniably.mechanisms import Channel, Window
-from deniably.mechanisms.subset_selection import weights_for_epsilon
+from support.textbook import weights_for_epsilon
 
 # Worst n x variance on [-1, 1] of an unbiased mean that any epsilon-LDP channel can have: a linear
 # programme over 33 inputs and 121 output values, converged to three digits.

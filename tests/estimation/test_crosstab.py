@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from deniably.estimation.crosstab import (
     PairTally,
-    cell_variance,
     count_pairs,
     crosstab,
     joint_likelihood,
@@ -24,6 +23,25 @@ from support.soak import soak
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.int64]
 JOINT = np.array([[0.25, 0.05, 0.1], [0.05, 0.35, 0.2]])
+
+
+def cell_variance(
+    joint: npt.ArrayLike, first: tuple[float, float], second: tuple[float, float], n: int = 1
+) -> Floats:
+    """The exact variance of each raw cell where ``joint`` (k1, k2) are the true shares.
+
+    With g = q(1-q)/(p-q)^2 and h = p(1-p)/(p-q)^2 + 1, the mean squares of one question's score
+    for another and for the own answer: f_ab h1 h2 + (f_a - f_ab) h1 g2 + (f_b - f_ab) g1 h2
+    + (1 - f_a - f_b + f_ab) g1 g2 - f_ab^2, over n.
+    """
+    f = np.asarray(joint, dtype=np.float64)
+    (h1, g1), (h2, g2) = (
+        (p * (1 - p) / (p - q) ** 2 + 1, q * (1 - q) / (p - q) ** 2) for p, q in (first, second)
+    )
+    a, b = f.sum(axis=1, keepdims=True), f.sum(axis=0, keepdims=True)
+    square = f * h1 * h2 + (a - f) * h1 * g2 + (b - f) * g1 * h2 + (1 - a - b + f) * g1 * g2
+    result: Floats = (square - f**2) / n
+    return result
 
 
 def k_ary(k: int, epsilon: float) -> Floats:

@@ -13,20 +13,34 @@ from scipy import stats
 
 from deniably.estimation.difference import (
     Answers,
+    Difference,
     Scores,
     against,
     between_choices,
-    between_choices_exactly,
     between_groups,
     between_means,
     holm,
 )
 from deniably.estimation.inversion import scores
-from deniably.mechanisms.subset_selection import SubsetSelection, weights_for_epsilon
+from deniably.mechanisms.subset_selection import SubsetSelection
 from support.soak import soak
+from support.textbook import weights_for_epsilon
 
 Floats = npt.NDArray[np.float64]
 SHARES = (0.0, 0.02, 0.1, 0.3, 0.5)
+
+
+def between_choices_exactly(
+    only_first: int, only_second: int, n: int, p: float, q: float
+) -> Difference:
+    """The same from whole reports: how many of the n support just the one, and just the other.
+
+    If the shares are equal each of these is heads or tails, whatever else is true (McNemar 1947):
+    never above its level. With two choices every report supports just one.
+    """
+    alone = only_first + only_second
+    p_value = against(Answers(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
+    return Difference((only_first - only_second) / (n * (p - q)), p_value)
 
 
 def warner(epsilon: float) -> tuple[float, float]:

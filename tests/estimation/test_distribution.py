@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.estimation.distribution import Quantile, cumulative, density, quantiles, wasserstein
+from deniably.estimation.distribution import Quantile, cumulative, density, quantiles
 from support.soak import soak
+from support.textbook import wasserstein
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,7 +15,6 @@ from deniably.estimation.likelihood import (
     distinct,
     expectation_maximisation,
     maximum_likelihood,
-    standard_errors,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -176,35 +175,6 @@ def test_distinct_subsets_stand_for_the_whole_channel() -> None:
 
 
 # --- standard errors ----------------------------------------------------------------------
-
-
-def test_for_two_answers_the_error_is_the_binomial_one() -> None:
-    counts = np.array([700, 300])
-    channel = k_ary(2, 1.0)
-
-    errors = standard_errors(counts, channel, maximum_likelihood(counts, channel, 1e-12).shares)
-
-    slope = channel[0, 0] - channel[1, 0]
-    np.testing.assert_allclose(errors, np.sqrt(0.7 * 0.3 / 1000) / slope, rtol=1e-5)
-
-
-def test_errors_describe_how_fits_scatter() -> None:
-    """400 surveys of 5000: the ratio of variances is within 5.5 of its errors, sqrt(2/400)."""
-    channel, truth = square_wave(3, 1, 2.0), np.array([0.3, 0.4, 0.3])
-    rng = np.random.default_rng(1977)
-    tallies = rng.multinomial(5000, truth @ channel, size=400)
-
-    found = np.array([maximum_likelihood(t, channel).shares for t in tallies])
-    stated = standard_errors(5000 * truth @ channel, channel, truth)
-
-    assert (np.abs(found.var(axis=0) / stated**2 - 1) < 5.5 * np.sqrt(2 / 400)).all()
-
-
-def test_errors_of_answers_that_reports_do_not_tell_apart_are_refused() -> None:
-    same = np.array([[0.7, 0.3], [0.7, 0.3], [0.2, 0.8]])
-
-    with pytest.raises(ValueError, match="do not tell"):
-        standard_errors([50, 50], same, [0.3, 0.3, 0.4])
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from scipy import stats
 from deniably.authoring.authoring import compile_survey
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.channels import matrix
-from deniably.estimation.distribution import SMALL, wasserstein
+from deniably.estimation.distribution import SMALL
 from deniably.estimation.likelihood import expectation_maximisation
 from deniably.estimation.smoothing import helps, smoothed
 from deniably.estimation.tally import Tally
 from deniably.survey.questions import Number
+from support.textbook import wasserstein
 
 
 def number(**keys: Any) -> Number:

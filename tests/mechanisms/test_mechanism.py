@@ -17,9 +17,8 @@ from deniably.mechanisms.subset_selection import (
     subset_selection,
     two_coin_odds,
     warner,
-    weights_for_epsilon,
-    weights_for_odds,
 )
+from support.textbook import weights_for_epsilon, weights_for_odds
 
 ODDS = st.fractions(min_value="1.01", max_value=22026, max_denominator=10**6)
 

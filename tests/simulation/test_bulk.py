@@ -28,12 +28,12 @@ from deniably.mechanisms.subset_selection import (
     k_ary,
     subset_selection,
     warner,
-    weights_for_epsilon,
 )
 from deniably.simulation.bulk import randomise_many, uniform
 from deniably.simulation.bulk import single_choice as bulk
 from deniably.simulation.bulk.blocks import BLOCK
 from support.soak import soak
+from support.textbook import weights_for_epsilon
 
 ONE = weights_for_epsilon(Fraction(1))
 SMALL = [

@@ -10,11 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.estimation.tally import Tally
-from deniably.mechanisms.subset_selection import (
-    SubsetSelection,
-    subset_selection,
-    weights_for_epsilon,
-)
+from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection
+from support.textbook import weights_for_epsilon
 
 Floats = npt.NDArray[np.float64]
 

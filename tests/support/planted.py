@@ -34,12 +34,12 @@ from deniably.mechanisms import (
     Unary,
     Window,
 )
-from deniably.mechanisms.gaussian_noise import classical_sigma
 from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace
 from deniably.survey.questions import Question
 from deniably.survey.survey import as_survey
 from support.every_type import survey_of_everything
+from support.textbook import classical_sigma
 
 OWN_E, OTHER = 11674931554, 1 << 32  # epsilon 1
 ROOT_E = math.floor(math.exp(0.5) * OTHER)

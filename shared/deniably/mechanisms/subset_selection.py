@@ -15,13 +15,11 @@ import msgspec
 
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism
-from deniably.core.exponential import floor_exp
 from deniably.core.loss import Loss
 from deniably.mechanisms.law import One, Supporting, TwoLevel
 from deniably.mechanisms.reports import Report, check_subset
 
 MOST_CHOICES = 1024
-_EPSILON_BITS = 32
 
 
 class SubsetSelection(

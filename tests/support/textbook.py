@@ -1,0 +1,39 @@
+"""Formulas of the literature that tests and benchmarks compare with, and nothing else uses."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.survey.privacy import Privacy
+
+
+def weights_for_epsilon(epsilon: Fraction) -> tuple[int, int]:
+    """(own, other) with own / other <= e**epsilon and within 2**-32 of it."""
+    return Privacy(epsilon=epsilon).weights()
+
+
+def weights_for_odds(odds: Fraction) -> tuple[int, int]:
+    """(own, other) with own / other == odds, exactly."""
+    return odds.numerator, odds.denominator
+
+
+def classical_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
+    """The textbook's sigma, ``Delta sqrt(2 ln(1.25/delta)) / epsilon``: for comparison only.
+
+    Proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1), and false for large ones:
+    from epsilon 8.5 the real delta exceeds a promised 1e-5.
+    """
+    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+def wasserstein(first: npt.ArrayLike, second: npt.ArrayLike, width: float = 1.0) -> float:
+    """W1, the least mean distance to move one distribution into the other; buckets ``width`` apart.
+
+    In one dimension the area between the two distribution functions (Vallender 1974).
+    """
+    moved = np.cumsum(np.asarray(first, np.float64) - np.asarray(second, np.float64))
+    return width * float(np.abs(moved[:-1]).sum())
