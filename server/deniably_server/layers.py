@@ -80,22 +80,42 @@ def wire(app: WSGIApplication, threads: int, seconds: float, connections: int) -
     return Wire(protocol(seconds, connections), Bridge(app, threads, is_batch))
 
 
+def _watch(app: WSGIApplication, parts: Parts) -> WSGIApplication:
+    return Watch(app, *parts.tell)
+
+
+def _headers(app: WSGIApplication, parts: Parts) -> WSGIApplication:
+    return Headers(app)
+
+
 def _hosts(app: WSGIApplication, parts: Parts) -> WSGIApplication:
     names = names_in(str(parts.settings["HOSTS"]))
     return Hosts(app, names) if names else app
+
+
+def _door(app: WSGIApplication, parts: Parts) -> WSGIApplication:
+    return Door(app, most=max(1, parts.number("THREADS") // 2))
+
+
+def _intake(app: WSGIApplication, parts: Parts) -> WSGIApplication:
+    return Intake(app, parts.store, parts.limits)
+
+
+def _compression(app: Flask) -> None:
+    app.after_request(compress)
 
 
 AROUND = (
     Layer(
         "watch",
         "Names every request, and tells log and metrics of every answer, whoever gave it.",
-        lambda app, parts: Watch(app, *parts.tell),
+        _watch,
     ),
     Layer(
         "headers",
         "Puts the same headers on every answer, refusals of the layers beneath included; the watch"
         " around it sees by them what browsers keep.",
-        lambda app, parts: Headers(app),
+        _headers,
     ),
     Layer(
         "hosts",
@@ -105,13 +125,13 @@ AROUND = (
     Layer(
         "door",
         "Lets few at a time look at results and lists, before they take part of the interpreter.",
-        lambda app, parts: Door(app, most=max(1, parts.number("THREADS") // 2)),
+        _door,
     ),
     Layer(
         "intake",
         "Counts reports against the limits, however they are sent, and takes the plain ones past"
         " Flask. The door before it is for others.",
-        lambda app, parts: Intake(app, parts.store, parts.limits),
+        _intake,
     ),
 )
 """Around Flask; the outermost first."""
@@ -120,7 +140,7 @@ INSIDE = (
     Hook(
         "compression",
         "Compresses what has become the answer, be it a problem.",
-        lambda app: app.after_request(compress),
+        _compression,
     ),
     Hook(
         "problems",
