@@ -11,10 +11,9 @@ from playwright.sync_api import Browser, Page
 from browser.conftest import SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from deniably.survey.survey import Survey
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import make
-from support.material import Server, a_report, signed
+from support.material import Server, a_report, new_token, signed
 
 pytestmark = pytest.mark.browser
 

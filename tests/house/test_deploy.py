@@ -28,14 +28,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from deniably_client.cli import deniably
-from deniably_server.guard.auth import new_token
 from deniably_server.settings import SETTINGS
 from deniably_server.storage.store import Store
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.told import Answer
 from deniably_server.web.problems import KINDS
 from house.test_readme import free_port
-from support.material import Server, a_report, lines_headers, signed, survey_named
+from support.material import Server, a_report, lines_headers, new_token, signed, survey_named
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "server/deploy"

@@ -15,9 +15,8 @@ from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
-from support.material import Server, signed, survey_named
+from support.material import Server, new_token, signed, survey_named
 from support.nursery import Nursery, the_nursery
 
 

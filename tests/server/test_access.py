@@ -12,10 +12,9 @@ from flask import Flask
 
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import ROLES, Token, id_in, make
-from support.material import assert_problem, contents
+from support.material import assert_problem, contents, new_token
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
 VALUES = {

@@ -11,8 +11,7 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import publish_text
 from deniably.survey.survey import Survey
-from deniably_server.guard.auth import new_token
-from support.material import a_report, assert_problem, signed, survey_named
+from support.material import a_report, assert_problem, new_token, signed, survey_named
 
 RULES = {"minimum": 3, "while_open": True, "to": "analysts"}
 PATHS = [

@@ -15,9 +15,16 @@ from hypothesis import strategies as st
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.app import create_app
-from deniably_server.guard.auth import new_token
 from support.hostile import draw, pour
-from support.material import Server, a_report, assert_problem, contents, signed, survey_named
+from support.material import (
+    Server,
+    a_report,
+    assert_problem,
+    contents,
+    new_token,
+    signed,
+    survey_named,
+)
 
 SURVEY = survey_named()
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]

@@ -25,7 +25,6 @@ from deniably.trust.codes import read_code
 from deniably_server.commands import care
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from support.material import (
@@ -36,6 +35,7 @@ from support.material import (
     assert_problem,
     contents,
     lines_headers,
+    new_token,
     signed,
     survey_named,
 )

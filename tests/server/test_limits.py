@@ -18,7 +18,6 @@ from flask.testing import FlaskClient
 from deniably.survey.report import LARGEST_BODY
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.guard.auth import new_token
 from deniably_server.guard.limits import Limit
 from deniably_server.guard.peer import network_of
 from support.material import (
@@ -27,6 +26,7 @@ from support.material import (
     a_trade,
     assert_problem,
     lines_headers,
+    new_token,
     signed,
     survey_named,
 )

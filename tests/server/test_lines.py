@@ -19,10 +19,17 @@ from deniably.survey.report import LARGEST_BODY, Report
 from deniably.survey.survey import Survey
 from deniably_server.api import lines
 from deniably_server.api.lines import take_lines
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing import commit
-from support.material import Server, a_report, assert_problem, lines_headers, signed, survey_named
+from support.material import (
+    Server,
+    a_report,
+    assert_problem,
+    lines_headers,
+    new_token,
+    signed,
+    survey_named,
+)
 
 SURVEY = survey_named()
 SOME = survey_named("some", ask=1)

@@ -27,10 +27,9 @@ from hypothesis.stateful import (
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
-from support.material import lines_headers, signed, survey_named
+from support.material import lines_headers, new_token, signed, survey_named
 
 VALUES = st.fixed_dictionaries(
     {

@@ -19,14 +19,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from deniably.survey.survey import Survey
 from deniably_server import serving
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.seldom import EVERY
 from deniably_server.watching.told import Answer
 from support.crowd import until
-from support.material import Server, a_report, assert_problem, survey_named
+from support.material import Server, a_report, assert_problem, new_token, survey_named
 from support.nursery import Nursery
 
 REPORTS = "/api/surveys/<name>/reports"

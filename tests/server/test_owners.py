@@ -21,11 +21,10 @@ from deniably.trust.signing import Key, key_of
 from deniably_server.app import create_app
 from deniably_server.commands import authoring
 from deniably_server.commands.care import doctor
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.maintenance.moving import move
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import owners
-from support.material import AUTHOR, Server, assert_problem, signed_headers
+from support.material import AUTHOR, Server, assert_problem, new_token, signed_headers
 
 OTHER = key_of(bytes(range(1, 33)))
 

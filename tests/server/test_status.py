@@ -15,12 +15,11 @@ from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
 from deniably_server.commands import authoring
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.watching import seldom
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.seldom import EVERY
-from support.material import Server, a_report, assert_problem, signed, survey_named
+from support.material import Server, a_report, assert_problem, new_token, signed, survey_named
 
 API, PAGE = "/api/surveys/workplace/status", "/surveys/workplace/status"
 

@@ -14,11 +14,11 @@ from flask.testing import FlaskClient
 from deniably.authoring.authoring import publish_text, schema
 from deniably.survey.survey import Survey, read_survey
 from deniably.trust.signing import key_of
-from deniably_server.guard.auth import new_token
 from support.material import (
     a_report,
     assert_problem,
     contents,
+    new_token,
     signed,
     signed_headers,
     survey_named,

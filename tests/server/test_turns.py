@@ -21,10 +21,9 @@ from deniably_server.api import turns as module
 from deniably_server.api.turns import Computed, Job, Refused, Turns
 from deniably_server.app import create_app
 from deniably_server.errors import BadParameter, Busy, TooMuch, Uncomputed
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.store import Store
 from deniably_server.web.apart import Apart, Broken, Slow
-from support.material import Server, a_report, signed, survey_named
+from support.material import Server, a_report, new_token, signed, survey_named
 
 Make = Callable[..., Apart]
 JOB = Job("/surveys/workplace", "", "0" * 16)

@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 
 from deniably_server.app import create_app
-from deniably_server.guard.auth import new_token
 from support.hostile import Tally, draw, pour
-from support.material import Server, a_report, contents, signed, survey_named
+from support.material import Server, a_report, contents, new_token, signed, survey_named
 
 LEAST = 1000
 """So many at least, or some operations would be asked nothing."""

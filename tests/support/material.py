@@ -26,9 +26,9 @@ from deniably.survey.survey import Survey, as_survey
 from deniably.trust import blind_rsa
 from deniably.trust.register import NOTHING, Entry, Register, published_entry
 from deniably.trust.signing import Key, Signature, key_of
-from deniably_server.guard.auth import new_token
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
+from deniably_server.storage.tables.tokens import Role, make
 from support.nursery import the_nursery
 
 DENIABLY = (sys.executable, "-m", "deniably_client")
@@ -41,6 +41,13 @@ AUTHOR = key_of(bytes(range(32)))
 def signed(survey: Survey, author: Key = AUTHOR) -> Signature:
     """The author's signature of a definition."""
     return author.sign(survey.digest)
+
+
+def new_token(store: Store, role: Role, survey: str | None = None, days: int = 365) -> str:
+    """The text of a new token."""
+    token, text = make(role, survey, days)
+    store.add_token(token)
+    return text
 
 
 INVITATIONS = blind_rsa.new_key()

@@ -9,8 +9,7 @@ from werkzeug.datastructures import Headers
 
 from deniably_server.errors import Forbidden, Unauthorised
 from deniably_server.guard.current import current_limits, current_store
-from deniably_server.storage.store import Store
-from deniably_server.storage.tables.tokens import DAYS, A, Role, Token, id_in, make
+from deniably_server.storage.tables.tokens import A, Role, Token, id_in
 
 _SCHEME = "bearer"
 
@@ -18,15 +17,6 @@ _SCHEME = "bearer"
 def is_bearer(headers: Headers) -> bool:
     """Whether a request shows a token of ours, and not what a proxy in front of us asks for."""
     return headers.get("Authorization", "").partition(" ")[0].lower() == _SCHEME
-
-
-def new_token(
-    store: Store, role: Role, survey: str | None = None, days: int = DAYS, note: str = ""
-) -> str:
-    """Make a token; its text, which is kept nowhere. Raises ValueError as ``tokens.make``."""
-    token, text = make(role, survey, days, note)
-    store.add_token(token)
-    return text
 
 
 def require(role: Role, survey: str | None = None, *, too: Role | None = None) -> Token:
