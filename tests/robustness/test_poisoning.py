@@ -186,7 +186,7 @@ questions:
 def test_a_report_moves_a_mean_by_its_score_and_no_farther(more: str) -> None:
     question = publish_text(NUMBERS % more).questions[0]
     assert isinstance(question, Number)
-    found = poisoning.of_question(question)
+    (found,) = poisoning.of_question(question)
     assert found is not None
 
     assert found.low < 0 < 1 < found.high
@@ -197,7 +197,7 @@ def test_a_report_moves_a_mean_by_its_score_and_no_farther(more: str) -> None:
 
 def test_noise_without_a_small_range_is_dearer_than_a_window() -> None:
     window, noise = (
-        poisoning.of_question(publish_text(NUMBERS % more).questions[0])
+        poisoning.of_question(publish_text(NUMBERS % more).questions[0])[0]
         for more in ("", ", mechanism: laplace")
     )
     assert window
@@ -229,16 +229,14 @@ def test_every_type_has_figures() -> None:
     from support.every_type import survey_of_everything
 
     for question in survey_of_everything().questions:
-        if isinstance(question, VectorOfNumbers):
-            parts = [poisoning.of_part(question, i) for i in range(len(question.parts))]
-            assert all(part.exchange >= 1 for part in parts)
-        else:
-            found = poisoning.of_question(question)
+        means = isinstance(question, Number | VectorOfNumbers) or (
+            isinstance(question, Scale) and question.aim == "mean"
+        )
+        every = poisoning.of_question(question)
+        assert len(every) == (len(question.parts) if isinstance(question, VectorOfNumbers) else 1)
+        for found in every:
             assert found is not None, question.name
             assert found.exchange >= 1
-            means = isinstance(question, Number) or (
-                isinstance(question, Scale) and question.aim == "mean"
-            )
             assert (found.rivals == 0) == means
 
 

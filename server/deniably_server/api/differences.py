@@ -20,6 +20,7 @@ from deniably.estimation.difference import (
     holm,
 )
 from deniably.estimation.estimate import supports
+from deniably.estimation.figures import One, groups
 from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, two_sided
 from deniably.mechanisms.law import Supporting
@@ -227,13 +228,10 @@ def _mean(name: str, question: Question) -> Callable[[float], Mean]:
     """The mean with margins of any confidence, as the results have it."""
     tally = current_store().shown_tally(name)[question.name]
 
+    group = _mean_of(question)
+
     def found(confidence: float) -> Mean:
-        if isinstance(question, VectorOfNumbers):
-            mean = analysis.means(question, tally, confidence)[_part(question)]
-        elif isinstance(question, Number | Scale):
-            mean = analysis.mean(question, tally, confidence)
-        else:
-            raise BadParameter(f"the question has no mean; {_HOW}")
+        mean = group.estimate(tally, confidence)
         if mean is None:
             raise BadParameter(_NO_MEAN)
         return mean
@@ -243,12 +241,11 @@ def _mean(name: str, question: Question) -> Callable[[float], Mean]:
 
 def _moments(name: str, question: Question) -> Moments:
     """What the score test needs."""
-    if not isinstance(question, Number | Scale | VectorOfNumbers):
-        raise BadParameter(f"the question has no mean; {_HOW}")
+    index = _mean_of(question).figure.index
     tally = current_store().shown_tally(name)[question.name]
-    part = _part(question) if isinstance(question, VectorOfNumbers) else 0
+    assert isinstance(question, Number | Scale | VectorOfNumbers)  # all that have a mean
     try:
-        found = analysis.compared(question, tally, part)
+        found = analysis.compared(question, tally, index)
     except ValueError:
         found = None
     if found is None:
@@ -256,50 +253,32 @@ def _moments(name: str, question: Question) -> Moments:
     return found
 
 
-def _part(question: VectorOfNumbers) -> int:
-    names = [part.name for part in question.parts]
-    wanted = request.args.get("part")
-    if wanted not in names:
+def _mean_of(question: Question) -> One:
+    """The mean that is asked about; of several numbers that of ``part``."""
+    means = [group for group in groups(question) if isinstance(group, One)]
+    if not means:
         raise BadParameter(
-            f"“part” names one of the numbers of {question.name}: {', '.join(names)}"
+            _NO_MEAN if isinstance(question, Scale) else f"the question has no mean; {_HOW}"
         )
-    return names.index(wanted)
+    parts = {group.part.name: group for group in means if group.part}
+    if not parts:
+        return means[0]
+    wanted = request.args.get("part", "")
+    if wanted not in parts:
+        raise BadParameter(
+            f"“part” names one of the numbers of {question.name}: {', '.join(parts)}"
+        )
+    return parts[wanted]
 
 
 def _unit(question: Question) -> tuple[object, ...]:
     """What makes two means the same kind of number."""
-    match question:
-        case VectorOfNumbers():
-            return type(question), question.parts[_part(question)].range.unit
-        case Number():
-            return type(question), question.range.unit
-        case Scale():
-            return type(question), *question.values
-        case _:
-            return (type(question),)
-
-
-def _ends(question: Question) -> tuple[float, float]:
-    """Between what a mean lies."""
-    match question:
-        case VectorOfNumbers():
-            grid = question.parts[_part(question)].range
-        case Number():
-            grid = question.range
-        case Scale():
-            scored = [
-                value
-                for name, value in zip(question.names, question.values, strict=True)
-                if name not in analysis.UNSCORED
-            ]
-            return float(scored[0]), float(scored[-1])
-        case _:
-            raise BadParameter(f"the question has no mean; {_HOW}")
-    return float(grid.minimum), float(grid.maximum)
+    scores = question.values if isinstance(question, Scale) else ()
+    return type(question), _mean_of(question).figure.unit, *scores
 
 
 def _value(question: Question, text: str) -> float:
-    low, high = _ends(question)
+    low, high = _mean_of(question).figure.ends
     try:
         value = float(text)
     except ValueError:

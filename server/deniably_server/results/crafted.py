@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from deniably.estimation.analysis import bucket_middles, tally_of_part
-from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Estimate
+from deniably.estimation.figures import One, Shares
 from deniably.estimation.inversion import Mean
-from deniably.estimation.scores import Score, of_target
+from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally
-from deniably.mechanisms.law import Noise, Supporting
-from deniably.robustness import plausibility, poisoning
+from deniably.mechanisms.law import Law, Noise, Several, Supporting
+from deniably.robustness import plausibility
 from deniably.robustness.poisoning import Leverage
-from deniably.survey.questions import Number, Question, Scale, VectorOfNumbers
 from deniably_server.results.document import CraftedResult
 from deniably_server.results.finding import quoted
 
@@ -47,54 +44,28 @@ def crafted(
 # --- signs ------------------------------------------------------------------------------------
 
 
-def odd_choices(
-    question: Question, tally: Tally, found: Estimate, labels: Sequence[str], risk: float
-) -> list[str]:
+def odd_shares(law: Law, group: Shares, tally: Tally, found: Estimate, risk: float) -> list[str]:
     """A sentence where no answers explain the counts, which honest reports bring about with a
     chance of ``risk`` at most."""
-    law = question.once.law
     if isinstance(law, Supporting):
         odd = plausibility.impossible(law, tally, risk)
     else:
-        channel = matrix(law)
-        each = poisoning.share_scores(channel)
-        odd = plausibility.impossible_shares(channel, each, found.raw, tally.n, risk)
-    names = [label for label, one in zip(labels, odd, strict=True) if one]
+        scores = [figure.score(law) for figure in group.figures]
+        odd = plausibility.impossible_shares(scores, found.raw, tally.n, risk)
+    names = [figure.label for figure, one in zip(group.figures, odd, strict=True) if one]
     if not names:
         return []
     return [f"No true answers explain how often {quoted(names)} was reported: {_ODD}."]
 
 
-def odd_mean(
-    question: Scale, tally: Tally, mean: Mean, ends: tuple[float, float], risk: float
-) -> list[str]:
-    """The same for the mean of a scale between ``ends``."""
-    return _odd(mean, ends, of_target(question.once), risk)
-
-
-def odd_number(question: Number, tally: Tally, mean: Mean, risk: float) -> list[str]:
-    """The same for a number: its mean, and what noise does not explain."""
-    law, grid = question.once.law, question.range
-    if isinstance(law, Noise):
-        return _off_the_grid(plausibility.beyond_noise(law, tally, risk))
-    whole = not isinstance(law, Supporting) and law.domain.count == grid.positions
-    score = of_target(law, None if whole else poisoning.places(question))
-    middles = bucket_middles(question)
-    ends = float(middles[0]), float(middles[-1])
-    return _odd(mean, ends, score, risk)
-
-
-def odd_part(
-    question: VectorOfNumbers, index: int, tally: Tally, mean: Mean, risk: float
-) -> list[str]:
-    """The same for one of several numbers."""
-    grid, label = question.parts[index].range, question.parts[index].label
-    one = question.law.parts[index]
-    if isinstance(one, Noise):
-        own = tally_of_part(question, index, tally)
-        return _off_the_grid(plausibility.beyond_noise(one, own, risk), label)
-    ends = float(grid.minimum), float(grid.maximum)
-    return _odd(mean, ends, of_target(one), risk, label)
+def odd_mean(law: Law, group: One, tally: Tally, mean: Mean, risk: float) -> list[str]:
+    """The same for a mean, from the tally of its own reports: where it lies, or of numbers with
+    noise, what noise does not explain."""
+    label = group.part.label if group.part else ""
+    own = law.parts[group.figure.index] if isinstance(law, Several) else law
+    if isinstance(own, Noise):
+        return _off_the_grid(plausibility.beyond_noise(own, tally, risk), label)
+    return _odd(mean, group.figure.extent, group.figure.score(law), risk, label)
 
 
 def _odd(

@@ -10,6 +10,7 @@ import msgspec
 
 from deniably.core.binomial import Floats
 from deniably.estimation import analysis, smoothing
+from deniably.estimation.analysis import tally_of_part
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, One, Share, Shares, groups
@@ -19,11 +20,9 @@ from deniably.mechanisms.law import Supporting
 from deniably.robustness import poisoning
 from deniably.robustness.plausibility import RISK
 from deniably.survey.questions import (
-    Number,
     Point,
     Product,
     Question,
-    Scale,
     SelectMultiple,
     VectorOfNumbers,
 )
@@ -165,12 +164,12 @@ def _of_group(asked: _Asked, group: Group) -> _Said:
 def _choices(asked: _Asked, group: Shares) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
-    odd = _odd_choices(asked, group, found)
+    odd = crafted.odd_shares(question.once.law, group, tally, found, asked.risk)
     shown = _displayed(question, tally, found)
     counts, out = finding.support_counts(question, tally), _out(question, tally)
     choices = _choice_results(asked, group.figures, shown, counts, out)
     return _Said(
-        {"choices": choices, **_of_all(asked, found, [one.estimate for one in choices])},
+        {"choices": choices, **_of_all(asked, group, found, [one.estimate for one in choices])},
         finding.sentence(question, shown),
         [*finding.too_wide(question, shown), *odd],
     )
@@ -179,7 +178,7 @@ def _choices(asked: _Asked, group: Shares) -> _Said:
 def _cells(asked: _Asked, group: Shares) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
-    odd = _odd_choices(asked, group, found)
+    odd = crafted.odd_shares(question.once.law, group, tally, found, asked.risk)
     shown, out = _displayed(question, tally, found), _out(question, tally)
     assert out is not None  # joint reports support their cells
     cells = [
@@ -194,7 +193,7 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
         for v, figure in enumerate(group.figures)
     ]
     return _Said(
-        {"cells": cells, **_of_all(asked, found, [one.estimate for one in cells])},
+        {"cells": cells, **_of_all(asked, group, found, [one.estimate for one in cells])},
         finding.leading([figure.label for figure in group.figures], shown),
         [*finding.too_wide(question, shown), *odd],
     )
@@ -239,21 +238,18 @@ def _choice_results(
     ]
 
 
-def _of_all(asked: _Asked, found: Estimate, estimates: Sequence[float]) -> dict[str, object]:
+def _of_all(
+    asked: _Asked, group: Shares, found: Estimate, estimates: Sequence[float]
+) -> dict[str, object]:
     """What all shares of a question have together. Where devices draw which questions they report,
     it takes more respondents, of whom only the part ``heard`` reports this one."""
     effect, first, second = found.design_effect, *sorted(estimates)[:-3:-1]
-    leverage = poisoning.of_question(asked.question)
+    leverage = poisoning.of_group(asked.question.once, group)
     return {
         "design_effect": None if effect is None else _round(_round(effect) / asked.heard),
         "effective_n": None if found.effective_n is None else _round(found.effective_n),
         "crafted": crafted.crafted(leverage, asked.heard, gap=first - second),
     }
-
-
-def _odd_choices(asked: _Asked, group: Shares, found: Estimate) -> list[str]:
-    labels = [figure.label for figure in group.figures]
-    return crafted.odd_choices(asked.question, asked.tally, found, labels, asked.risk)
 
 
 def _out(question: Question, tally: Tally) -> list[bool] | None:
@@ -279,21 +275,15 @@ def _mean(asked: _Asked, group: One) -> _Said:
         return _Said({"mean": _untold(asked.tally.n, *figure.extent)}, sentence)
     fields = {"mean": _mean_result(asked, figure, mean)}
     sentence = finding.mean_sentence(figure.label, mean, figure.unit)
-    if isinstance(asked.question, Scale) and asked.question.aim == "distribution":
+    if not group.guarded:
         return _Said(fields, sentence)
-    leverage = poisoning.of_question(asked.question)
+    leverage = poisoning.of_group(asked.question.once, group)
+    odd = crafted.odd_mean(asked.question.once.law, group, asked.tally, mean, asked.risk)
     return _Said(
         {**fields, "crafted": crafted.crafted(leverage, asked.heard, figure.width)},
         sentence,
-        [*finding.mean_too_wide(mean, *figure.ends), *_odd_mean(asked, figure, mean)],
+        [*finding.mean_too_wide(mean, *figure.ends), *odd],
     )
-
-
-def _odd_mean(asked: _Asked, figure: Average, mean: Mean) -> list[str]:
-    question = asked.question
-    if isinstance(question, Number):
-        return crafted.odd_number(question, asked.tally, mean, asked.risk)
-    return crafted.odd_mean(question, asked.tally, mean, figure.ends, asked.risk)
 
 
 def _mean_of_part(asked: _Asked, group: One) -> _Said:
@@ -301,7 +291,7 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
     figure, part = group.figure, group.part
     assert part is not None
     mean = group.estimate(asked.tally, asked.confidence)
-    leverage = poisoning.of_part(question, group.index)
+    leverage = poisoning.of_group(question.once, group)
     shown = NumberPartResult(
         name=part.name,
         label=part.label,
@@ -310,13 +300,13 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
     )
     if mean is None:
         return _Said({"parts": (shown,)}, flags=[f"No report has “{part.label}” yet."])
-    risk = asked.risk / len(question.parts)
+    own, risk = tally_of_part(question, figure.index, asked.tally), asked.risk / len(question.parts)
     return _Said(
         {"parts": (shown,)},
         finding.mean_sentence(figure.label, mean, figure.unit),
         [
             *finding.mean_too_wide(mean, *figure.ends, part.label),
-            *crafted.odd_part(question, group.index, asked.tally, mean, risk),
+            *crafted.odd_mean(question.once.law, group, own, mean, risk),
         ],
     )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -21,18 +22,12 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation import analysis
-from deniably.estimation.accuracy import (
-    Curve,
-    average_variance,
-    ratio_variance,
-    share_curve,
-    worst,
-)
 from deniably.estimation.analysis import CONFIDENCE, Distribution
 from deniably.estimation.estimate import Estimate
-from deniably.estimation.inversion import Mean
+from deniably.estimation.inversion import Mean, allowed
+from deniably.estimation.scores import Score, of_choice, of_number, of_target
 from deniably.estimation.tally import Tally
-from deniably.mechanisms.law import HasLaw, Law
+from deniably.mechanisms.law import HasLaw, Law, Supporting
 from deniably.survey.parts import Choice, ChoicePart, NumberPart, Range
 from deniably.survey.questions import (
     Number,
@@ -48,6 +43,8 @@ from deniably.survey.questions import (
 from deniably.survey.readable import area_text, number_text
 
 Ends = tuple[float, float]
+
+_MEANS = 129  # tried, for the worst
 
 
 @dataclass(frozen=True)
@@ -98,14 +95,30 @@ class Share:
         share = float(sum(shares[list(self.answers)].tolist()))
         return Known(share, share * (1 - share))
 
-    def curve(self, mechanism: HasLaw[Law]) -> Curve:
-        """n times the variance of its estimate, by the true share."""
-        return share_curve(mechanism, self.answers)
+    def score(self, mechanism: HasLaw[Law]) -> Score:
+        """What one report adds to its estimate. Raises ValueError where the reports do not tell
+        these answers from the others."""
+        law = mechanism.law
+        if isinstance(law, Supporting) and len(self.answers) == 1:
+            return of_choice(law)
+        target = np.zeros(law.domain.count)
+        target[list(self.answers)] = 1.0
+        return of_target(law, target)
+
+    def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
+        """n times the variance of its estimate where that is the true share; None stands for the
+        worst. inf where the reports do not tell it."""
+        try:
+            score = self.score(mechanism)
+        except ValueError:
+            return inf
+        return score.at(score.peak if share is None else share)
 
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """The mean of what answers stand for, in ``unit``, within ``ends``.
+    """The mean of what answers stand for, in ``unit``, within ``ends``; ``index`` is that of the
+    number, where there are several.
 
     ``values``, shape (k,), are what each answer stands for; None where it is a position on the
     question's grid, of which there may be a million. ``scored`` says, where not all of them are on
@@ -118,6 +131,7 @@ class Average:
     ends: Ends
     values: Floats | None = None
     scored: npt.NDArray[np.bool_] | None = None
+    index: int = 0
     kind: Literal["mean"] = "mean"
     by_position: bool = True
     """Whether it is estimated as a mean position, by a score that rises evenly."""
@@ -155,13 +169,32 @@ class Average:
         # The estimate is a ratio of two means: to first order that of (value - mean) / having.
         return Known(mean, float(among @ (values - mean) ** 2) / having)
 
-    def variance(self, mechanism: HasLaw[Law], part: int = 0) -> float:
-        """n times the variance of its estimate, as a part of the extent."""
-        places = None if self.by_position else self.places
+    def score(self, mechanism: HasLaw[Law]) -> Score:
+        """What one report adds to its estimate, as a part of the extent. Raises ValueError where
+        the reports do not tell it, and of a mean among some, which is a ratio."""
         if self.scored is not None:
-            assert places is not None
-            return ratio_variance(mechanism, places, self.scored)
-        return average_variance(mechanism, places, part)
+            raise ValueError("a mean among some is a ratio, and no mean of scores")
+        if self.by_position:
+            return of_number(mechanism, self.index)
+        return of_target(mechanism, self.places)
+
+    def variance(self, mechanism: HasLaw[Law]) -> float:
+        """n times the variance of its estimate, as a part of the extent; of a mean among some where
+        these are all. inf where the reports do not tell it."""
+        try:
+            if self.scored is None:
+                return self.score(mechanism).worst
+            return max(self._squared_error(mechanism, mu) for mu in np.linspace(0, 1, _MEANS))
+        except ValueError:
+            return inf
+
+    def _squared_error(self, mechanism: HasLaw[Law], mu: float) -> float:
+        """To first order a ratio errs as the mean of place - mu does among those who are on the
+        scale, where mu is the true mean, and that of nothing among the others."""
+        assert self.scored is not None
+        apart = np.where(self.scored, self.places - mu, 0.0)
+        square = of_target(mechanism, apart).square
+        return float(allowed(self.places[self.scored], square[self.scored])(mu, inf))
 
 
 @dataclass(frozen=True)
@@ -189,6 +222,9 @@ class Shares:
     estimate: Callable[[Tally, float], Estimate]
     part: ChoicePart | None = None
     note: str = ""
+    guarded: bool = True
+    """Whether results say what crafted reports can do to it: what a question is about, and not
+    what comes with it."""
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
         """The figures from the tally of the question's reports."""
@@ -209,7 +245,7 @@ class Shares:
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """n times the variance of the figure that varies most, where that is the true share; None
         stands for the worst."""
-        return max(worst(one.curve(mechanism), share) for one in self.figures)
+        return max(one.variance(mechanism, share) for one in self.figures)
 
     def spread(self, share: float | None = None) -> float:
         """n times the variance if people were asked directly: f (1 - f), at most 1/4."""
@@ -224,8 +260,8 @@ class One:
     figure: Average
     estimate: Callable[[Tally, float], Mean | None]
     part: NumberPart | None = None
-    index: int = 0
     note: str = ""
+    guarded: bool = True
 
     @property
     def figures(self) -> tuple[Average]:
@@ -243,7 +279,7 @@ class One:
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """n times its variance; no expected share matters to it."""
-        return self.figure.variance(mechanism, self.index)
+        return self.figure.variance(mechanism)
 
     def spread(self, share: float | None = None) -> float:
         """n times the variance if people were asked directly: half of them at either end."""
@@ -264,6 +300,7 @@ class Buckets:
     estimate: Callable[[Tally, float], Distribution]
     note: str = ""
     part: None = None
+    guarded: bool = False
     _ends: tuple[Ends, ...] = field(default=(), repr=False)
 
     @property
@@ -290,7 +327,7 @@ class Buckets:
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """As that of ``Shares``; inf where reports do not determine the shape."""
-        return max(worst(one.curve(mechanism), share) for one in self.shares)
+        return max(one.variance(mechanism, share) for one in self.shares)
 
     def spread(self, share: float | None = None) -> float:
         """As that of ``Shares``."""
@@ -342,7 +379,7 @@ def _mean_score(question: Scale) -> One:
         "mean score",
         "The mean score",
         "",
-        (float(values[0]), float(values[-1])),
+        analysis.scored_range(question),
         values,
         None if even or scored.all() else scored,
         by_position=even,
@@ -352,6 +389,7 @@ def _mean_score(question: Scale) -> One:
         figure,
         partial(analysis.mean, question),
         note="" if figure.scored is None else _AMONG,
+        guarded=not _is_spread(question),
     )
 
 
@@ -394,11 +432,10 @@ def _buckets(question: Number) -> Buckets:
 
 def _of_part(question: VectorOfNumbers, index: int) -> One:
     part = question.parts[index]
-    figure = Average(
-        f"{part.name} mean", f"{part.label}: the mean", _unit(part.range), _ends(part.range)
-    )
+    called = f"{part.name} mean", f"{part.label}: the mean"
+    figure = Average(*called, _unit(part.range), _ends(part.range), index=index)
     estimate = partial(analysis.mean_of_part, question, index)
-    return One(f"mean of {part.name}", figure, estimate, part, index)
+    return One(f"mean of {part.name}", figure, estimate, part)
 
 
 def _marginal(question: Product, axis: int) -> Shares:
@@ -408,9 +445,8 @@ def _marginal(question: Product, axis: int) -> Shares:
         _choice(one, np.take(cells, choice, axis=axis).ravel().tolist(), f"{part.name}.{one.name}")
         for choice, one in enumerate(part.choices)
     )
-    return Shares(
-        f"share of {part.name}", figures, partial(analysis.marginal, question, axis), part
-    )
+    estimate = partial(analysis.marginal, question, axis)
+    return Shares(f"share of {part.name}", figures, estimate, part, guarded=False)
 
 
 def _combinations(question: Product) -> Shares:

@@ -18,7 +18,7 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from deniably.core.binomial import Floats, upper_tail
+from deniably.core.binomial import upper_tail
 from deniably.estimation.estimate import Pure, supports
 from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally, support_rows
@@ -52,14 +52,14 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
 
 
 def impossible_shares(
-    channel: Floats, each: Floats, estimates: npt.ArrayLike, n: int, risk: float
+    scores: Sequence[Score], estimates: npt.ArrayLike, n: int, risk: float
 ) -> Flags:
-    """The same through any channel of shape (k, outputs), where a share is the mean of scores:
-    ``each`` has those of every choice, shape (k, outputs); ``estimates`` their means (k,)."""
+    """The same through any channel, where the share of each choice, of ``estimates`` (k,), is the
+    mean of its ``scores``."""
     return np.array(
         [
-            too_far(float(estimate), n, spread_of(channel, score), risk / len(each))
-            for estimate, score in zip(np.asarray(estimates), each, strict=True)
+            too_far(float(estimate), n, of_score(score), risk / len(scores))
+            for estimate, score in zip(np.asarray(estimates), scores, strict=True)
         ],
         dtype=np.bool_,
     )
@@ -86,14 +86,6 @@ def deviation(n: int, spread: Spread, risk: float) -> float:
     log = math.log(1 / risk)
     third = spread.farthest * log / (3 * n)
     return third + math.sqrt(third**2 + 2 * spread.variance * log / n)
-
-
-def spread_of(channel: Floats, score: Floats) -> Spread:
-    """Of the scores that the outputs of a channel have."""
-    target = channel @ score
-    variance = float((channel @ score**2 - target**2).max())
-    farthest = max(float(score.max() - target.min()), float(target.max() - score.min()))
-    return Spread(variance, farthest)
 
 
 def of_score(score: Score) -> Spread:

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from deniably.core.binomial import Floats
-from deniably.estimation.analysis import bucket_middles
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Pure
+from deniably.estimation.figures import Buckets, One, Shares, groups
 from deniably.estimation.inversion import scores
-from deniably.estimation.scores import Score, of_choice, of_number, of_target
+from deniably.estimation.scores import Score, of_choice
 from deniably.mechanisms.law import HasLaw, Law, Supporting
-from deniably.survey.questions import Number, Question, Scale, VectorOfNumbers
+from deniably.survey.questions import Question
 
 
 @dataclass(frozen=True)
@@ -98,33 +98,22 @@ def of_choices(mechanism: HasLaw[Law]) -> Leverage:
     return Leverage(float(every.min()), float(every.max()), float(apart.max()))
 
 
-def of_question(question: Question) -> Leverage | None:
-    """Leverage over the figures of a question: its shares, or where it is about a mean, the mean.
-
-    None for several numbers at once, of which each has its own (``of_part``), and for Laplace or
-    Gaussian noise over buckets, whose scores depend on what was reported.
-    """
-    law: Law = question.once.law
-    if isinstance(question, VectorOfNumbers):
-        return None
-    if isinstance(question, Number):
-        whole = law.domain.count == question.range.positions and not isinstance(law, Supporting)
-        return of_score(of_target(law, None if whole else places(question)))
-    if isinstance(question, Scale) and question.aim == "mean" and not isinstance(law, Supporting):
-        return of_score(of_target(law))
-    return of_choices(law)
+def of_group(mechanism: HasLaw[Law], group: Shares | One) -> Leverage | None:
+    """Leverage over any of the shares of a group, or over its mean; None for noise over buckets,
+    whose scores depend on what was reported."""
+    if isinstance(group, Shares):
+        return of_choices(mechanism)
+    return of_score(group.figure.score(mechanism))
 
 
-def of_part(question: VectorOfNumbers, index: int) -> Leverage | None:
-    """Leverage over the mean of one of several numbers."""
-    return of_score(of_number(question.once, index))
-
-
-def places(question: Number) -> Floats:
-    """The middles of a number's buckets, from 0 for the first to 1 for the last, shape (k,)."""
-    middles = np.array([float(middle) for middle in bucket_middles(question)])
-    spread: Floats = (middles - middles[0]) / np.ptp(middles)
-    return spread
+def of_question(question: Question) -> list[Leverage | None]:
+    """The same for every group that the question is about: its shares, or where it is about means,
+    each of these."""
+    return [
+        of_group(question.once, group)
+        for group in groups(question)
+        if group.guarded and not isinstance(group, Buckets)
+    ]
 
 
 def share_scores(channel: Floats) -> Floats:

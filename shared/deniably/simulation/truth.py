@@ -125,7 +125,7 @@ def _mean(known: _Known, group: One) -> Truth | None:
     if isinstance(question, Number):
         return _mean_number(question, known)
     if isinstance(question, VectorOfNumbers):
-        answers, index = known.answers, group.index
+        answers, index = known.answers, figure.index
         grid, encoded = question.parts[index].range, answers.encoded[index]
         return _mean_of_numbers(figure.key, grid, encoded, answers.columns[index])
     found = figure.truth(known.shares)
