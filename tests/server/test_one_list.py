@@ -25,7 +25,8 @@ from deniably.simulation.people import Answers, Column, People, read_people
 from deniably.simulation.runs import estimates, simulate
 from deniably.simulation.truth import truths
 from deniably.survey.questions import Number, Question, Scale
-from deniably_server.results.result import SurveyResult, result
+from deniably_server.results.document import SurveyResult
+from deniably_server.results.result import result
 from deniably_server.results.spreadsheet import spreadsheet
 from support.every_type import somebody, survey_of_everything
 
@@ -217,12 +218,32 @@ def test_a_mean_is_planned_as_wide_as_the_results_show_it(which: str, name: str)
 
     widest = 0.0
     for low, high in combinations_with_replacement(places, 2):
-        mean = group.estimate(expected_tally(half(question, low, high)), 0.95)
+        mean = group.estimate(expected_tally(people_of(question, [low, high])), 0.95)
         assert mean is not None
         error = mean.population.standard_error * (mean.n / 100_000) ** 0.5
         widest = max(widest, Z * error / group.figure.width)
 
     assert margin * 0.97 < widest < margin * 1.001
+
+
+@pytest.mark.parametrize(("which", "name"), [("everything", "happy"), ("more", "d")])
+def test_a_mean_score_that_half_of_all_have_is_at_most_half_as_precise(
+    which: str, name: str
+) -> None:
+    (question,) = [one for one in asked(which)[0].survey.questions if one.name == name]
+    (group,) = [one for one in groups(question) if isinstance(one, One)]
+    (row,) = [one for one in planned(which) if (one.question, one.figure) == (name, "mean")]
+    assert "up to twice as wide" in row.note
+
+    widest = 0.0
+    for low, high in combinations_with_replacement(scored(question), 2):
+        some = people_of(question, [low, high, "dont_know", "dont_know"])
+        mean = group.estimate(expected_tally(some), 0.95)
+        assert mean is not None
+        error = mean.population.standard_error * (mean.n / 100_000) ** 0.5
+        widest = max(widest, Z * error / group.figure.width)
+
+    assert row.plan.margin * 1.3 < widest < row.plan.margin * 2.001
 
 
 def scored(question: Question) -> list[str]:
@@ -234,7 +255,8 @@ def scored(question: Question) -> list[str]:
     return [question.range.written(last * step // 8) for step in range(9)]
 
 
-def half(question: Question, low: str, high: str) -> Answers:
-    """Two people, one with either answer."""
-    encoded = np.array([question.encode(low), question.encode(high)])
-    return Answers(question, [Column([low, high], np.array([0, 1], dtype=np.int32))], [encoded])
+def people_of(question: Question, answers: list[str]) -> Answers:
+    """Somebody with each of the answers."""
+    encoded = np.array([question.encode(one) for one in answers])
+    column = Column(answers, np.arange(len(answers), dtype=np.int32))
+    return Answers(question, [column], [encoded])

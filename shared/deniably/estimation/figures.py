@@ -394,8 +394,8 @@ def _mean_score(question: Scale) -> One:
 
 
 _AMONG = (
-    "where everybody has a score; it is of those who have one, and where these are half of all, the"
-    " margin is about twice as wide"
+    "of those who have a score, if that is everybody; if only half of all have one, the margin is"
+    " up to twice as wide"
 )
 
 
