@@ -1,4 +1,5 @@
-"""Many answers randomised at once, for simulations: every one of ``mechanisms``, in numpy.
+"""Many answers randomised at once, for simulations: every one of ``mechanisms``, in numpy,
+and slower any other that has a law.
 
 Whole numbers and the operating system's generator only, and exactly the law of the mechanism; but
 the random bytes are spent in another way than SPEC section 1 says. A device, which has one
@@ -7,8 +8,9 @@ answer, uses ``mechanism.randomise``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +18,20 @@ import numpy.typing as npt
 from deniably.estimation.tally import Tally, tally_packed
 from deniably.mechanisms import (
     Gaussian,
-    Mechanism,
     SampledTicks,
     SetResponse,
     SubsetSelection,
     Unary,
     Vector,
 )
+from deniably.mechanisms.law import Each, Law, One, Randomiser, Supporting, Ticks
 from deniably.mechanisms.vector import Part
+from deniably.simulation.bulk import numbers
 from deniably.simulation.bulk.answers import Answers, choices, positions, ticks
+from deniably.simulation.bulk.any_law import any_law, named
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, in_blocks
 from deniably.simulation.bulk.noise import gaussian
-from deniably.simulation.bulk.numbers import number, vector
+from deniably.simulation.bulk.numbers import vector
 from deniably.simulation.bulk.several_choices import sampled_ticks, set_response, unary
 from deniably.simulation.bulk.single_choice import subset_selection
 from deniably.simulation.bulk.uniform import Int64
@@ -49,7 +53,11 @@ def randomise_many(
 def randomise_many(mechanism: OfCells, answers: Answers) -> Int64: ...
 
 
-def randomise_many(mechanism: Mechanism, answers: Answers) -> Packed | Int64:
+@overload
+def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Packed | Int64: ...
+
+
+def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Packed | Int64:
     """One report for each of n answers.
 
     ``answers`` are choices or positions, shape (n,); booleans, shape (n, k), where several options
@@ -60,31 +68,41 @@ def randomise_many(mechanism: Mechanism, answers: Answers) -> Packed | Int64:
     cell v. For the others the cells themselves, shape (n,), or (n, s) where a report has several.
     Raises BadAnswer, before any draw.
     """
-    match mechanism:
-        case SubsetSelection(k=k):
-            return subset_selection(mechanism, choices(answers, k))
-        case SetResponse(k=k, most=most):
-            given = ticks(answers, k, most)
-            return in_blocks(partial(set_response, mechanism), given, BLOCK_OF_ROWS)
-        case Unary(k=k, most=most):
-            given = ticks(answers, k, most)
-            return in_blocks(partial(unary, mechanism), given, BLOCK_OF_ROWS)
-        case SampledTicks(k=k):
-            given = ticks(answers, k, k)
-            return in_blocks(partial(sampled_ticks, mechanism), given, BLOCK_OF_ROWS)
-        case Gaussian(k=k, d=d):
-            return in_blocks(partial(gaussian, mechanism), positions(answers, [k] * d), BLOCK)
-        case Vector(parts=parts):
-            places = positions(answers, [part.k for part in parts])
-            return in_blocks(partial(vector, mechanism), places, BLOCK)
-        case _:
-            return in_blocks(partial(number, mechanism), positions(answers, [mechanism.k]), BLOCK)
+    given = _given(mechanism.law, answers)
+    if isinstance(mechanism, SubsetSelection):  # goes about its own blocks
+        return subset_selection(mechanism, given)
+    draw, size = _SAMPLERS.get(type(mechanism), (any_law, BLOCK))
+    return in_blocks(partial(draw, mechanism), given, size)
 
 
-def tally_many(mechanism: Mechanism, reports: Packed | Int64) -> Tally:
+_SAMPLERS: Mapping[type, tuple[Callable[..., Any], int]] = {
+    SetResponse: (set_response, BLOCK_OF_ROWS),
+    Unary: (unary, BLOCK_OF_ROWS),
+    SampledTicks: (sampled_ticks, BLOCK_OF_ROWS),
+    Gaussian: (gaussian, BLOCK),
+    Vector: (vector, BLOCK),
+    **{kind: (draw, BLOCK) for kind, draw in numbers.SAMPLERS.items()},
+}
+
+
+def _given(law: Law, answers: Answers) -> Any:
+    """The answers, each one that can be given. Raises BadAnswer."""
+    match law.domain:
+        case Ticks(k=k, most=most):
+            return ticks(answers, k, most)
+        case Each(sizes=sizes):
+            return positions(answers, sizes)
+        case One(k=k) if isinstance(law, Supporting):
+            return choices(answers, k)
+        case One(k=k):
+            return positions(answers, [k])
+
+
+def tally_many(mechanism: Randomiser[Law], reports: Packed | Int64) -> Tally:
     """The tally of reports as ``randomise_many`` returns them."""
-    if isinstance(mechanism, SubsetSelection | SetResponse | Unary):
-        return tally_packed(reports.astype(np.uint8, copy=False), mechanism.cell_count)
+    if named(mechanism.law):
+        cell_count = mechanism.cell_count or 0
+        return tally_packed(reports.astype(np.uint8, copy=False), cell_count)
     cells = reports.astype(np.int64, copy=False).ravel()
     if mechanism.cell_count is not None:
         return Tally(len(reports), np.bincount(cells, minlength=mechanism.cell_count))

@@ -1,0 +1,49 @@
+"""Bulk reports of mechanisms that have no sampler of their own.
+
+A matrix of whole weights is drawn from as it stands, exactly; for any other law each report is
+drawn as a device draws it.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from deniably.core.coins import Coins
+from deniably.mechanisms.law import Finite, Law, Randomiser, Supporting, Ticks
+from deniably.simulation.bulk.ordered import knots
+from deniably.simulation.bulk.uniform import Int64, below
+
+
+def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
+    """Reports for valid answers, laid out as those of the mechanisms of this package are."""
+    law = mechanism.law
+    if isinstance(law, Finite) and law.exact:
+        return _of_rows(law, answers)
+    ticked = isinstance(law.domain, Ticks)
+    given = [tuple(np.flatnonzero(row).tolist()) for row in answers] if ticked else answers.tolist()
+    coins = Coins()
+    reports = [mechanism.randomise(tuple(a) if isinstance(a, list) else a, coins) for a in given]
+    if named(law):
+        bits = np.zeros((len(reports), mechanism.cell_count or 0), dtype=np.bool_)
+        for row, report in zip(bits, reports, strict=True):
+            row[list(report)] = True
+        return np.packbits(bits, axis=1, bitorder="little")
+    cells = np.array(reports, dtype=np.int64)
+    return cells[:, 0] if cells.shape[1:] == (1,) and not ticked else cells
+
+
+def named(law: Law) -> bool:
+    """Whether reports are kept as bits, one a cell, and not as the numbers of their cells."""
+    return isinstance(law, Supporting) and not law.both
+
+
+def _of_rows(law: Finite, answers: Int64) -> Int64:
+    rows, reports = knots(answers, law.k, law.rows), np.empty(len(answers), dtype=np.int64)
+    for row in np.unique(rows).tolist():
+        here = np.flatnonzero(rows == row)
+        ends = np.array(list(accumulate(law.row(row))), dtype=np.uint64)
+        reports[here] = np.searchsorted(ends, below(int(ends[-1]), len(here)), side="right")
+    return reports
