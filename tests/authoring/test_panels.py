@@ -20,7 +20,7 @@ from deniably.mechanisms import Memoised, SetResponse, SubsetSelection, Window
 from deniably.survey.questions import YesNo
 from deniably.survey.report import make_report, randomise_answers
 from deniably.survey.survey import Survey, Waves, read_survey
-from deniably.wording.explain import describe, total
+from deniably.wording.explain import total
 
 STOLEN: dict[str, Any] = {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}
 EVERY: list[dict[str, Any]] = [
@@ -444,4 +444,4 @@ def test_much_is_called_much_by_the_history() -> None:
 def test_researchers_read_that_an_answer_is_kept() -> None:
     found = mechanism(compile_survey(panel(STOLEN)))
 
-    assert describe(found) == "subset selection, 1 of 2, of a kept answer"
+    assert found.described == "subset selection, 1 of 2, of a kept answer"

@@ -9,7 +9,6 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.trust.register import Entry, signature_of
 from deniably.trust.signing import fingerprint
-from deniably.wording.explain import describe
 from deniably_server.errors import BadParameter
 from deniably_server.guard.current import current_store
 from deniably_server.storage.store import Store
@@ -86,7 +85,7 @@ def _row(store: Store, entry: Entry, closed: dict[str, str]) -> _Row:
     name = entry["survey"]
     survey = store.survey(name)
     questions = [
-        (question.label, describe(question.mechanism), listed["epsilon"])
+        (question.label, question.mechanism.described, listed["epsilon"])
         for question, listed in zip(survey.questions, entry["questions"], strict=True)
     ]
     key = entry.get("invitations")

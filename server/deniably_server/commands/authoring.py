@@ -59,7 +59,6 @@ def check(file: Path) -> None:
     from deniably.authoring.planning import plan_survey
     from deniably.design.budgeting import SHARE
     from deniably.survey.survey import Waves
-    from deniably.wording.explain import describe
     from deniably.wording.first_page import first_page
     from deniably_server.results.odds import odds_text
 
@@ -85,7 +84,7 @@ def check(file: Path) -> None:
             (
                 question.name,
                 question.type,
-                describe(question.mechanism),
+                question.mechanism.described,
                 odds_text(loss.bound),
                 loss.epsilon_text(),
                 _delta_text(loss),

@@ -27,7 +27,6 @@ from deniably.survey.questions import (
     VectorOfNumbers,
 )
 from deniably.survey.survey import Survey
-from deniably.wording import explain
 from deniably_server.results import crafted, finding
 from deniably_server.results.document import (
     AreaResult,
@@ -133,7 +132,7 @@ def _protection(question: Question) -> dict[str, Any]:
         "name": question.name,
         "label": question.label,
         "mechanism": msgspec.to_builtins(question.mechanism),
-        "method": explain.describe(question.mechanism),
+        "method": question.mechanism.described,
         "claim": msgspec.to_builtins(question.claim),
         "odds": odds_text(loss.bound),
         "epsilon": loss.epsilon_text(),

@@ -58,6 +58,11 @@ class Channel(
         return len(self.weights[0])
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"channel, {len(self.weights)} rows of {len(self.weights[0])} outputs"
+
+    @property
     def law(self) -> Finite:
         """The matrix as it is written."""
         rows = self.weights

@@ -320,7 +320,8 @@ class Finite:
 
     ``evenly`` says that a row is a window of outputs that starts there, all others alike, so that
     the mean output is affine in the row. ``exact`` is false where weights are floating point.
-    Laws of one ``source`` (the mechanism) are equal.
+    ``usual`` is the median magnitude of noise that stays on the grid, in steps; None where outputs
+    are no noisy positions. Laws of one ``source`` (the mechanism) are equal.
     """
 
     domain: One
@@ -330,6 +331,7 @@ class Finite:
     source: Hashable
     evenly: bool = False
     exact: bool = True
+    usual: float | None = None
 
     @property
     def law(self) -> Finite:
@@ -409,8 +411,9 @@ class Finite:
 
 @dataclass(frozen=True)
 class Noise:
-    """A position plus whole-number noise with this ``variance`` (in steps squared), which reaches
-    at most ``reach`` beyond the grid: what lies farther is reported there.
+    """A position plus whole-number noise with this ``variance`` (in steps squared) and a ``usual``,
+    median, magnitude, which reaches at most ``reach`` beyond the grid: what lies farther is
+    reported there.
 
     ``mass(y)`` is P(noise = y) and ``tail(y)`` a bound of P(noise >= y); both take numbers and
     arrays, and ``mass`` is the same on both sides. Laws of one ``source`` are equal.
@@ -418,6 +421,7 @@ class Noise:
 
     domain: One
     variance: float
+    usual: float
     reach: int
     mass: Callable[[Any], Any] = field(compare=False)
     tail: Callable[[Any], Any] = field(compare=False)
@@ -553,6 +557,11 @@ class Randomiser(HasLaw[L_co], Protocol[L_co]):
     @property
     def loss(self) -> Loss:
         """What one report can give away."""
+        ...
+
+    @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
         ...
 
     @property

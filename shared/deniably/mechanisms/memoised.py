@@ -115,6 +115,11 @@ class Memoised(
         return self.memo.loss
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"{self.once.described}, of a kept answer"
+
+    @property
     def law(self) -> Supporting | Finite:
         """How each report falls by itself: as one of ``once``."""
         return self.once.law

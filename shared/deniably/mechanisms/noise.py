@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, e, exp, floor, fsum, isqrt, sqrt, tanh
+from math import ceil, e, exp, floor, fsum, isqrt, log, sqrt, tanh
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -106,12 +106,18 @@ class Laplace(
         return 40 * ceil(ratio(self.scale, "scale"))
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"discrete Laplace, scale {self.scale} steps"
+
+    @property
     def law(self) -> Noise:
         """Discrete Laplace noise, the same on both sides."""
         scale = float(ratio(self.scale, "scale"))
         decay = exp(-1 / scale)
         variance = 2 * decay / (1 - decay) ** 2
-        return Noise(One(self.k), variance, self.reach, self._mass, self._tail, self)
+        usual = log(2) * scale
+        return Noise(One(self.k), variance, usual, self.reach, self._mass, self._tail, self)
 
     def _mass(self, noise: Any) -> Any:
         scale = float(ratio(self.scale, "scale"))
@@ -164,9 +170,16 @@ class BoundedLaplace(
         return self.k
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        how = {"clamp": "clamped", "resample": "resampled"}[self.beyond]
+        return f"bounded Laplace, {how}, scale {self.scale} steps"
+
+    @property
     def law(self) -> Finite:
         """A row for each position, in floating point."""
-        return Finite(One(self.k), self.k, self.k, self._row, self, exact=False)
+        usual = log(2) * float(ratio(self.scale, "scale"))
+        return Finite(One(self.k), self.k, self.k, self._row, self, exact=False, usual=usual)
 
     def _row(self, position: int) -> tuple[float, ...]:
         return _bounded_row(self.k, float(ratio(self.scale, "scale")), self.beyond, position)
@@ -243,7 +256,13 @@ class Gaussian(
         # Never above sigma2 (Canonne, Kamath and Steinke 2020, corollary 9), and short of it by
         # less than 1e-7 of it from sigma = 1 on.
         variance = float(ratio(self.sigma2, "sigma2"))
-        return Noise(One(self.k), variance, self.reach, self._mass, self._tail, self)
+        usual = 0.6745 * sqrt(variance)
+        return Noise(One(self.k), variance, usual, self.reach, self._mass, self._tail, self)
+
+    @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"discrete Gaussian, variance {self.sigma2} steps², delta {self.delta}"
 
     @property
     def law(self) -> Noise | Several:

@@ -89,6 +89,11 @@ class SubsetSelection(
         return Fraction(weight, (k - 1) * self.total)
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"subset selection, {self.omega} of {self.k}"
+
+    @property
     def law(self) -> Supporting:
         """A report supports its omega choices."""
         joint = TwoLevel(self.k, self.omega, self.own, self.other)

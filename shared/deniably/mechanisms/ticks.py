@@ -77,6 +77,11 @@ class SetResponse(
         return self.domain
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"set response, {self.size} of {self.k} and {self.most} blanks"
+
+    @property
     def law(self) -> Supporting:
         """A report supports its options; blanks stand for ticks that an answer does not have."""
         joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
@@ -153,6 +158,11 @@ class SampledTicks(
         return 2 * self.k
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"sampled ticks, {self.s} of {self.k}"
+
+    @property
     def law(self) -> Supporting:
         """Of each option that is asked about a report has the one cell or the other."""
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
@@ -223,6 +233,11 @@ class Unary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     def cell_count(self) -> int:
         """A tally has one cell an option."""
         return self.k
+
+    @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"unary encoding of {self.k}"
 
     @property
     def law(self) -> Supporting:

@@ -54,6 +54,11 @@ class Vector(
         return max(known) * len(self.parts) if len(known) == len(counts) else None
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"{self.s} of {len(self.parts)} numbers: {self.parts[0].described}"
+
+    @property
     def law(self) -> Several:
         """The laws of the parts, of which a report has ``s``."""
         return Several(tuple(part.law for part in self.parts), self.s)

@@ -63,6 +63,11 @@ class Window(
         return self.m
 
     @property
+    def described(self) -> str:
+        """The mechanism and its numbers, for researchers, in a few words."""
+        return f"window, {self.w} of {self.m}"
+
+    @property
     def law(self) -> Finite:
         """A matrix with a row for each place where the window can start."""
         return Finite(One(self.k), self.m - self.w + 1, self.m, self._row, self, evenly=True)

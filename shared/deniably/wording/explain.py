@@ -10,24 +10,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import assert_never
 
 from deniably.core.loss import Loss
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    Memoised,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-    Window,
-)
-from deniably.mechanisms.noise import ratio
+from deniably.mechanisms import Gaussian, SubsetSelection
+from deniably.mechanisms.law import Finite, HasLaw, Noise, Several, Supporting, TwoLevel
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
@@ -52,9 +39,9 @@ class Frequencies:
     out_of: int
 
 
-def natural_frequencies(mechanism: SubsetSelection | SetResponse | Unary) -> Frequencies:
+def natural_frequencies(mechanism: HasLaw[Supporting]) -> Frequencies:
     """How often the true choice, and how often a given other one, is in what is sent."""
-    return _frequencies(mechanism.p, mechanism.q)
+    return _frequencies(mechanism.law.p, mechanism.law.q)
 
 
 def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
@@ -81,27 +68,30 @@ WEAK = 20
 
 def forward(question: Question, words: Words = ENGLISH) -> str:
     """What is sent for an answer, as one or two sentences."""
-    mechanism = question.once
-    match mechanism:
-        case SubsetSelection() if isinstance(question, Number | Point | Product):
-            return _subset(mechanism, _NAMED[type(question)], words)
-        case SubsetSelection():
+    law = question.once.law
+    match law:
+        case Supporting(single=True) if law.size and isinstance(question, Number | Point | Product):
+            return _subset(law, _NAMED[type(question)], words)
+        case Supporting(single=True) if law.size:
             assert isinstance(question, YesNo | SelectOne | Scale)
-            return _choice(mechanism, [choice.label for choice in question.choices], words)
-        case SetResponse():
-            return _set(mechanism, words("explain.blanks", count=mechanism.size), words)
-        case Unary():
-            return _set(mechanism, words("explain.options"), words)
-        case SampledTicks():
-            return _sampled(mechanism, words)
-        case Window():
-            return _window(mechanism, words)
-        case Channel():
-            return words("explain.signals", count=len(mechanism.weights[0]))
-        case Laplace() | BoundedLaplace() | Gaussian():
-            return _noise(question, mechanism, words)
-        case Vector():
-            return _vector(mechanism, words)
+            return _choice(law, [choice.label for choice in question.choices], words)
+        case Supporting(both=True):
+            return _sampled(law, words)
+        case Supporting():
+            blanks = words("explain.blanks", count=law.most) if law.blanks else ""
+            return _set(law, blanks or words("explain.options"), words)
+        case Finite(evenly=True):
+            return _window(law, words)
+        case Finite(usual=None):
+            return words("explain.signals", count=law.outputs)
+        case Finite() | Noise():
+            return _noise(question, law.usual or 0.0, words)
+        case Several():
+            if isinstance(question.once, Gaussian):  # one noise for all, and a sentence for each
+                return _noise(question, question.once.one.usual, words)
+            return _several(law, words)
+        case _:
+            assert_never(law)
 
 
 def reverse(question: Question, words: Words = ENGLISH) -> str:
@@ -113,16 +103,16 @@ def reverse(question: Question, words: Words = ENGLISH) -> str:
 def grids(question: Question, words: Words = ENGLISH) -> list[Grid]:
     """The protection as pictures: none for mechanisms whose reports are signals or noisy numbers,
     which no two shares describe, and none where 100 squares are too few."""
-    once = question.once
-    match once:
-        case SubsetSelection(omega=1) if not isinstance(question, Number | Point | Product):
-            return _grids(words, natural_frequencies(once), "grid.sent")
-        case SubsetSelection() | SetResponse() | Unary():
-            return _grids(words, natural_frequencies(once), "grid.chosen", "grid.other")
-        case SampledTicks():
-            return _grids(words, _frequencies(once.p, once.q), "grid.turned")
-        case Window() if once.m > 2:
-            return _grids(words, _inside(once), "grid.near")
+    law = question.once.law
+    match law:
+        case Supporting(both=True):
+            return _grids(words, natural_frequencies(law), "grid.turned")
+        case Supporting(single=True, size=1) if not isinstance(question, Number | Point | Product):
+            return _grids(words, natural_frequencies(law), "grid.sent")
+        case Supporting():
+            return _grids(words, natural_frequencies(law), "grid.chosen", "grid.other")
+        case Finite(evenly=True) if law.outputs > 2:
+            return _grids(words, _inside(law), "grid.near")
         case _:
             return []
 
@@ -142,8 +132,9 @@ def practice(survey: Survey) -> SubsetSelection:
     """The mechanism of a practice question with two answers: with the odds of the first question
     that is answered by subset selection, else with odds of 3."""
     for question in survey.questions:
-        if isinstance(once := question.once, SubsetSelection):
-            return SubsetSelection(k=2, omega=1, own=once.own, other=once.other)
+        law = question.once.law
+        if isinstance(law, Supporting) and law.single and isinstance(law.joint, TwoLevel):
+            return SubsetSelection(k=2, omega=1, own=law.joint.own, other=law.joint.other)
     return SubsetSelection(k=2, omega=1, own=3, other=1)
 
 
@@ -194,36 +185,6 @@ def factor(odds: Fraction) -> int | Decimal:
     return tenths // 10 if tenths % 10 == 0 else Decimal(tenths) / 10
 
 
-def describe(mechanism: Mechanism | Memoised[Any]) -> str:
-    """The mechanism and its numbers, for researchers, in a few words."""
-    match mechanism:
-        case Memoised():
-            return f"{describe(mechanism.once)}, of a kept answer"
-        case SubsetSelection():
-            return f"subset selection, {mechanism.omega} of {mechanism.k}"
-        case Window():
-            return f"window, {mechanism.w} of {mechanism.m}"
-        case Channel():
-            return f"channel, {len(mechanism.weights)} rows of {len(mechanism.weights[0])} outputs"
-        case SetResponse():
-            return f"set response, {mechanism.size} of {mechanism.k} and {mechanism.most} blanks"
-        case SampledTicks():
-            return f"sampled ticks, {mechanism.s} of {mechanism.k}"
-        case Unary():
-            return f"unary encoding of {mechanism.k}"
-        case Laplace():
-            return f"discrete Laplace, scale {mechanism.scale} steps"
-        case BoundedLaplace():
-            how = {"clamp": "clamped", "resample": "resampled"}[mechanism.beyond]
-            return f"bounded Laplace, {how}, scale {mechanism.scale} steps"
-        case Gaussian():
-            return f"discrete Gaussian, variance {mechanism.sigma2} steps², delta {mechanism.delta}"
-        case Vector():
-            return (
-                f"{mechanism.s} of {len(mechanism.parts)} numbers: {describe(mechanism.parts[0])}"
-            )
-
-
 # --- one sentence a mechanism -----------------------------------------------------------------
 
 _NAMED: dict[type, str] = {
@@ -233,80 +194,81 @@ _NAMED: dict[type, str] = {
 }
 
 
-def _choice(mechanism: SubsetSelection, labels: list[str], words: Words) -> str:
-    seen = natural_frequencies(mechanism)
-    if mechanism.omega > 1:
-        named = {"count": mechanism.omega, "k": mechanism.k, "one": labels[0]}
+def _choice(law: Supporting, labels: list[str], words: Words) -> str:
+    seen = natural_frequencies(law)
+    if law.most > 1:
+        named = {"count": law.most, "k": law.k, "one": labels[0]}
         return words("explain.names", **named, own=seen.own, other=seen.other, all=seen.out_of)
     sent = {"one": labels[0], "own": seen.own, "rest": seen.out_of - seen.own, "all": seen.out_of}
-    if mechanism.k == 2:
+    if law.k == 2:
         return words("explain.two", two=labels[1], **sent)
     return words("explain.others", **sent)
 
 
-def _subset(mechanism: SubsetSelection, key: str, words: Words) -> str:
-    seen = natural_frequencies(mechanism)
-    named = {"count": mechanism.omega, "k": mechanism.k}
+def _subset(law: Supporting, key: str, words: Words) -> str:
+    seen = natural_frequencies(law)
+    named = {"count": law.most, "k": law.k}
     return words(key, **named, own=seen.own, other=seen.other, all=seen.out_of)
 
 
-def _set(mechanism: SetResponse | Unary, start: str, words: Words) -> str:
-    seen = natural_frequencies(mechanism)
+def _set(law: Supporting, start: str, words: Words) -> str:
+    seen = natural_frequencies(law)
     ticks = words("explain.ticks", own=seen.own, other=seen.other, all=seen.out_of)
     return f"{start} {ticks}"
 
 
-def _sampled(mechanism: SampledTicks, words: Words) -> str:
-    seen = _frequencies(mechanism.p, mechanism.q)
+def _sampled(law: Supporting, words: Words) -> str:
+    seen = natural_frequencies(law)
     sent = {"own": seen.own, "rest": seen.out_of - seen.own, "all": seen.out_of}
-    return words("explain.sampled", count=mechanism.s, k=mechanism.k, **sent)
+    return words("explain.sampled", count=law.most, k=law.k, **sent)
 
 
-def _window(mechanism: Window, words: Words) -> str:
-    seen = _inside(mechanism)
-    if mechanism.m == 2:
+def _window(law: Finite, words: Words) -> str:
+    seen = _inside(law)
+    if law.outputs == 2:
         return words("explain.halves", own=seen.own, all=seen.out_of)
     sent = {"own": seen.own, "rest": seen.other, "all": seen.out_of}
-    return words("explain.places", count=mechanism.w, m=mechanism.m, **sent)
+    return words("explain.places", count=_width(law), m=law.outputs, **sent)
 
 
-def _inside(mechanism: Window) -> Frequencies:
+def _width(law: Finite) -> int:
+    """Of the window: how many outputs are in it."""
+    return law.outputs - law.rows + 1
+
+
+def _inside(law: Finite) -> Frequencies:
     """How often what is sent is inside the window, and how often it is not."""
-    inside = Fraction(mechanism.w * mechanism.own, mechanism.total)
+    inside = sum((law.output(0, y) for y in range(_width(law))), Fraction(0))
     out_of = next(n for n in (100, 1_000, 10_000, 100_000) if 0 < round(inside * n) < n)
     own = round(inside * out_of)
     return Frequencies(own, out_of - own, out_of)
 
 
-def _noise(question: Question, mechanism: Laplace | BoundedLaplace | Gaussian, words: Words) -> str:
+def _noise(question: Question, steps: float, words: Words) -> str:
     if isinstance(question, VectorOfNumbers):
         usual = [
-            words("script.pair", name=part.label, text=_usual(mechanism, part.range, words))
+            words("script.pair", name=part.label, text=_usual(steps, part.range, words))
             for part in question.parts
         ]
         return words("explain.added_each", usual=words("fields.semicolon").join(usual))
     if isinstance(question, Scale):
         return words("explain.moved")
     assert isinstance(question, Number)
-    usual_one = _usual(mechanism, question.range, words)
+    usual_one = _usual(steps, question.range, words)
     unit = question.range.unit
     return words(
         "explain.added", usual=f"{usual_one} {unit}" if isinstance(unit, str) else usual_one
     )
 
 
-def _usual(mechanism: Laplace | BoundedLaplace | Gaussian, grid: Range, words: Words) -> str:
+def _usual(steps: float, grid: Range, words: Words) -> str:
     """The median magnitude of the noise, with three digits."""
-    if isinstance(mechanism, Gaussian):
-        steps = 0.6745 * math.sqrt(ratio(mechanism.sigma2, "sigma2"))
-    else:
-        steps = math.log(2) * float(ratio(mechanism.scale, "scale"))
     return words.number(Decimal(f"{steps * float(Fraction(grid.step)):.3g}"))
 
 
-def _vector(mechanism: Vector, words: Words) -> str:
-    count, some = len(mechanism.parts), mechanism.s
-    added = isinstance(mechanism.parts[0], Laplace | BoundedLaplace)
+def _several(law: Several, words: Words) -> str:
+    count, some = len(law.parts), law.s
+    added = law.parts[0].usual is not None
     if some == count:
         return words("explain.all_added" if added else "explain.all_signals")
     key = "explain.some_added" if added else "explain.some_signals"
