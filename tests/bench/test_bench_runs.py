@@ -11,16 +11,31 @@ import pytest
 RUN = Path(__file__).with_name("run.py")
 
 
+# How many sections each part prints.
+PARTS = {
+    "speed": 5, "accuracy": 1, "shares": 1, "means": 3, "service": 3, "phone": 1, "hammered": 1,
+}  # fmt: skip
+
+
 @pytest.mark.slow
-def test_a_quick_run_prints_every_section() -> None:
+@pytest.mark.parametrize("part", PARTS)
+def test_a_quick_run_prints_every_section(part: str) -> None:
+    """Each by itself, so that two can run at once."""
     run = subprocess.run(
-        [sys.executable, RUN, "--quick"], capture_output=True, text=True, timeout=600, check=False
-    )
+        [sys.executable, RUN, "--quick", "--only", part],
+        capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert [line[:3] for line in run.stdout.splitlines() if line[1:3] == ". "] == [
-        f"{letter}. " for letter in "abcdefghijklmno"
+        f"{letter}. " for letter in "abcdefghijklmno"[: PARTS[part]]
     ]
     assert "goals met" in run.stdout
+
+
+def test_no_part_of_the_benchmark_is_forgotten() -> None:
+    shown = subprocess.run([sys.executable, RUN, "--help"], capture_output=True, text=True)
+
+    assert f"{{{','.join(PARTS)}}}" in "".join(shown.stdout.split())
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from deniably_client.device import session
 from deniably_client.errors import MemoryUnusable, Unreachable
 from deniably_client.storage import Storage
 from support.material import Server, contents
+from support.soak import soak
 
 SURVEY = publish_text(
     """
@@ -75,11 +76,14 @@ def python(code: str, url: str, storage: Storage) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-def test_a_thousand_repeats_are_one_report(url: str, server: Server, storage: Storage) -> None:
+@pytest.mark.parametrize("times", [50, soak(1000)])
+def test_many_repeats_are_one_report(
+    times: int, url: str, server: Server, storage: Storage
+) -> None:
     """The averaging attack: whoever collects a thousand fresh reports knows the answer."""
     bodies, receipts = set(), set()
     with session() as connections:
-        for _ in range(1000):
+        for _ in range(times):
             device = Device(url, memory=storage, session=connections)
             receipts.add(device.answer(ANSWERS).digest)
             kept = device.kept
