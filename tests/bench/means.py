@@ -7,8 +7,10 @@ of a linear programme over all channels with unbiased outputs (33 inputs, 121 va
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from alternatives import Peers
@@ -23,6 +25,9 @@ from deniably.estimation.distribution import density
 from deniably.estimation.profile import quantile_intervals
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from support.textbook import wasserstein, weights_for_epsilon
 
 POSSIBLE = {1.0: 3.991, 1.5: 1.692, 2.0: 0.866, 3.0: 0.304, 4.0: 0.127, 6.0: 0.027}

@@ -14,7 +14,7 @@ from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import tally, tally_packed
 from deniably.mechanisms.subset_selection import SubsetSelection, subset_selection
 from deniably.simulation.bulk import randomise_many
-from support.textbook import weights_for_epsilon
+from deniably.survey.privacy import Privacy
 
 GOAL_BULK = 20e6
 GOAL_DEVICE = 100e3
@@ -30,7 +30,7 @@ class Ours(NamedTuple):
 
 
 def mechanism(k: int, epsilon: float = 1) -> SubsetSelection:
-    return subset_selection(k, *weights_for_epsilon(Fraction(epsilon)))
+    return subset_selection(k, *Privacy(epsilon=Fraction(epsilon)).weights())
 
 
 def measure(sheet: Sheet) -> Ours:
