@@ -25,7 +25,6 @@ from deniably.audit.whole import (
     whole_reports,
 )
 from deniably.core.canonical import canonical
-from deniably.survey.sayings import saying
 from deniably.survey.survey import Survey, Waves, as_survey
 from support.every_type import survey_of_everything
 from support.whole_faults import PLANTED, Planted, send_with
@@ -149,12 +148,12 @@ def test_a_pair_keeps_what_decides_whether_it_is_shown() -> None:
 
 
 @given(st.data())
-def test_a_saying_is_what_the_question_takes_as_its_input(data: st.DataObject) -> None:
+def test_an_input_is_decoded_to_an_answer_that_is_encoded_so(data: st.DataObject) -> None:
     question = data.draw(st.sampled_from(survey_of_everything().questions))
     some = [one for one, _ in zip(answers(question.once.law), range(200), strict=False)]
     meant = data.draw(st.sampled_from(some))
 
-    assert question.encode(saying(question, meant)) == meant
+    assert question.encode(question.decode(meant)) == meant
 
 
 def test_the_probability_of_reports_is_that_of_two_apart() -> None:

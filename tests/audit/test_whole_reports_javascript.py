@@ -17,7 +17,6 @@ from deniably.audit.audit import IDS
 from deniably.audit.whole import combinations_of, inputs, law, waves_of
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
-from deniably.survey.sayings import saying
 from deniably.survey.survey import as_survey
 from support.whole_faults import PLANTED, Change, Planted
 from support.whole_surveys import SURVEYS
@@ -33,7 +32,7 @@ def fault_of(folder: Path, name: str, how: str, change: Change | None = None) ->
     ids = IDS[-1:] if waves or several else IDS[-3:] if how == "a device" else IDS
     said = [
         {
-            question.name: saying(question, one)
+            question.name: question.decode(one)
             for question, one in zip(surveys[0].questions, chosen, strict=True)
         }
         for chosen in meant

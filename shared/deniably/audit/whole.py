@@ -37,7 +37,6 @@ from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.law import Ticks
 from deniably.survey.questions import NOT_APPLICABLE, Input, Question, SelectMultiple
 from deniably.survey.report import Report, draw_questions, make_report, read_report
-from deniably.survey.sayings import saying
 from deniably.survey.survey import Survey, Waves, show_if
 
 Answers = Mapping[str, object]
@@ -163,7 +162,7 @@ def inputs(survey: Survey, chosen: Sequence[Input]) -> dict[str, Input]:
         hidden = condition is not None and said[condition.question] not in condition.among
         several = isinstance(question, SelectMultiple)
         true = ([NOT_APPLICABLE] if several else NOT_APPLICABLE) if hidden else None
-        said[question.name] = saying(question, meant) if true is None else true
+        said[question.name] = question.decode(meant) if true is None else true
         given[question.name] = meant if true is None else question.encode(true)
     return given
 
@@ -209,7 +208,7 @@ def walk_whole(
         if followed >= paths or fault:
             break
         said = {
-            question.name: saying(question, meant)
+            question.name: question.decode(meant)
             for question, meant in zip(survey.questions, chosen, strict=True)
         }
 

@@ -157,6 +157,10 @@ class Range(Value, frozen=True):
         """Which of ``cells`` equal groups of positions a number falls into. Raises BadAnswer."""
         return self.position(given) * cells // self.positions
 
+    def first(self, cell: int, cells: int) -> str:
+        """The first number of one of ``cells`` groups, as a decimal."""
+        return self.written(-(-cell * self.positions // cells))
+
 
 class NumberPart(Value, frozen=True):
     """One of the numbers of a vector or a point."""

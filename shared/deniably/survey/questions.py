@@ -1,7 +1,7 @@
 """The types of question, each with the mechanisms that may randomise it (SPEC 4.1).
 
-``question.encode(answer)`` turns what a respondent says into what the mechanism takes. Its errors
-never hold the answer.
+``question.encode(answer)`` turns what a respondent says into what the mechanism takes, and
+``question.decode`` back. Errors never hold the answer.
 """
 
 from __future__ import annotations
@@ -91,6 +91,11 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
         """The place of the choice of this name, or else of this label. Raises BadAnswer."""
         return _place(self.choices, answer, self.name)
 
+    def decode(self, given: Input) -> object:
+        """The name of the choice that the mechanism takes so."""
+        # A unary encoding takes the list of the one index.
+        return self.names[given if isinstance(given, int) else given[0]]
+
 
 class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
     """A question with one answer out of several."""
@@ -164,6 +169,10 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         if len(ticks) > self.most:
             raise BadAnswer(f"at most {self.most} of the choices may be ticked", self.name)
         return tuple(ticks)
+
+    def decode(self, given: Input) -> object:
+        """The names of the choices that the mechanism takes so."""
+        return [self.names[tick] for tick in cast(Sequence[int], given)]
 
 
 class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
@@ -248,6 +257,10 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
         """The cell of the number's position on the grid. Raises BadAnswer."""
         return _cell(self.range, answer, self.once.law.domain.count, self.name)
 
+    def decode(self, given: Input) -> object:
+        """The first number of a cell."""
+        return self.range.first(cast(int, given), self.once.law.domain.count)
+
 
 class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
     """Several numbers of one person, whose means are asked for."""
@@ -289,6 +302,10 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         """The position of the number of one part. Raises BadAnswer."""
         return _cell(self.parts[index].range, given, self.sizes[index], self.name)
 
+    def decode(self, given: Input) -> object:
+        """The numbers at these positions, by part."""
+        return _firsts(self.parts, cast(Sequence[int], given), self.sizes)
+
 
 class Point(_Asked, frozen=True, kw_only=True, tag="point"):
     """Two numbers that belong together, reported as a cell of a ``grid`` x ``grid`` map."""
@@ -324,6 +341,10 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         """The row (index 0) or the column (1) of the cell. Raises BadAnswer."""
         return _cell(self.parts[index].range, given, self.grid, self.name)
 
+    def decode(self, given: Input) -> object:
+        """The first place of a cell of the map, by part."""
+        return _firsts(self.parts, _apart(cast(int, given), self.shape), self.shape)
+
 
 class Product(_Asked, frozen=True, kw_only=True, tag="product"):
     """Several small questions with one joint report, which also tells how they go together."""
@@ -355,6 +376,11 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
     def encode_part(self, index: int, given: object) -> int:
         """The index of the choice of one part. Raises BadAnswer."""
         return _place(self.parts[index].choices, given, self.name)
+
+    def decode(self, given: Input) -> object:
+        """The names of the choices of a combination, by part."""
+        places = zip(self.parts, _apart(cast(int, given), self.shape), strict=True)
+        return {part.name: part.choices[place].name for part, place in places}
 
 
 InParts = VectorOfNumbers | Point | Product
@@ -430,3 +456,19 @@ def _joined(places: Sequence[int], shape: Sequence[int]) -> int:
     for place, size in zip(places, shape, strict=True):
         index = index * size + place
     return index
+
+
+def _apart(index: int, shape: Sequence[int]) -> list[int]:
+    """The places that ``_joined`` put together."""
+    places: list[int] = []
+    for size in reversed(shape):
+        index, place = divmod(index, size)
+        places.append(place)
+    return places[::-1]
+
+
+def _firsts(
+    parts: Sequence[NumberPart], cells: Sequence[int], sizes: Sequence[int]
+) -> dict[str, str]:
+    each = zip(parts, cells, sizes, strict=True)
+    return {part.name: part.range.first(cell, size) for part, cell, size in each}
