@@ -9,6 +9,9 @@ from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
+from typing import cast
+
+from sqlite_utils import Database
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import MOVED, SERVED, Row
@@ -153,11 +156,13 @@ class SqliteConnection(sqlite3.Connection):
         return not all(map(lies_by_keys, report_pages(self._file(), known)))
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Every column of every table."""
-        return self.execute(
-            "SELECT t.name, c.name, upper(c.type) FROM pragma_table_list AS t,"
-            " pragma_table_info(t.name) AS c WHERE t.type = 'table'"
-        ).fetchall()
+        """Every column of every table. Plug-ins of sqlite-utils are left out: nothing that happens
+        to be installed may see reports."""
+        return [
+            (table.name, str(name), str(kind).upper())
+            for table in Database(self, execute_plugins=False).tables
+            for _, name, kind, *_ in cast("list[Row]", table.columns)
+        ]
 
     def problems(self) -> list[str]:
         """Of the file's pages and indices, and of rows that refer to nothing."""
