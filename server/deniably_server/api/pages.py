@@ -13,7 +13,6 @@ from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_server.api.analysts import or_ask_for_a_token
-from deniably_server.api.checks import checkable
 from deniably_server.api.costly import costly
 from deniably_server.api.results import (
     SHOWN,
@@ -28,6 +27,7 @@ from deniably_server.guard.current import current_store
 from deniably_server.results import charts, finding
 from deniably_server.results.finding import level_text
 from deniably_server.results.grid import squares
+from deniably_server.results.pairs import checkable
 from deniably_server.web import language, paging
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 

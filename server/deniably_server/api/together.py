@@ -1,25 +1,14 @@
-"""What tallies cannot tell: how two answers go together, and where groups lie on a map.
+"""Cross-tables and groups on a map: what a request may ask of them, and the pages that show them.
 
 Both are computed when asked for; a cross-table reads every report of its survey.
 """
 
 from __future__ import annotations
 
-from math import prod
-from typing import Literal, TypedDict
-
-import numpy as np
-import numpy.typing as npt
 from flask import Blueprint, Response, render_template, request
 
-from deniably.core.binomial import Floats
-from deniably.estimation.clusters import Clusters, clusters
-from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
-from deniably.estimation.estimate import project
-from deniably.estimation.independence import independence
-from deniably.estimation.tally import support_rows
-from deniably.mechanisms.law import Supporting
-from deniably.survey.questions import Point, Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.estimation.clusters import clusters
+from deniably.survey.questions import Point
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
@@ -33,7 +22,14 @@ from deniably_server.api.visibility import RESULTS, closed_survey, seen
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
-from deniably_server.results.document import CellResult, PointResult
+from deniably_server.results.crosstabs import (
+    CrosstabResult,
+    cell_count,
+    crosstab_result,
+    is_crossable,
+)
+from deniably_server.results.document import PointResult
+from deniably_server.results.groups import GroupsResult, groups_result, on_square
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import NAMED, PAGE, Operation, Parameters
@@ -43,59 +39,10 @@ blueprint = Blueprint("together", __name__)
 _PAIR: Parameters = {"rows!": NAMED, "columns!": NAMED, **LEVEL}
 _GROUPS: Parameters = {"question!": NAMED, "count": {"type": "integer", "minimum": 1}}
 
-_Crossable = YesNo | SelectOne | SelectMultiple | Scale
-_Bits = npt.NDArray[np.bool_]
-_Fit = Literal["maximum_likelihood", "projection", "clipping"]
 _MOST_LINKS = 15
 _MOST_GROUPS = 12
 _MOST_CELLS = 1_000
 """Of a cross-table: some seconds with 300,000 reports, and more than anybody reads."""
-
-
-class CrosstabResult(TypedDict):
-    """Shares of all pairs of answers (``rows`` by ``columns``, labels, with their names in the
-    definition beside them), with their margins, and ``independence``, the p-value of the
-    hypothesis that the two answers have nothing to do with each other: by as many ``shuffles`` of
-    the reports, or where that is None, of so many reports that shuffling would take long, by the
-    chi-squared distribution.
-
-    ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
-    where that would take long, as the nearest shares to the estimates; and of several ticks a
-    person, which do not sum to 1, from the estimates one by one."""
-
-    survey: str
-    questions: list[str]
-    question_names: list[str]
-    rows: list[str]
-    row_names: list[str]
-    columns: list[str]
-    column_names: list[str]
-    n: int
-    confidence: float
-    independence: float
-    shuffles: int | None
-    fit: _Fit
-    cells: list[list[CellResult]]
-
-
-class GroupResult(TypedDict):
-    """One group on a map: its middle in the map's units, its share, and their standard errors."""
-
-    centre: list[float]
-    centre_error: float
-    share: float
-    share_error: float
-
-
-class GroupsResult(TypedDict):
-    """The groups of one map."""
-
-    survey: str
-    question: str
-    n: int
-    spread: float
-    resamples: int
-    groups: list[GroupResult]
 
 
 @blueprint.get("/api/surveys/<name>/crosstab")
@@ -145,7 +92,7 @@ def groups_page(name: str) -> str:
         question.label,
         [part.label for part in question.parts],
         shown.cells,
-        [_on_square(question, group) for group in found["groups"]],
+        [on_square(question, group) for group in found["groups"]],
     )
     return render_template(
         "groups.html", found=found, question=question, picture=picture, title=_title(name)
@@ -159,73 +106,23 @@ def current_crosstab(name: str) -> CrosstabResult:
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise BadParameter("“rows” and “columns” name the same question; name two")
-    if (cells := _cells(*(survey.questions[index] for index in chosen))) > _MOST_CELLS:
+    if (cells := cell_count(*(survey.questions[index] for index in chosen))) > _MOST_CELLS:
         raise TooMuch(
             f"a cross-table has at most {_MOST_CELLS:,} cells, and this one would have {cells:,};"
             " choose questions with fewer choices, or take the shares of each question by itself"
             f" from /api/surveys/{name}/results.csv"
         )
-    first, second = _supports(survey, chosen)
-    rate, other = (_rates(survey.questions[index]) for index in chosen)
-    found = crosstab(count_pairs(first, second), rate, other, level)
-    # In the order of the survey, so that turning the table does not change the p-value.
-    ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
-    test = independence(*ordered)
-    questions = [survey.questions[index] for index in chosen]
-    fit, shown = _for_display(questions, first, second, found.raw)
-    crossed = [question for question in questions if isinstance(question, _Crossable)]
-    rows, columns = ([choice.label for choice in question.choices] for question in crossed)
-    row_names, column_names = (list(question.names) for question in crossed)
-    return {
-        "survey": name,
-        "questions": [question.label for question in questions],
-        "question_names": [question.name for question in questions],
-        "rows": rows,
-        "row_names": row_names,
-        "columns": columns,
-        "column_names": column_names,
-        "n": found.n,
-        "confidence": level,
-        "independence": round(test.p_value, 6),
-        "shuffles": test.shuffles,
-        "fit": fit,
-        "cells": [
-            [
-                CellResult(
-                    names=[row, column],
-                    estimate=_round(found.raw[a, b]),
-                    standard_error=_round(found.standard_error[a, b]),
-                    interval=[_round(found.low[a, b]), _round(found.high[a, b])],
-                    consistent=_round(shown[a, b]),
-                )
-                for b, column in enumerate(columns)
-            ]
-            for a, row in enumerate(rows)
-        ],
-    }
-
-
-def _for_display(
-    questions: list[Question], first: _Bits, second: _Bits, raw: Floats
-) -> tuple[_Fit, Floats]:
-    """Joint shares within [0, 1], which of single choices sum to 1."""
-    if any(isinstance(question, SelectMultiple) for question in questions):
-        return "clipping", np.clip(raw, 0, 1)
-    one, other = (float(question.once.loss.odds) for question in questions)
-    shares = likeliest(first, second, (one, other))
-    if shares is None:
-        return "projection", project(raw.ravel()).reshape(raw.shape)
-    return "maximum_likelihood", shares
+    return crosstab_result(survey, chosen, current_store().values(name, *chosen), level)
 
 
 def links(survey: Survey, state: str) -> list[tuple[str, str]]:
     """Addresses below the dashboard with their texts; the first few where there are many pairs."""
-    crossable = [question for question in survey.questions if _is_crossable(question)]
+    crossable = [question for question in survey.questions if is_crossable(question)]
     found = [
         (f"crosstab?rows={one.name}&columns={other.name}", f"{one.label} × {other.label}")
         for index, one in enumerate(crossable)
         for other in crossable[index + 1 :]
-        if survey.asked > 1 and state == "closed" and _cells(one, other) <= _MOST_CELLS
+        if survey.asked > 1 and state == "closed" and cell_count(one, other) <= _MOST_CELLS
     ][:_MOST_LINKS]
     found += [
         (f"groups?question={question.name}&count={count}", f"{question.label}: {count} groups")
@@ -258,44 +155,15 @@ def _groups(name: str) -> tuple[Point, GroupsResult]:
             "groups need scikit-learn on the server; install it with pip install"
             " 'deniably[clusters]'"
         ) from None
-    return question, _as_result(name, question, found)
-
-
-def _as_result(name: str, question: Point, found: Clusters) -> GroupsResult:
-    return {
-        "survey": name,
-        "question": question.name,
-        "n": found.n,
-        "spread": _round(found.spread),
-        "resamples": found.resamples,
-        "groups": [
-            {
-                "centre": [_round(place) for place in group.centre],
-                "centre_error": _round(group.centre_error),
-                "share": _round(group.share),
-                "share_error": _round(group.share_error),
-            }
-            for group in found.groups
-        ],
-    }
-
-
-def _on_square(question: Point, group: GroupResult) -> tuple[float, float]:
-    """The centre as fractions of the two ranges."""
-    first, second = (
-        (place - float(part.range.minimum))
-        / (float(part.range.maximum) - float(part.range.minimum))
-        for place, part in zip(group["centre"], question.parts, strict=True)
-    )
-    return first, second
+    return question, groups_result(name, question, found)
 
 
 def _asked(survey: Survey, key: str) -> int:
     wanted = request.args.get(key, "")
     for index, question in enumerate(survey.questions):
-        if question.name == wanted and _is_crossable(question):
+        if question.name == wanted and is_crossable(question):
             return index
-    names = [question.name for question in survey.questions if _is_crossable(question)]
+    names = [question.name for question in survey.questions if is_crossable(question)]
     if len(names) < 2:
         raise BadParameter("this survey has no two questions whose answers can be crossed")
     raise BadParameter(
@@ -304,50 +172,5 @@ def _asked(survey: Survey, key: str) -> int:
     )
 
 
-def _is_crossable(question: Question) -> bool:
-    law = question.once.law
-    return isinstance(question, _Crossable) and isinstance(law, Supporting) and law.heard == 1
-
-
-def _cells(*questions: Question) -> int:
-    return prod(_crossed(question).k for question in questions)
-
-
-def _supports(survey: Survey, chosen: list[int]) -> list[_Bits]:
-    """For each respondent who was asked both: which choices the reports to each support. Packed
-    until all are there, for a list of blocks and the whole are twice as much."""
-    laws = [_crossed(survey.questions[index]) for index in chosen]
-    places = [sorted(chosen).index(index) for index in chosen]
-    parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in chosen]
-    for block in current_store().values(survey.name, *chosen):
-        both = [row for row in block if None not in row]
-        for part, law, place in zip(parts, laws, places, strict=True):
-            rows = [row[place] or () for row in both]
-            supports = support_rows(rows, law.cell_count)[:, : law.k]
-            part.append(np.packbits(supports, axis=1))
-    if not any(map(len, parts[0])):
-        raise NotFound("no respondent was asked both questions")
-    return [
-        np.unpackbits(np.concatenate(part), axis=1, count=law.k).view(np.bool_)
-        for part, law in zip(parts, laws, strict=True)
-    ]
-
-
-def _rates(question: Question) -> tuple[float, float]:
-    """p and q."""
-    law = _crossed(question)
-    return float(law.p), float(law.q)
-
-
-def _crossed(question: Question) -> Supporting:
-    law = question.once.law
-    assert isinstance(law, Supporting)
-    return law
-
-
 def _title(name: str) -> str:
     return current_store().survey(name).title
-
-
-def _round(value: float) -> float:
-    return round(float(value), 6) + 0.0

@@ -1,0 +1,62 @@
+"""Where groups lie on a map, as a document and for its picture."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from deniably.estimation.clusters import Clusters
+from deniably.survey.questions import Point
+
+
+class GroupResult(TypedDict):
+    """One group on a map: its middle in the map's units, its share, and their standard errors."""
+
+    centre: list[float]
+    centre_error: float
+    share: float
+    share_error: float
+
+
+class GroupsResult(TypedDict):
+    """The groups of one map."""
+
+    survey: str
+    question: str
+    n: int
+    spread: float
+    resamples: int
+    groups: list[GroupResult]
+
+
+def groups_result(name: str, question: Point, found: Clusters) -> GroupsResult:
+    """The document of the groups that were found."""
+    return {
+        "survey": name,
+        "question": question.name,
+        "n": found.n,
+        "spread": _round(found.spread),
+        "resamples": found.resamples,
+        "groups": [
+            {
+                "centre": [_round(place) for place in group.centre],
+                "centre_error": _round(group.centre_error),
+                "share": _round(group.share),
+                "share_error": _round(group.share_error),
+            }
+            for group in found.groups
+        ],
+    }
+
+
+def on_square(question: Point, group: GroupResult) -> tuple[float, float]:
+    """The centre as fractions of the two ranges."""
+    first, second = (
+        (place - float(part.range.minimum))
+        / (float(part.range.maximum) - float(part.range.minimum))
+        for place, part in zip(group["centre"], question.parts, strict=True)
+    )
+    return first, second
+
+
+def _round(value: float) -> float:
+    return round(float(value), 6) + 0.0

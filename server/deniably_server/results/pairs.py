@@ -1,0 +1,98 @@
+"""Do the choices that whole reports name go together as chance would have them?
+
+A tally does not show it. Who crafts reports to push some choices names these together far more
+often than chance does.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from deniably.estimation.figures import Shares, groups
+from deniably.mechanisms.law import Supporting
+from deniably.robustness.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
+from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
+from deniably.survey.survey import Survey
+from deniably_server.results.crosstabs import Blocks
+
+_Paired = YesNo | SelectOne | Scale | Product | Point
+_MOST_PAIRS = 20
+
+
+class PairResult(TypedDict):
+    """Two choices: in how many reports they are together, and in how many by chance."""
+
+    names: list[str]
+    together: int
+    expected: float
+
+
+class CheckedResult(TypedDict):
+    """One question: how many reports and pairs of choices were looked at, and the odd pairs, the
+    oddest first, at most 20."""
+
+    name: str
+    label: str
+    n: int
+    pairs: int
+    odd: list[PairResult]
+
+
+class ChecksResult(TypedDict):
+    """All questions whose reports name several choices. With honest reports, any pair at all is
+    odd with a chance of ``risk`` at most."""
+
+    survey: str
+    risk: float
+    questions: list[CheckedResult]
+
+
+def checks_result(survey: Survey, blocks: Blocks) -> ChecksResult:
+    """The checks of a survey: by the values of its ``checkable`` questions in every report."""
+    chosen = checkable(survey)
+    counts = [PairCounts(law.k) for _, _, law in chosen]
+    for block in blocks:
+        for count, column in zip(counts, zip(*block, strict=True), strict=True):
+            count.add(one for one in column if one is not None)
+    found: list[CheckedResult] = []
+    for (_, question, law), count in zip(chosen, counts, strict=True):
+        pairs = odd_pairs(law, count.n, count.both, RISK / len(chosen))
+        found.append(_checked(question, count.n, law.k, pairs))
+    return {"survey": survey.name, "risk": RISK, "questions": found}
+
+
+def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
+    """The questions whose reports name several choices for one answer, with their indices before
+    them and their laws."""
+    return [
+        (index, question, law)
+        for index, question in enumerate(survey.questions)
+        if isinstance(question, _Paired)
+        if isinstance(law := question.once.law, Supporting) and says_pairs(law)
+    ]
+
+
+def _checked(question: _Paired, n: int, k: int, pairs: list[Pair]) -> CheckedResult:
+    names = _names(question)
+    return {
+        "name": question.name,
+        "label": question.label,
+        "n": n,
+        "pairs": k * (k - 1) // 2,
+        "odd": [
+            {
+                "names": [names[pair.first], names[pair.second]],
+                "together": pair.together,
+                "expected": round(pair.expected, 1),
+            }
+            for pair in pairs[:_MOST_PAIRS]
+        ],
+    }
+
+
+def _names(question: _Paired) -> list[str]:
+    """What each cell is called."""
+    if not isinstance(question, Product | Point):
+        return [choice.label for choice in question.choices]
+    (cells,) = [one for one in groups(question) if isinstance(one, Shares) and one.part is None]
+    return [share.label for share in cells.figures]
