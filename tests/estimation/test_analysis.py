@@ -172,7 +172,7 @@ def test_a_product_gives_every_marginal_and_the_joint_table() -> None:
     truth = np.array([0.1, 0.2, 0.1, 0.3, 0.05, 0.25])
     seen = expected(PRODUCT, truth)
 
-    sex, use = analysis.marginals(PRODUCT, seen)
+    sex, use = (analysis.marginal(PRODUCT, axis, seen) for axis in (0, 1))
 
     np.testing.assert_allclose(sex.raw, [0.4, 0.6], atol=1e-6)
     np.testing.assert_allclose(use.raw, [0.4, 0.25, 0.35], atol=1e-6)
@@ -275,7 +275,8 @@ def test_every_number_of_a_vector_has_its_own_reports() -> None:
         1: 3 * (n - round(n * high)),
     }
 
-    a, b = analysis.means(question, from_cells(4 * n, cells, question.mechanism.cell_count))
+    seen = from_cells(4 * n, cells, question.mechanism.cell_count)
+    a, b = (analysis.mean_of_part(question, index, seen) for index in (0, 1))
 
     assert a is not None
     assert b is not None
@@ -448,7 +449,7 @@ def _rows_named(product: Any, answer: int) -> Floats:
 def _first_row(product: Any, n: int, total: int) -> tuple[float, float]:
     """The joint interval of the first row, whose choices were named ``total`` times."""
     cells = np.array([total, 0, 0, n * product.once.omega - total, 0, 0])
-    found, _ = analysis.marginals(product, Tally(n, cells))
+    found = analysis.marginal(product, 0, Tally(n, cells))
     return float(found.joint_low[0]), float(found.joint_high[0])
 
 
@@ -572,9 +573,9 @@ def randomise(
 
 
 def test_margins_of_a_drawn_number_are_those_for_a_population() -> None:
-    for mean in analysis.means(
-        TWO_NUMBERS, from_cells(4000, {2: 700, 0: 300, 3: 2000, 1: 1000}, 4)
-    ):
+    seen = from_cells(4000, {2: 700, 0: 300, 3: 2000, 1: 1000}, 4)
+    for index in (0, 1):
+        mean = analysis.mean_of_part(TWO_NUMBERS, index, seen)
         assert mean is not None
         assert mean.respondents == mean.population
 
@@ -585,4 +586,4 @@ def test_nothing_is_estimated_from_no_reports() -> None:
     with pytest.raises(ValueError, match="at least one report"):
         analysis.number_distribution(HISTOGRAM, Tally(0, np.zeros(13, dtype=np.int64)))
     with pytest.raises(ValueError, match="at least one report"):
-        analysis.marginals(PRODUCT, Tally(0, np.zeros(6, dtype=np.int64)))
+        analysis.marginal(PRODUCT, 0, Tally(0, np.zeros(6, dtype=np.int64)))

@@ -68,6 +68,13 @@ _COLUMNS: tuple[str, ...] = (
     "invited",
     "response_rate",
 )
+_OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
+"""Columns that are of a question."""
+_CALLED = {"name": "choice", "label": "choice_label"} | {
+    column: column
+    for column in ("n", "unit", "count", "estimate", "standard_error", "consistent", "stands_out")
+}
+"""In which column what is shown of a figure stands."""
 _COUNT_OF = "reports that support the choice, not people"
 _FORMULA = "=+\\-@＝＋－＠"
 """What a formula may begin with, also in the wide forms that some spreadsheets read so."""
@@ -104,9 +111,6 @@ def _rows(result: SurveyResult) -> Iterator[_Row]:
         }
         for figure in _figures(question):
             yield asked | figure
-
-
-_OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
 
 
 def _told(question: QuestionResult, key: str) -> Any:
@@ -153,17 +157,12 @@ def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> _Row:
         if key.endswith("interval"):
             row |= _ends(key.removesuffix("interval"), value)
         elif key in _CALLED:
-            row[_CALLED[key]] = "; ".join(value) if isinstance(value, list) else value
+            row[_CALLED[key]] = value
+    if isinstance(shown, CellResult):
+        row["choice_label"] = "; ".join(shown.names)
     if row.get("count") is not None:
         row["count_of"] = _COUNT_OF
     return row
-
-
-_CALLED = {"name": "choice", "label": "choice_label", "names": "choice_label"} | {
-    column: column
-    for column in ("n", "unit", "count", "estimate", "standard_error", "consistent", "stands_out")
-}
-"""In which column what is shown of a figure stands."""
 
 
 def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[_Row]:

@@ -115,15 +115,10 @@ def shown_shares(
     return within(shares, found.low, found.high)
 
 
-def marginals(question: Product, tally: Tally, confidence: float = CONFIDENCE) -> list[Estimate]:
-    """The shares of every part's choices, from the joint reports."""
-    return [marginal(question, axis, tally, confidence) for axis in range(len(question.parts))]
-
-
 def marginal(
     question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The same of one part."""
+    """The shares of one part's choices, from the joint reports."""
     cells = np.arange(question.once.law.k).reshape(question.shape)
     size = question.shape[axis]
     groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
@@ -191,14 +186,6 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     channel = _whole(law, tally)
     v = scores(channel, (middles - start) / width)
     return _scaled(linear(tally.counts, v, channel, confidence), width, start)
-
-
-def means(
-    question: VectorOfNumbers, tally: Tally, confidence: float = CONFIDENCE
-) -> list[Mean | None]:
-    """The mean of every part, as ``mean_of_part``."""
-    every = range(len(question.parts))
-    return [mean_of_part(question, index, tally, confidence) for index in every]
 
 
 def mean_of_part(
