@@ -1,11 +1,10 @@
-// Runs what tests ask of JavaScript modules, each in a thread of its own: a line of JSON in, one out.
+// Runs what tests ask of JavaScript modules: a line of JSON in, one out.
 //
 // {"folder": ..., "body": ..., "given": ...}: the value of an async function's body, or the name
-// and the text of the error. What it imports from "/" is in the folder.
+// and the text of the error. What it imports from "/" is in the folder. It runs in a thread of its
+// own, which starts much sooner than a page: what one test breaks (a global, a module's state) no
+// other sees.
 // {"folder": ..., "vectors": path, "most": n}: [ran, failures] of a vector file.
-//
-// A thread starts sooner than a process, and much sooner than a page, and what one test breaks
-// (a global, a module's state) no other sees.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -39,7 +38,17 @@ async function answer({ folder, body, given, vectors, most }) {
 
 if (isMainThread) {
   for await (const line of createInterface({ input: process.stdin })) {
-    const worker = new Worker(new URL(import.meta.url), { workerData: JSON.parse(line) });
+    const question = JSON.parse(line);
+    if (question.vectors) {
+      // Another folder has modules of its own, and the vectors change nothing that all share.
+      const found = await answer(question).then(
+        (value) => ({ value }),
+        (error) => ({ broken: `${error.stack ?? error}` }),
+      );
+      process.stdout.write(`${JSON.stringify(found)}\n`);
+      continue;
+    }
+    const worker = new Worker(new URL(import.meta.url), { workerData: question });
     const found = await new Promise((settle) => {
       worker.once("message", (value) => settle({ value }));
       worker.once("error", (error) => settle({ broken: `${error.stack ?? error}` }));
