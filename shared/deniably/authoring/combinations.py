@@ -27,7 +27,6 @@ from deniably.authoring.written import (
 )
 from deniably.core.errors import Problem
 from deniably.design.choosing import PLACES, made_by
-from deniably.mechanisms import SubsetSelection
 from deniably.survey.parts import FIELD_NAME, Choice, odds_allowed
 from deniably.wording.words import LANGUAGES, Words
 
@@ -103,7 +102,7 @@ def _coins_and_mechanism(question: WrittenQuestion, path: str) -> Iterator[Probl
     coins, name = question.coins, question.mechanism
     if coins is None or name is None:
         return
-    if coins.yes is not None or made_by(name) != {SubsetSelection}:
+    if coins.yes is not None or made_by(name) != made_by("k_ary"):
         yield Problem(
             f"{path}.mechanism", "coins are a mechanism already; leave one of the two out"
         )

@@ -30,7 +30,6 @@ from deniably.mechanisms import (
     Memoised,
     SetResponse,
     SubsetSelection,
-    Vector,
     Window,
 )
 from deniably.mechanisms.memoised import Family, memoised, widest
@@ -78,7 +77,7 @@ def _question_problems(question: WrittenQuestion, path: str) -> Iterator[Problem
 
 
 def _keeps_no_memo(name: str) -> bool:
-    made = made_by(name) - {Vector}
+    made = made_by(name)
     return bool(made) and made.isdisjoint(get_args(Family))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.core.coins import LARGEST
 from deniably.core.errors import BadMechanism
-from deniably.design.mean_design import Design, best_for_mean, best_window
+from deniably.design.mean_design import Design, best_channel, best_for_mean, best_window
 from deniably.estimation.channels import matrix
 from deniably.estimation.variances import mean_variance, share_variance
 from deniably.mechanisms import (
@@ -34,9 +34,16 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.gaussian_noise import discrete_sigma2
+from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.privacy import BITS, Privacy, plain
 
 Beyond = Literal["clamp", "resample"]
+
+OneOf = SubsetSelection | Unary
+SomeOf = SetResponse | SampledTicks | Unary
+OfMean = Window | Channel | Laplace | BoundedLaplace | Gaussian
+OfDistribution = Window | SubsetSelection | Laplace | BoundedLaplace | Gaussian
+OfVector = Vector | Gaussian
 
 TYPICAL_SHARE = 0.2
 """The share of an option at which mechanisms for several ticks are compared."""
@@ -69,6 +76,11 @@ def two_coins(truth: Fraction, yes: Fraction) -> Channel:
     return Channel(2, tuple((int(p * total), int((1 - p) * total)) for p in says_yes))
 
 
+def best_subset(k: int, privacy: Privacy) -> SubsetSelection:
+    """Subset selection with subsets of the best size."""
+    return subset_selection(k, *privacy.weights())
+
+
 def k_ary(k: int, privacy: Privacy) -> SubsetSelection:
     """Generalised randomised response."""
     return SubsetSelection(k, 1, *privacy.weights())
@@ -79,6 +91,16 @@ def warner(k: int, privacy: Privacy) -> SubsetSelection:
     if k != 2:
         raise ValueError("Warner's design is for two answers; for more write k_ary")
     return k_ary(2, privacy)
+
+
+def one_optimised(k: int, privacy: Privacy) -> Unary:
+    """Optimised unary encoding of one answer."""
+    return optimised(k, 1, privacy)
+
+
+def one_symmetric(k: int, privacy: Privacy) -> Unary:
+    """Symmetric unary encoding of one answer."""
+    return symmetric(k, 1, privacy)
 
 
 # --- ticks ------------------------------------------------------------------------------------
@@ -100,6 +122,26 @@ def set_responses(k: int, most: int, privacy: Privacy) -> list[SetResponse]:
         if len(found) > 2 and most_accurate(found[-3:]) is found[-3]:
             break
     return found
+
+
+def best_set_response(k: int, most: int, privacy: Privacy) -> SetResponse:
+    """The set response of the best size."""
+    found = set_responses(k, most, privacy)
+    if not found:
+        raise ValueError("there are too many options for a set response")
+    return most_accurate(found)
+
+
+def best_sampled_ticks(k: int, most: int, privacy: Privacy) -> SampledTicks:
+    """The best number of sampled options; any of them may be ticked."""
+    del most
+    return most_accurate(sampled_ticks(k, privacy))
+
+
+def best_of_ticks(k: int, most: int, privacy: Privacy) -> SetResponse | SampledTicks:
+    """The best of both."""
+    both: list[SetResponse | SampledTicks] = [*set_responses(k, most, privacy)]
+    return most_accurate([*both, *sampled_ticks(k, privacy)])
 
 
 def _set_response(k: int, most: int, size: int, privacy: Privacy) -> SetResponse | None:
@@ -175,7 +217,7 @@ def laplace(k: int, privacy: Privacy) -> Laplace:
     return Laplace(k, _scale(k - 1, privacy, "laplace"))
 
 
-def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond) -> BoundedLaplace:
+def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond = "clamp") -> BoundedLaplace:
     """Laplace noise that keeps to the range."""
     return _bounded(k, privacy, "bounded_laplace", beyond)
 
@@ -209,6 +251,11 @@ def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
         ) from None
 
 
+def one_gaussian(k: int, privacy: Privacy) -> Gaussian:
+    """Gaussian noise on one number."""
+    return gaussian(k, 1, privacy)
+
+
 def gaussian_vector(sizes: Sequence[int], privacy: Privacy, mend: str = "") -> Gaussian:
     """Gaussian noise on several numbers, which needs grids of one size; ``mend`` ends the sentence
     that says so."""
@@ -232,13 +279,37 @@ def sampled_vector(sizes: Sequence[int], privacy: Privacy) -> Vector:
         own, other = privacy.weights(parts=s)
         if own <= other:
             break
-        found.append(Vector(s, tuple(design_for_mean(k, own, other).mechanism for k in sizes)))
+        found.append(Vector(s, tuple(_design(k, own, other).mechanism for k in sizes)))
         if min(found, key=mean_variance) not in found[-_PATIENCE - 1 :]:
             break
     return min(found, key=mean_variance)
 
 
-def design_for_mean(k: int, own: int, other: int) -> Design:
+def is_of_noise(mechanism: Vector) -> bool:
+    """Whether all its numbers are reported, each with noise."""
+    return all(isinstance(part, Laplace) for part in mechanism.parts)
+
+
+def window_for_mean(k: int, privacy: Privacy) -> Window:
+    """The window whose mean varies least."""
+    found = best_window(k, *privacy.weights()).mechanism
+    assert isinstance(found, Window)
+    return found
+
+
+def channel_for_mean(k: int, privacy: Privacy) -> Channel:
+    """The channel whose mean varies least."""
+    found = best_channel(k, *privacy.weights()).mechanism
+    assert isinstance(found, Channel)
+    return found
+
+
+def best_for_a_mean(k: int, privacy: Privacy) -> Window | Channel:
+    """The best of these."""
+    return _design(k, *privacy.weights()).mechanism
+
+
+def _design(k: int, own: int, other: int) -> Design:
     """The best design for a mean; it is found once for all fine grids.
 
     Below odds of 1.1 it is a window: the programme's channel gains 0.1 % at 1.1, less below that,

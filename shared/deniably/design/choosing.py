@@ -12,49 +12,42 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, get_type_hints
 
 from deniably.design.calibration import (
     Beyond,
+    OfDistribution,
+    OfMean,
+    OfVector,
+    OneOf,
+    SomeOf,
+    best_for_a_mean,
+    best_of_ticks,
+    best_sampled_ticks,
+    best_set_response,
     best_square_wave,
+    best_subset,
     bounded_laplace,
-    design_for_mean,
+    channel_for_mean,
     exponential,
-    gaussian,
     gaussian_vector,
+    is_of_noise,
     k_ary,
     laplace,
     laplace_vector,
-    most_accurate,
+    one_gaussian,
+    one_optimised,
+    one_symmetric,
     optimised,
-    sampled_ticks,
     sampled_vector,
-    set_responses,
     symmetric,
     warner,
+    window_for_mean,
 )
-from deniably.design.mean_design import best_channel, best_window
 from deniably.estimation.variances import mean_variance
-from deniably.mechanisms import (
-    BoundedLaplace,
-    Channel,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-    Window,
-)
-from deniably.mechanisms.subset_selection import subset_selection
+from deniably.mechanisms import Mechanism
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Aim
-
-OneOf = SubsetSelection | Unary
-OfMean = Window | Channel | Laplace | BoundedLaplace | Gaussian
-OfDistribution = Window | SubsetSelection | Laplace | BoundedLaplace | Gaussian
 
 
 def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OneOf:
@@ -62,21 +55,11 @@ def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OneOf:
     return ONE_ANSWER[name or "subset_selection"].build(k, privacy)
 
 
-def for_ticks(
-    k: int, most: int, privacy: Privacy, name: str | None = None
-) -> SetResponse | SampledTicks | Unary:
+def for_ticks(k: int, most: int, privacy: Privacy, name: str | None = None) -> SomeOf:
     """Up to ``most`` of k options: the smallest variance at a share of one in five."""
     if name:
         return TICKS[name].build(k, most, privacy)
-    both: list[SetResponse | SampledTicks] = [*set_responses(k, most, privacy)]
-    return most_accurate([*both, *sampled_ticks(k, privacy)])
-
-
-def _set_response(k: int, most: int, privacy: Privacy) -> SetResponse:
-    found = set_responses(k, most, privacy)
-    if not found:
-        raise ValueError("there are too many options for a set response")
-    return most_accurate(found)
+    return best_of_ticks(k, most, privacy)
 
 
 def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> OneOf | OfMean:
@@ -90,9 +73,9 @@ def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> On
 
 def for_mean(k: int, privacy: Privacy, name: str | None = None, beyond: Beyond = "clamp") -> OfMean:
     """The mean of a position on a grid of k: the smallest worst-case variance."""
-    if name:
-        return MEAN[name].build(k, privacy, beyond)
-    return design_for_mean(k, *privacy.weights()).mechanism
+    if name == "bounded_laplace":
+        return bounded_laplace(k, privacy, beyond)
+    return MEAN[name].build(k, privacy) if name else best_for_a_mean(k, privacy)
 
 
 def for_distribution(
@@ -107,19 +90,19 @@ def for_distribution(
     bucket, so the likelihood cannot use them. From about epsilon 4 on the best width is 1, which is
     k-ary response, and the best subset selection too.
     """
-    return DISTRIBUTION[name or "window"].build(k, privacy, beyond)
+    if name == "bounded_laplace":
+        return bounded_laplace(k, privacy, beyond)
+    return DISTRIBUTION[name or "window"].build(k, privacy)
 
 
-def for_vector(
-    sizes: Sequence[int], privacy: Privacy, name: str | None = None
-) -> Vector | Gaussian:
+def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) -> OfVector:
     """The means of several numbers: the smallest mean of their worst-case variances.
 
     Gaussian noise is compared where a delta is given, and needs grids of one size.
     """
     if name:
         return VECTOR[name].build(sizes, privacy)
-    found: list[Vector | Gaussian] = []
+    found: list[OfVector] = []
     if privacy.delta is not None:
         found.append(gaussian_vector(sizes, privacy, ", or leave delta out"))
     if privacy.epsilon is not None:
@@ -128,11 +111,11 @@ def for_vector(
     return min(found, key=mean_variance)
 
 
-def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> SubsetSelection:
+def for_joint(kind: str, k: int, privacy: Privacy, name: str | None = None) -> OneOf:
     """One of the k areas of a map, or combinations of a product."""
     if name not in (None, *JOINT):
         raise ValueError(f"a {kind} is always asked by subset_selection")
-    return subset_selection(k, *privacy.weights())
+    return best_subset(k, privacy)
 
 
 # --- by name ----------------------------------------------------------------------------------
@@ -143,16 +126,21 @@ M_co = TypeVar("M_co", bound=Mechanism, covariant=True)
 
 @dataclass(frozen=True)
 class Named(Generic[P, M_co]):
-    """One mechanism that authors can ask for: what it is ``made`` as, and how it is built.
+    """One mechanism that authors can ask for, by what builds it.
 
     ``is_it`` tells it from others of its class. ``listed`` is how a sentence on what is allowed
     calls it; empty where that would name it twice, or to those who have no use for it.
     """
 
-    made: type[M_co]
     build: Callable[P, M_co]
     is_it: Callable[[Any], bool] = bool  # mechanisms are true
     listed: str = "{}"
+
+    @property
+    def made(self) -> type[Mechanism]:
+        """The class of what is built."""
+        made: type[Mechanism] = get_type_hints(self.build)["return"]
+        return made
 
 
 @dataclass(frozen=True)
@@ -164,8 +152,7 @@ class Names(Generic[P, M_co]):
 
     def __getitem__(self, name: str) -> Named[P, M_co]:
         if name not in self.rows:
-            *others, last = [row.listed.format(one) for one, row in self.rows.items() if row.listed]
-            raise ValueError(self.refusal.format(name, f"{', '.join(others)} and {last}"))
+            raise ValueError(self.refusal.format(name, self._listed))
         return self.rows[name]
 
     @property
@@ -181,101 +168,71 @@ class Names(Generic[P, M_co]):
 
     def of(self, mechanism: Mechanism) -> str | None:
         """The name by which an author would ask for this mechanism; None where there is none."""
-        return next(
-            (
-                name
-                for name, row in self.rows.items()
-                if isinstance(mechanism, row.made) and row.is_it(mechanism)
-            ),
-            None,
-        )
+        for name, row in self.rows.items():
+            if isinstance(mechanism, row.made) and row.is_it(mechanism):
+                return name
+        return None
 
 
 ONE_ANSWER: Names[[int, Privacy], OneOf] = Names(
     "{} is no mechanism for one answer; allowed are {}",
     {
-        "subset_selection": Named(
-            SubsetSelection,
-            lambda k, privacy: subset_selection(k, *privacy.weights()),
-            is_it=lambda one: one.omega > 1,
-        ),
-        "k_ary": Named(SubsetSelection, k_ary),
-        "grr": Named(SubsetSelection, k_ary, listed=""),
-        "warner": Named(SubsetSelection, warner),
-        "oue": Named(
-            Unary,
-            lambda k, privacy: optimised(k, 1, privacy),
-            is_it=lambda one: one.own + one.other != one.total,
-        ),
-        "rappor": Named(Unary, lambda k, privacy: symmetric(k, 1, privacy)),
+        "subset_selection": Named(best_subset, is_it=lambda one: one.omega > 1),
+        "k_ary": Named(k_ary),
+        "grr": Named(k_ary, listed=""),
+        "warner": Named(warner),
+        "oue": Named(one_optimised, is_it=lambda one: one.own + one.other != one.total),
+        "rappor": Named(one_symmetric),
     },
 )
-TICKS: Names[[int, int, Privacy], SetResponse | SampledTicks | Unary] = Names(
+TICKS: Names[[int, int, Privacy], SomeOf] = Names(
     "{} is no mechanism for several answers; allowed are {}",
     {
-        "set_response": Named(SetResponse, _set_response),
-        "sampled_ticks": Named(
-            SampledTicks, lambda k, _, privacy: most_accurate(sampled_ticks(k, privacy))
-        ),
-        "oue": Named(Unary, optimised, is_it=ONE_ANSWER["oue"].is_it),
-        "rappor": Named(Unary, symmetric),
+        "set_response": Named(best_set_response),
+        "sampled_ticks": Named(best_sampled_ticks),
+        "oue": Named(optimised, is_it=ONE_ANSWER["oue"].is_it),
+        "rappor": Named(symmetric),
     },
 )
-MEAN: Names[[int, Privacy, Beyond], OfMean] = Names(
+MEAN: Names[[int, Privacy], OfMean] = Names(
     "{} is no mechanism for a mean; allowed are {}",
     {
-        "window": Named(Window, lambda k, privacy, _: best_window(k, *privacy.weights()).mechanism),
-        "channel": Named(
-            Channel, lambda k, privacy, _: best_channel(k, *privacy.weights()).mechanism
-        ),
-        "laplace": Named(Laplace, lambda k, privacy, _: laplace(k, privacy)),
-        "bounded_laplace": Named(BoundedLaplace, bounded_laplace),
-        "gaussian": Named(Gaussian, lambda k, privacy, _: gaussian(k, 1, privacy)),
-        "exponential": Named(
-            BoundedLaplace,
-            lambda k, privacy, _: exponential(k, privacy),
-            listed="(for a scale) {}",
-        ),
+        "window": Named(window_for_mean),
+        "channel": Named(channel_for_mean),
+        "laplace": Named(laplace),
+        "bounded_laplace": Named(bounded_laplace),
+        "gaussian": Named(one_gaussian),
+        "exponential": Named(exponential, listed="(for a scale) {}"),
     },
 )
-DISTRIBUTION: Names[
-    [int, Privacy, Beyond], Window | SubsetSelection | Laplace | BoundedLaplace | Gaussian
-] = Names(
+DISTRIBUTION: Names[[int, Privacy], OfDistribution] = Names(
     "{} is no mechanism for a distribution; allowed are {}",
     {
-        "window": Named(Window, lambda k, privacy, _: best_square_wave(k, privacy)),
-        "subset_selection": Named(
-            SubsetSelection, lambda k, privacy, _: subset_selection(k, *privacy.weights())
-        ),
-        "laplace": Named(Laplace, lambda k, privacy, _: laplace(k, privacy)),
-        "bounded_laplace": Named(BoundedLaplace, bounded_laplace),
-        "gaussian": Named(Gaussian, lambda k, privacy, _: gaussian(k, 1, privacy)),
-        "exponential": Named(
-            BoundedLaplace, lambda k, privacy, _: exponential(k, privacy), listed=""
-        ),
+        "window": Named(best_square_wave),
+        "subset_selection": Named(best_subset),
+        "laplace": Named(laplace),
+        "bounded_laplace": Named(bounded_laplace),
+        "gaussian": Named(one_gaussian),
+        "exponential": Named(exponential, listed=""),
     },
 )
-PLACES: dict[str, Named[[int, Privacy], Window | BoundedLaplace]] = {
-    "window": Named(Window, best_square_wave, listed=""),
-    "exponential": Named(BoundedLaplace, exponential, listed=""),
+PLACES: dict[str, Named[[int, Privacy], OfDistribution]] = {
+    "window": Named(best_square_wave, listed=""),
+    "exponential": Named(exponential, listed=""),
 }
 """Mechanisms of a scale that need a place on it for every choice."""
-SCALE: Names[[int, Privacy], SubsetSelection | Unary | Window | BoundedLaplace] = Names(
+SCALE: Names[[int, Privacy], OneOf | OfDistribution] = Names(
     ONE_ANSWER.refusal, {**ONE_ANSWER.rows, **PLACES}
 )
-SCALE_MEAN: Names[
-    [int, Privacy, Beyond], Window | Channel | Laplace | BoundedLaplace | Gaussian
-] = Names(MEAN.refusal, {name: MEAN[name] for name in ("window", "channel", "exponential")})
-VECTOR: Names[[Sequence[int], Privacy], Vector | Gaussian] = Names(
+SCALE_MEAN: Names[[int, Privacy], OfMean] = Names(
+    MEAN.refusal, {name: MEAN[name] for name in ("window", "channel", "exponential")}
+)
+VECTOR: Names[[Sequence[int], Privacy], OfVector] = Names(
     "{} is no mechanism for a vector: {} are",
     {
-        "laplace": Named(
-            Vector,
-            laplace_vector,
-            is_it=lambda one: all(isinstance(part, Laplace) for part in one.parts),
-        ),
-        "gaussian": Named(Gaussian, gaussian_vector),
-        "sample": Named(Vector, sampled_vector),
+        "laplace": Named(laplace_vector, is_it=is_of_noise),
+        "gaussian": Named(gaussian_vector),
+        "sample": Named(sampled_vector),
     },
 )
 JOINT: Names[[int, Privacy], OneOf] = Names(
@@ -283,23 +240,22 @@ JOINT: Names[[int, Privacy], OneOf] = Names(
     {"subset_selection": ONE_ANSWER["subset_selection"]},
 )
 
-_EVERY: tuple[Names[..., Mechanism], ...] = (
+_OF_ONE: tuple[Names[..., Mechanism], ...] = (
     ONE_ANSWER,
     TICKS,
     SCALE_MEAN,
     MEAN,
     DISTRIBUTION,
     SCALE,
-    VECTOR,
     JOINT,
 )
-NAMES = tuple(dict.fromkeys(chain.from_iterable(_EVERY)))
+NAMES = tuple(dict.fromkeys(chain(*_OF_ONE, VECTOR)))
 """Every name that an author can write."""
 
 
 def made_by(name: str) -> set[type[Mechanism]]:
-    """What mechanisms of this name are made as."""
-    return {names[name].made for names in _EVERY if name in names}
+    """What mechanisms of this name are made as, but for vectors."""
+    return {names[name].made for names in _OF_ONE if name in names}
 
 
 @dataclass(frozen=True)
