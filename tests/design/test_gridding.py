@@ -94,7 +94,7 @@ def map_of(more: str = "", reach: int = 100) -> Point:
 
 def test_a_note_says_which_grid_errs_less_and_how_much() -> None:
     question = map_of(", grid: 12")
-    best = suggested(question.once, 12, 2000, 32)
+    best = suggested(question, 2000)
 
     note = grid_note(question, [2000])
 
@@ -111,7 +111,7 @@ def test_a_note_says_which_grid_errs_less_and_how_much() -> None:
 def test_no_grid_is_suggested_that_a_part_cannot_have() -> None:
     question = map_of(", grid: 2", reach=3)
 
-    assert suggested(question.once, 2, 10**6, 4).grid <= 4
+    assert suggested(question, 10**6).grid <= 4
     assert "grid: 4 errs least" in grid_note(question, [10**6])
 
 

@@ -15,7 +15,6 @@ from deniably.design.choosing import (
     Task,
     choice_task,
     joint_task,
-    made_by,
     number_task,
     scale_task,
     ticks_task,
@@ -62,7 +61,10 @@ def test_whatever_may_ask_a_question_can_be_asked_for_by_an_author(question: Any
 
 
 def test_every_mechanism_has_a_name() -> None:
-    assert set(chain.from_iterable(map(made_by, NAMES))) == set(get_args(Mechanism))
+    tasks = chain.from_iterable(TASKS.values())
+    assert {task.names[name].made for task in tasks for name in task.names} == set(
+        get_args(Mechanism)
+    )
 
 
 def test_every_type_of_question_is_looked_at() -> None:

@@ -28,6 +28,7 @@ from deniably.authoring.written import (
 from deniably.core.errors import Problem
 from deniably.design.choosing import PLACES, made_by
 from deniably.survey.parts import FIELD_NAME, Choice, odds_allowed
+from deniably.survey.questions import MOST_PARTS
 from deniably.wording.words import LANGUAGES, Words
 
 _NONE = {
@@ -37,7 +38,6 @@ _NONE = {
     *(Words(language)("question.none").casefold() for language in LANGUAGES),
 }
 """How the form calls it, and an author might, when nothing is ticked."""
-_MOST_PARTS = 8  # of a product
 
 
 def problems_of(questions: Sequence[WrittenQuestion], *, budgeted: bool) -> Iterator[Problem]:
@@ -157,8 +157,8 @@ def _parts(question: WrittenQuestion, path: str) -> Iterator[Problem]:
         count = len(question.parts)
         if isinstance(question, WrittenPoint) and count not in (0, 2):
             yield Problem(f"{path}.parts", f"a point has 2 parts and here are {count}")
-        if isinstance(question, WrittenProduct) and count > _MOST_PARTS:
-            why = f"a product has 2 to {_MOST_PARTS} parts and here are {count}"
+        if isinstance(question, WrittenProduct) and count > MOST_PARTS:
+            why = f"a product has 2 to {MOST_PARTS} parts and here are {count}"
             yield Problem(f"{path}.parts", why)
 
 

@@ -16,7 +16,6 @@ from msgspec import Meta
 from deniably.core.canonical import LARGEST_INTEGER
 from deniably.design.calibration import Beyond
 from deniably.design.choosing import NAMES
-from deniably.design.gridding import LARGEST_GRID
 from deniably.survey.parts import (
     FIELD_NAME,
     LARGEST_DELTA,
@@ -25,8 +24,8 @@ from deniably.survey.parts import (
     SURVEY_NAME,
     Value,
 )
-from deniably.survey.questions import Aim
-from deniably.survey.survey import MOST_WAVES
+from deniably.survey.questions import LARGEST_GRID, LARGEST_SCORE, Aim
+from deniably.survey.survey import MOST_QUESTIONS, MOST_WAVES
 
 
 class Numeral(str):
@@ -195,7 +194,7 @@ Most = Annotated[
     Annotated[int, Meta(ge=1, le=1024)] | None,
     says("how many choices may be ticked: an integer from 1 (default: all)"),
 ]
-Score = Annotated[int, Meta(ge=1 - (1 << 31), le=(1 << 31) - 1), says("an integer below 2^31")]
+Score = Annotated[int, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE), says("an integer below 2^31")]
 Scores = Annotated[
     Annotated[tuple[Score, ...], Meta(min_length=2, max_length=1024)] | None,
     says("a list of integers, one for each choice, ascending"),
@@ -316,8 +315,6 @@ SmallQuestions = Annotated[
 ]
 
 # --- the survey -------------------------------------------------------------------------------
-
-MOST_QUESTIONS = 100
 
 
 class WrittenResults(Value, frozen=True):

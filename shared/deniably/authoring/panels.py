@@ -24,15 +24,15 @@ from deniably.authoring.written import (
 from deniably.core.coins import LARGEST
 from deniably.core.errors import Problem
 from deniably.design.choosing import made_by
-from deniably.mechanisms import (
-    Channel,
-    Mechanism,
-    Memoised,
-    SetResponse,
-    SubsetSelection,
-    Window,
+from deniably.mechanisms import Mechanism, Memoised
+from deniably.mechanisms.memoised import (
+    Family,
+    memoised,
+    narrowed,
+    reweighed,
+    total_weight,
+    width,
 )
-from deniably.mechanisms.memoised import Family, memoised, widest
 from deniably.survey.parts import LARGEST_EPSILON, odds_allowed
 from deniably.survey.privacy import BITS, Privacy
 
@@ -134,12 +134,7 @@ def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction,
     three times keep their accuracy and let far fewer be recognised, unless that is not allowed.
     """
     found = list(asked)
-    wide = any(
-        (isinstance(one, SubsetSelection) and one.omega > 1)
-        or (isinstance(one, Window) and one.w > 1)
-        for one, _ in found
-    )
-    if not wide:
+    if all(width(one) == 1 for one, _ in found):
         return _HISTORY, _SAID.format("twice", "2")
     if not all(_allowed(privacy.times(_WIDER)) for _, privacy in found):
         return _HISTORY, _SAID.format("twice", "2")
@@ -171,33 +166,17 @@ def with_memo(
             f"epsilon {history.ln:.4g} for the whole history is too much, 10 is the most: write a"
             " smaller history, or less for one report"
         )
-    if not isinstance(once, SubsetSelection | Window | Channel | SetResponse):
+    if not isinstance(once, Family):
         raise ValueError("no memo is kept of this mechanism; leave mechanism out")
     odds = Fraction(*history.weights())
-    return memoised(_with_room(_fitting(once, odds), privacy, odds), odds), history.claim
-
-
-def _fitting(once: Family, history: Fraction) -> Family:
-    """The mechanism, with as many choices, neighbours or ticks in a report as a memo allows."""
-    most = widest(once.loss.odds, history) if history > once.loss.odds else 1
-    match once:
-        case SubsetSelection(omega=omega):
-            return replace(once, omega=min(omega, most))
-        case Window(m=m, w=w) if min(w, m - w) > most:
-            return replace(once, m=m - w + most, w=most)
-        case SetResponse():
-            return replace(once, size=1)
-        case _:
-            return once
+    return memoised(_with_room(narrowed(once, odds), privacy, odds), odds), history.claim
 
 
 def _with_room(once: Family, privacy: Privacy, history: Fraction) -> Family:
     """The same with as fine weights as leave room for those of a memo within 2**53."""
-    if isinstance(once, Channel):
-        return once
     room = LARGEST // max(ceil(history), _FINE)
     for bits in range(BITS, _FEWEST_BITS, -1):
         own, other = privacy.weights(bits=bits)
-        if own > other and (found := replace(once, own=own, other=other)).total <= room:
+        if own > other and total_weight(found := reweighed(once, own, other)) <= room:
             return found
     return once

@@ -33,6 +33,7 @@ from deniably.mechanisms.subset_selection import MOST_CHOICES, two_coin_odds
 from deniably.survey.parts import Choice, Range, Value
 from deniably.survey.privacy import Privacy, plain
 from deniably.survey.questions import NOT_APPLICABLE, YES_NO
+from deniably.survey.survey import MOST_QUESTIONS
 from deniably.wording.words import ENGLISH, Words
 
 ALSO = {
@@ -391,7 +392,7 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
             ],
             ...,
         ],
-        Meta(min_length=1, max_length=keys.MOST_QUESTIONS),
+        Meta(min_length=1, max_length=MOST_QUESTIONS),
         keys.says("a list of 1 to 100 questions"),
     ]
     invited: keys.Invited = False

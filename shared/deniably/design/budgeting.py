@@ -16,6 +16,7 @@ from deniably.estimation.variances import marginal_variance
 from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
 from deniably.survey.parts import SMALLEST_EPSILON
 from deniably.survey.privacy import Privacy, plain
+from deniably.survey.questions import MOST_PARTS
 
 SHARE = 0.3
 """The share at which ways to spend a budget are compared."""
@@ -96,7 +97,7 @@ def sample(
 def together(epsilon: Fraction, sizes: Sequence[int]) -> Plan | None:
     """One joint report on all questions, of ``sizes`` choices; None where there are too many."""
     k = prod(sizes)
-    if len(sizes) < 2 or len(sizes) > 8 or k > MOST_CHOICES:
+    if len(sizes) < 2 or len(sizes) > MOST_PARTS or k > MOST_CHOICES:
         return None
     joint = subset_selection(k, *Privacy(epsilon=epsilon).weights())
     variances = [marginal_variance(joint, size, SHARE) for size in sizes]

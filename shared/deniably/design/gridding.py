@@ -17,12 +17,8 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.estimate import variance
-from deniably.mechanisms import SubsetSelection
 from deniably.mechanisms.subset_selection import subset_selection
-from deniably.survey.questions import Point
-
-LARGEST_GRID = 32
-"""What a definition allows (SPEC 4.1)."""
+from deniably.survey.questions import LARGEST_GRID, Point
 
 _SPREADS = (0.08, 0.14)
 """Standard deviations of where people live, in parts of the map's side: a town, and a region."""
@@ -44,11 +40,13 @@ class Suggestion:
     times: float
 
 
-def suggested(mechanism: SubsetSelection, grid: int, n: int, most: int) -> Suggestion:
-    """The best grid of up to ``most`` at the odds of a map's mechanism, which has ``grid``."""
-    own, other = mechanism.own, mechanism.other
-    best = best_grid(own, other, n, min(most, LARGEST_GRID))
-    return Suggestion(n, best, map_error(own, other, grid, n) / map_error(own, other, best, n))
+def suggested(question: Point, n: int) -> Suggestion:
+    """The best grid for n reports at the odds of a map's mechanism, no finer than its parts."""
+    own, other = question.once.own, question.once.other
+    most = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
+    best = best_grid(own, other, n, most)
+    times = map_error(own, other, question.grid, n) / map_error(own, other, best, n)
+    return Suggestion(n, best, times)
 
 
 @lru_cache(maxsize=256)
@@ -119,10 +117,9 @@ _WORTH = 1.15
 def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0) -> str:
     """A sentence where the grid of a map errs clearly more than the best for so many people, of
     whom the part ``answered`` is asked; empty where none does."""
-    most = min(part.range.positions for part in question.parts)
     better: list[str] = []
     for n in respondents:
-        one = suggested(question.once, question.grid, max(1, round(n * answered)), most)
+        one = suggested(question, max(1, round(n * answered)))
         if one.times > _WORTH:
             better.append(
                 f"with {n:,} respondents grid: {one.grid} errs least, and grid: {question.grid}"

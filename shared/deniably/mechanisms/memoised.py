@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadMechanism
@@ -55,7 +56,7 @@ class Memoised(
             _ = self.memo
         except BadMechanism as error:
             raise BadMechanism(f"the memo is of no mechanism: {error}") from None
-        if (self.own - self.other) * _total(self.once) > LARGEST:
+        if (self.own - self.other) * total_weight(self.once) > LARGEST:
             raise BadMechanism("(own - other) * Z is at most 2**53, with Z the weights of a report")
         if self._least < 1:
             raise BadMechanism(
@@ -184,7 +185,7 @@ def memoised(once: F, history: Fraction) -> Memoised[F]:
     """
     if history <= once.loss.odds:
         raise BadMechanism("the odds of the whole history are above those of one report")
-    total = _total(once)
+    total = total_weight(once)
     if (history.numerator - history.denominator) * total <= LARGEST:
         return Memoised(once, history.numerator, history.denominator)
     for bits in range(LARGEST.bit_length(), -1, -1):
@@ -199,6 +200,36 @@ def widest(odds: Fraction, history: Fraction) -> int:
     memo within the history can make the reports: omega (F - 1) < H - 1."""
     ratio = (history - 1) / (odds - 1)
     return -(-ratio.numerator // ratio.denominator) - 1
+
+
+def width(once: object) -> int:
+    """How many choices or neighbours one report names, where it takes a memo before them all."""
+    match once:
+        case SubsetSelection(omega=omega):
+            return omega
+        case Window(w=w):
+            return w
+        case _:
+            return 1
+
+
+def narrowed(once: Family, history: Fraction) -> Family:
+    """The mechanism, with as many choices, neighbours or ticks in a report as a memo allows."""
+    most = widest(once.loss.odds, history) if history > once.loss.odds else 1
+    match once:
+        case SubsetSelection(omega=omega):
+            return replace(once, omega=min(omega, most))
+        case Window(m=m, w=w) if min(w, m - w) > most:
+            return replace(once, m=m - w + most, w=most)
+        case SetResponse():
+            return replace(once, size=1)
+        case _:
+            return once
+
+
+def reweighed(once: Family, own: int, other: int) -> Family:
+    """The mechanism with these weights; a channel, which has many, as it is."""
+    return once if isinstance(once, Channel) else replace(once, own=own, other=other)
 
 
 def other_memos(once: SubsetSelection | Window | SetResponse) -> int:
@@ -217,6 +248,6 @@ def _rows(once: Window | Channel) -> int:
     return len(once.weights) if isinstance(once, Channel) else once.m - once.w + 1
 
 
-def _total(once: Family) -> int:
+def total_weight(once: Family) -> int:
     """Z: the sum of the weights for one answer."""
     return sum(once.weights[0]) if isinstance(once, Channel) else once.total

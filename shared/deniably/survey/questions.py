@@ -43,6 +43,10 @@ from deniably.survey.parts import (
 
 YES_NO = ("yes", "no")
 NOT_APPLICABLE = "not_applicable"
+LARGEST_GRID = 32
+MOST_PARTS = 8
+"""Of a product."""
+LARGEST_SCORE = (1 << 31) - 1
 
 Aim = Literal["distribution", "mean"]
 Input = int | tuple[int, ...]
@@ -198,7 +202,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         _one_answer(self.mechanism.law, every=self.aim == "distribution")
         _can_hide(self.show_if, self.names)
         if isinstance(self.scores, list):
-            if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) >= 1 << 31:
+            if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) > LARGEST_SCORE:
                 raise ValueError("scores has one integer for each choice, below 2**31")
             gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
             if min(gaps) < 1:
@@ -311,7 +315,7 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
     """Two numbers that belong together, reported as a cell of a ``grid`` x ``grid`` map."""
 
     parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=2)]
-    grid: Annotated[int, msgspec.Meta(ge=2, le=32)]
+    grid: Annotated[int, msgspec.Meta(ge=2, le=LARGEST_GRID)]
     mechanism: SubsetSelection | Memoised[SubsetSelection]
 
     def __post_init__(self) -> None:
@@ -349,7 +353,7 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
 class Product(_Asked, frozen=True, kw_only=True, tag="product"):
     """Several small questions with one joint report, which also tells how they go together."""
 
-    parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=8)]
+    parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=MOST_PARTS)]
     mechanism: SubsetSelection | Memoised[SubsetSelection]
 
     def __post_init__(self) -> None:

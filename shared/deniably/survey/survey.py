@@ -23,6 +23,7 @@ EPSILON_LIMIT = "5"
 """Over all questions of one survey; above it a device refuses unless its owner raises it."""
 
 
+MOST_QUESTIONS = 100
 MOST_WAVES = 100
 """Of a panel that is answered with fresh chance."""
 
@@ -55,7 +56,7 @@ class Survey(Value, frozen=True, dict=True):
     title: Label
     language: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\Z")]
     results: Results
-    questions: Annotated[list[Question], msgspec.Meta(min_length=1, max_length=100)]
+    questions: Annotated[list[Question], msgspec.Meta(min_length=1, max_length=MOST_QUESTIONS)]
     intro: Prose | msgspec.UnsetType = msgspec.UNSET
     contact: Prose | msgspec.UnsetType = msgspec.UNSET
     ask: int | msgspec.UnsetType = msgspec.UNSET
