@@ -190,14 +190,14 @@ def test_a_failure_in_the_middle_keeps_what_was_committed(
 ) -> None:
     reports = [a_report(SURVEY) for _ in range(40)]
     monkeypatch.setattr(lines, "_CHUNK", 1000)
-    real, calls = commit._add, iter(range(99))
+    real, calls = commit.add_counts, iter(range(99))
 
     def fail_at_the_third(*arguments: Any) -> None:
         if next(calls) == 2:
             raise OSError("no space left on device")
         real(*arguments)
 
-    monkeypatch.setattr(commit, "_add", fail_at_the_third)
+    monkeypatch.setattr(commit, "add_counts", fail_at_the_third)
     with pytest.raises(Exception, match="could not be stored"):
         taken(store, *reports)
     monkeypatch.undo()

@@ -87,13 +87,13 @@ def test_a_failed_transaction_stores_nothing_and_tells_everybody(
 
 
 def _fail_after_the_insert(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = commit._add
+    real = commit.add_counts
 
     def add(*arguments: Any) -> None:
         real(*arguments)
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(commit, "_add", add)
+    monkeypatch.setattr(commit, "add_counts", add)
 
 
 def test_a_file_that_stays_locked_is_a_failure_and_no_hanging(

@@ -15,7 +15,7 @@ from deniably_server.api.metrics import current_metrics
 from deniably_server.api.surveys import final_count
 from deniably_server.guard.auth import is_bearer, require
 from deniably_server.guard.current import current_store
-from deniably_server.storage.store import State
+from deniably_server.storage.tables.surveys import State
 from deniably_server.watching.seldom import EVERY, STEP
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON

@@ -9,7 +9,7 @@ from deniably.survey.survey import Survey
 from deniably_server.errors import Hidden
 from deniably_server.guard.auth import require
 from deniably_server.guard.current import current_store
-from deniably_server.storage.store import State
+from deniably_server.storage.tables.surveys import State
 from deniably_server.web.operation import TOKEN
 
 RESULTS = ("hidden", "not-found", "too-much", "busy", *TOKEN)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import islice
 from threading import Event, Lock
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from deniably.core.canonical import parse
-from deniably.estimation.tally import Tally, from_cells
+from deniably.estimation.tally import Tally
 from deniably.survey.parts import SURVEY_NAME
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey, as_survey
@@ -49,7 +49,32 @@ from deniably_server.storage.tables.register import (
     last,
     register_page,
 )
-from deniably_server.storage.tables.snapshots import Snapshot, current, forget, shown, shown_reports
+from deniably_server.storage.tables.settings import (
+    enter_setting,
+    find_setting,
+    remove_setting,
+    take_setting,
+)
+from deniably_server.storage.tables.snapshots import current, forget, shown, shown_reports
+from deniably_server.storage.tables.surveys import (
+    State,
+    count_surveys,
+    digests,
+    enter_survey,
+    find_definition,
+    find_digest,
+    find_state,
+    mark_closed,
+    survey_names,
+)
+from deniably_server.storage.tables.tallies import (
+    begin_tallies,
+    find_total,
+    recounted,
+    replace_tallies,
+    report_texts,
+    tallies_of,
+)
 from deniably_server.storage.tables.tokens import (
     Token,
     enter_token,
@@ -66,7 +91,7 @@ _INVITATIONS = "invitations_hmac_sha256"
 _REPAIRS = "repairs"
 """The setting that counts how often tallies were counted anew: what was made of them before is
 worth nothing then."""
-State = Literal["open", "closed"]
+_Found = TypeVar("_Found")
 
 
 class ShownCounts(NamedTuple):
@@ -129,9 +154,8 @@ class Store:
         with self._transaction() as database:
             if _is_published(database, survey, signature.author):
                 return False
-            row = (survey.name, survey.digest, survey.canonical.decode())
-            database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
-            database.execute("INSERT INTO totals VALUES (?, 0)", [survey.name])
+            enter_survey(database, survey)
+            begin_tallies(database, survey.name)
             if key:
                 enter_key(database, survey.name, key)
             enter_published(database, survey, signature, key.public.text if key else None)
@@ -156,36 +180,35 @@ class Store:
 
     def _survey(self, name: str) -> Survey:
         # A definition never changes, so what was read once stays right.
-        (text,) = self._row("SELECT definition FROM surveys WHERE name = ?", name)
+        text = self._of_survey(find_definition, name)
         # It was verified as a whole when it was published.
         return as_survey(parse(text))
 
     def state(self, name: str) -> State:
         """Whether a survey is open or closed, as of now. Raises NotFound."""
-        return cast(State, self._row("SELECT state FROM surveys WHERE name = ?", name)[0])
+        return self._of_survey(find_state, name)
 
     def cards(self, start: int, count: int) -> tuple[list[Card], int]:
         """What lists say of surveys, in alphabetical order, and how many there are in all. Reads
         no whole definition."""
         with self._reading() as database, _one_state(database):
-            (size,) = database.execute("SELECT count(*) FROM surveys").fetchone()
-            return cards(database, start, count), size
+            return cards(database, start, count), count_surveys(database)
 
     def names(self) -> list[str]:
         """The names of all surveys, in alphabetical order."""
         with self._reading() as database:
-            return sorted(name for (name,) in database.execute("SELECT name FROM surveys"))
+            return survey_names(database)
 
     def digests(self) -> dict[str, str]:
         """The digest of every survey's definition, by name."""
         with self._reading() as database:
-            return dict(database.execute("SELECT name, digest FROM surveys"))
+            return digests(database)
 
     def close_survey(self, name: str) -> None:
         """Take no more reports, for good; and let ``untidy`` know. Raises NotFound."""
         if self.state(name) == "open":
             with self._transaction() as database:
-                database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
+                mark_closed(database, name)
                 enter_closed(database, name)
                 forget(database, name)
                 mark(database, name)
@@ -195,10 +218,11 @@ class Store:
         """The closed surveys of which something may tell in which order their reports came. Reads
         all that is stored."""
         with self._connection() as database, _one_state(database):
-            rows = database.execute("SELECT name FROM surveys WHERE state = 'closed'").fetchall()
             untidy = marked(database)
             return [
-                name for (name,) in sorted(rows) if name in untidy or database.tells_order(name)
+                name
+                for name in survey_names(database, "closed")
+                if name in untidy or database.tells_order(name)
             ]
 
     def tidy(self, *names: str) -> None:
@@ -244,9 +268,7 @@ class Store:
         """How many reports a survey has, to the last one: for nobody's eyes. Raises NotFound."""
         self.survey(name)
         with self._reading() as database:
-            query = "SELECT reports FROM totals WHERE survey = ?"
-            (total,) = database.execute(query, [name]).fetchone()
-            return int(total)
+            return find_total(database, name)
 
     def tally(self, name: str) -> dict[str, Tally]:
         """The tally of every question, kept current by each commit. Raises NotFound.
@@ -260,9 +282,10 @@ class Store:
     def shown_tally(self, name: str) -> dict[str, Tally]:
         """The tallies that results are made of: of an open survey those of the last full batch
         (``snapshots``). Raises NotFound."""
-        self.survey(name)
+        survey = self.survey(name)
         with self._reading() as database, _one_state(database):
-            return self._tallies(name, shown(database, name) or current(database, name))
+            found = shown(database, name) or current(database, name)
+            return tallies_of(survey, found)
 
     def shown_counts(self, name: str) -> ShownCounts:
         """Of how many reports ``shown_tally`` is; costs little. Raises NotFound."""
@@ -291,38 +314,13 @@ class Store:
     def count_anew(self, name: str) -> None:
         """Put the recount in the place of the tallies. Raises NotFound."""
         survey = self.survey(name)
-        some = survey.asked < len(survey.questions)
         with self._transaction() as database:
             counted = self._counted(database, name)
-            query = "SELECT count(*) FROM reports WHERE survey = ?"
-            (total,) = database.execute(query, [name]).fetchone()
             repairs = int(find_setting(database, _REPAIRS) or 0) + 1
-            database.execute("DELETE FROM settings WHERE key = ?", [_REPAIRS])
-            database.execute("INSERT INTO settings VALUES (?, ?)", [_REPAIRS, str(repairs)])
-            database.execute("DELETE FROM tallies WHERE survey = ?", [name])
-            database.execute("DELETE FROM answered WHERE survey = ?", [name])
-            database.execute("DELETE FROM totals WHERE survey = ?", [name])
+            remove_setting(database, _REPAIRS)
+            enter_setting(database, _REPAIRS, str(repairs))
             forget(database, name)
-            database.fill("totals", ("survey", "reports"), [(name, total)])
-            database.fill(
-                "answered",
-                ("survey", "question", "reports"),
-                [
-                    (name, question, tally.n)
-                    for question, tally in counted.items()
-                    if some and tally.n
-                ],
-            )
-            database.fill(
-                "tallies",
-                ("survey", "question", "choice", "count"),
-                [
-                    (name, question, cell, count)
-                    for question, tally in counted.items()
-                    for cell, count in enumerate(tally.counts.tolist())
-                    if count
-                ],
-            )
+            replace_tallies(database, survey, counted)
 
     def problems(self) -> list[str]:
         """What the database says is wrong with itself."""
@@ -347,10 +345,9 @@ class Store:
         one: Any = msgspec.json.Decoder(
             tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
         ).decode
-        sql = "SELECT report FROM reports WHERE survey = ? ORDER BY id"
         with self._connection() as database, _one_state(database):
-            rows = iter(database.execute(sql, [name]))
-            while block := [one(text) for (text,) in islice(rows, _BLOCK)]:
+            texts = report_texts(database, name)
+            while block := [one(text) for text in islice(texts, _BLOCK)]:
                 yield [[row[index] for index in wanted] for row in block]
 
     # --- invitations ------------------------------------------------------------------------
@@ -404,8 +401,7 @@ class Store:
             spent = is_spent(database, name, secret, code, blinded)
         if not spent:
             with self._transaction() as database:
-                state = "SELECT state FROM surveys WHERE name = ?"
-                if database.execute(state, [name]).fetchone()[0] == "closed":
+                if find_state(database, name) == "closed":
                     raise Closed("the survey is closed and takes no more reports")
                 spend(database, name, secret, code, blinded)
         return key.sign(blinded)
@@ -442,11 +438,8 @@ class Store:
         """Put ``value`` under ``key``. False where another is there and may not be replaced."""
         with self._transaction() as database:
             if replace:
-                database.execute("DELETE FROM settings WHERE key = ?", [key])
-            done = database.execute(
-                "INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", [key, value]
-            )
-            return done.rowcount == 1
+                remove_setting(database, key)
+            return enter_setting(database, key, value)
 
     # --- tokens -----------------------------------------------------------------------------
 
@@ -469,12 +462,10 @@ class Store:
         """Keep tokens in the place of a setting. False, and nothing is changed, where it has
         another value: of several who do this at once, one does it."""
         with self._transaction() as database:
-            taken = database.execute(
-                "DELETE FROM settings WHERE key = ? AND value = ?", [key, value]
-            )
-            for token in tokens if taken.rowcount == 1 else ():
+            taken = take_setting(database, key, value)
+            for token in tokens if taken else ():
                 enter_token(database, token)
-            return taken.rowcount == 1
+            return taken
 
     def revoke_token(self, name: str) -> bool:
         """Make a token worth nothing, for good. False where there is none of this id."""
@@ -528,45 +519,22 @@ class Store:
                 raise
             raise Unavailable(f"the database refuses: {str(error).strip()}") from error
 
-    def _row(self, sql: str, name: str) -> tuple[str, ...]:
+    def _of_survey(self, find: Callable[[Connection, str], _Found | None], name: str) -> _Found:
         if not _NAME.match(name):  # PostgreSQL takes no text with a NUL, not even to look for it
             raise _no_such_survey()
         with self._reading() as database:
-            row = database.execute(sql, [name]).fetchone()
-        if row is None:
+            found = find(database, name)
+        if found is None:
             raise _no_such_survey()
-        return cast(tuple[str, ...], row)
+        return found
 
     def _kept(self, database: Connection, name: str) -> dict[str, Tally]:
-        return self._tallies(name, current(database, name))
+        return tallies_of(self.survey(name), current(database, name))
 
     def _counted(self, database: Connection, name: str) -> dict[str, Tally]:
-        counted = database.execute(self.engine.answered, [name]).fetchall()
-        rows = database.execute(self.engine.cells, [name]).fetchall()
-        names = [question.name for question in self.survey(name).questions]
-        return self._tallies(
-            name,
-            Snapshot(
-                [(names[index], count) for index, count in counted],
-                [(names[index], *rest) for index, *rest in rows],
-            ),
-        )
-
-    def _tallies(self, name: str, found: Snapshot) -> dict[str, Tally]:
-        survey = self.survey(name)
-        totals = dict(found.reports)
-        everybody = totals.get(None, 0) if survey.asked == len(survey.questions) else 0
-        cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
-        for question_name, cell, count in found.cells:
-            cells[question_name][cell] = count
-        return {
-            question.name: from_cells(
-                totals.get(question.name, everybody),
-                cells[question.name],
-                question.mechanism.cell_count,
-            )
-            for question in survey.questions
-        }
+        answered = database.execute(self.engine.answered, [name]).fetchall()
+        cells = database.execute(self.engine.cells, [name]).fetchall()
+        return recounted(self.survey(name), answered, cells)
 
 
 @contextmanager
@@ -581,11 +549,10 @@ def _one_state(database: Connection) -> Generator[None]:
 
 def _is_published(database: Connection, survey: Survey, author: str) -> bool:
     """Whether this very definition is there. Raises Conflict where its name is another's."""
-    sql = "SELECT digest FROM surveys WHERE name = ?"
-    found = database.execute(sql, [survey.name]).fetchone()
+    found = find_digest(database, survey.name)
     if found is None:
         return False
-    if found[0] != survey.digest:
+    if found != survey.digest:
         raise Conflict(
             "a survey of this name has another definition, and a published definition never"
             " changes; choose another name"
@@ -593,12 +560,6 @@ def _is_published(database: Connection, survey: Survey, author: str) -> bool:
     if author_of(database, survey.name) != author:
         raise Conflict("this survey was published under another author's key")
     return True
-
-
-def find_setting(database: Connection, key: str) -> str | None:
-    """The value under ``key``, if there is one."""
-    row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
-    return None if row is None else str(row[0])
 
 
 def _no_such_survey() -> NotFound:

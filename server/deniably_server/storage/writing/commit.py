@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import compress, islice, repeat
 from threading import Lock
@@ -20,7 +19,10 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.engine import Connection
+from deniably_server.storage.tables.settings import enter_setting, remove_setting
 from deniably_server.storage.tables.snapshots import batch_of, renew
+from deniably_server.storage.tables.surveys import State, states_of
+from deniably_server.storage.tables.tallies import AddedCounts, add_counts
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[int]).decode
@@ -39,6 +41,14 @@ class Outcome(Enum):
     CONFLICT = "conflict"
     CLOSED = "closed"
     UNKNOWN = "unknown"
+
+
+_OF_NEW: Mapping[State | None, Outcome] = {
+    "open": Outcome.STORED,
+    "closed": Outcome.CLOSED,
+    None: Outcome.UNKNOWN,
+}
+"""What becomes of a new report, by its survey's state."""
 
 
 class Waiting:
@@ -158,26 +168,17 @@ def entry_of(survey: Survey, report: Report) -> Entry:
     )
 
 
-@dataclass
-class Counts:
-    """What reports add to the tallies: by (survey, question, cell), and, where a survey asks only
-    some of its questions, by (survey, question)."""
-
-    cells: Counter[tuple[str, str, int]]
-    answered: Counter[tuple[str, str]]
-
-
 def commit_entries(database: Connection, entries: Sequence[Entry]) -> list[Outcome]:
     """Store single reports."""
 
-    def counted(stored: Sequence[bool]) -> Counts:
+    def counted(stored: Sequence[bool]) -> AddedCounts:
         cells: Counter[tuple[str, str, int]] = Counter()
         answered: Counter[tuple[str, str]] = Counter()
         for each in compress(entries, stored):
             survey = each.row[1]
             cells.update((survey, question, cell) for question, cell in each.cells)
             answered.update((survey, question) for question in each.answered)
-        return Counts(cells, answered)
+        return AddedCounts(cells, answered)
 
     batches = {each.row[1]: each.batch for each in entries}
     return _commit(database, [each.row for each in entries], counted, batches)
@@ -188,8 +189,8 @@ def commit_bulk(database: Connection, bulk: Bulk) -> list[Outcome]:
     survey = bulk.survey
     some = survey.asked < len(survey.questions)
 
-    def counted(stored: Sequence[bool]) -> Counts:
-        found = Counts(Counter(), Counter())
+    def counted(stored: Sequence[bool]) -> AddedCounts:
+        found = AddedCounts(Counter(), Counter())
         for question, texts in zip(survey.questions, bulk.values, strict=True):
             by_text = Counter(compress(texts, stored))
             nothing = by_text.pop(NULL, 0)
@@ -206,8 +207,8 @@ def commit_bulk(database: Connection, bulk: Bulk) -> list[Outcome]:
 def commit_trial(database: Connection) -> list[Outcome]:
     """Write as a report would be written, and leave nothing."""
     database.begin_writing()
-    database.execute("INSERT INTO settings (key, value) VALUES ('trial', '')")
-    database.execute("DELETE FROM settings WHERE key = 'trial'")
+    enter_setting(database, "trial", "")
+    remove_setting(database, "trial")
     database.commit()
     return []
 
@@ -215,7 +216,7 @@ def commit_trial(database: Connection) -> list[Outcome]:
 def _commit(
     database: Connection,
     rows: Sequence[Row],
-    counted: Callable[[Sequence[bool]], Counts],
+    counted: Callable[[Sequence[bool]], AddedCounts],
     batches: Mapping[str, int],
 ) -> list[Outcome]:
     """One transaction. ``counted`` gives what those add that are stored, ``batches`` for each
@@ -228,7 +229,7 @@ def _commit(
     if fresh:
         database.fill("reports", ("id", "survey", "report"), fresh)
         totals = Counter(survey for _, survey, _ in fresh)
-        _add(database, totals, counted(stored))
+        add_counts(database, totals, counted(stored))
         for survey in filter(batches.get, totals):
             renew(database, survey, batches[survey])
     database.commit()
@@ -237,14 +238,14 @@ def _commit(
 
 def _outcomes(database: Connection, rows: Sequence[Row]) -> list[Outcome]:
     known = _stored(database, (key for key, _, _ in rows))
-    states = _states(database, {survey for _, survey, _ in rows})
+    states = states_of(database, {survey for _, survey, _ in rows})
     outcomes: list[Outcome] = []
     for row in rows:
         key, survey, _ = row
         if key in known:
             outcome = Outcome.REPLAYED if known[key] == row else Outcome.CONFLICT
         else:
-            outcome = states.get(survey, Outcome.UNKNOWN)
+            outcome = _OF_NEW[states.get(survey)]
             if outcome is Outcome.STORED:
                 known[key] = row  # a twin may come after it
         outcomes.append(outcome)
@@ -258,30 +259,3 @@ def _stored(database: Connection, keys: Iterable[bytes]) -> dict[bytes, Row]:
         sql = f"SELECT id, survey, report FROM reports WHERE id IN ({marks})"  # noqa: S608  # marks only
         found |= {row[0]: (row[0], row[1], row[2]) for row in database.execute(sql, some)}
     return found
-
-
-def _states(database: Connection, names: Iterable[str]) -> dict[str, Outcome]:
-    """What becomes of a new report of each survey that there is."""
-    of = {"open": Outcome.STORED, "closed": Outcome.CLOSED}
-    sql = "SELECT state FROM surveys WHERE name = ?"
-    found = {name: database.execute(sql, [name]).fetchone() for name in names}
-    return {name: of[row[0]] for name, row in found.items() if row}
-
-
-def _add(database: Connection, totals: Counter[str], counts: Counts) -> None:
-    database.executemany(
-        "UPDATE totals SET reports = reports + ? WHERE survey = ?",
-        [(more, survey) for survey, more in totals.items()],
-    )
-    database.executemany(
-        "INSERT INTO tallies (survey, question, choice, count) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (survey, question, choice)"
-        " DO UPDATE SET count = tallies.count + excluded.count",
-        [(*key, more) for key, more in counts.cells.items()],
-    )
-    database.executemany(
-        "INSERT INTO answered (survey, question, reports) VALUES (?, ?, ?)"
-        " ON CONFLICT (survey, question)"
-        " DO UPDATE SET reports = answered.reports + excluded.reports",
-        [(*key, more) for key, more in counts.answered.items() if more],
-    )

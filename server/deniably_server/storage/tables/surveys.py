@@ -1,0 +1,62 @@
+"""The surveys' table: definitions, which stay as they were published, and what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, cast
+
+from deniably.survey.survey import Survey
+from deniably_server.storage.engines.engine import Connection
+
+State = Literal["open", "closed"]
+
+
+def enter_survey(database: Connection, survey: Survey) -> None:
+    """Keep a new survey, which is open."""
+    row = (survey.name, survey.digest, survey.canonical.decode())
+    database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
+
+
+def find_digest(database: Connection, name: str) -> str | None:
+    """The digest of a survey's definition; None where there is no such survey."""
+    row = database.execute("SELECT digest FROM surveys WHERE name = ?", [name]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def find_definition(database: Connection, name: str) -> str | None:
+    """The canonical JSON of a definition; None where there is no such survey."""
+    row = database.execute("SELECT definition FROM surveys WHERE name = ?", [name]).fetchone()
+    return None if row is None else str(row[0])
+
+
+def find_state(database: Connection, name: str) -> State | None:
+    """Whether a survey is open or closed; None where there is no such survey."""
+    row = database.execute("SELECT state FROM surveys WHERE name = ?", [name]).fetchone()
+    return None if row is None else cast(State, row[0])
+
+
+def states_of(database: Connection, names: Iterable[str]) -> dict[str, State]:
+    """The same of several; those that there are."""
+    found = {name: find_state(database, name) for name in names}
+    return {name: state for name, state in found.items() if state is not None}
+
+
+def digests(database: Connection) -> dict[str, str]:
+    """The digest of every survey's definition, by name."""
+    return dict(database.execute("SELECT name, digest FROM surveys"))
+
+
+def survey_names(database: Connection, state: State | None = None) -> list[str]:
+    """The names of all surveys, or of those in one state, in alphabetical order."""
+    rows = database.execute("SELECT name, state FROM surveys")
+    return sorted(name for name, found in rows if state in (None, found))
+
+
+def count_surveys(database: Connection) -> int:
+    """How many there are."""
+    return int(database.execute("SELECT count(*) FROM surveys").fetchone()[0])
+
+
+def mark_closed(database: Connection, name: str) -> None:
+    """Close a survey, for good."""
+    database.execute("UPDATE surveys SET state = 'closed' WHERE name = ?", [name])
