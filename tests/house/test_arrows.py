@@ -1,5 +1,6 @@
 """The house: who may know whom, and what a device has to carry."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -19,6 +20,13 @@ def test_nobody_knows_whom_they_must_not() -> None:
     assert done.returncode == 0, done.stdout
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     assert f"{len(contracts['contracts'])} kept, 0 broken" in done.stdout
+
+
+def test_the_store_leaves_statements_to_the_tables() -> None:
+    text = (ROOT / "server/deniably_server/storage/store.py").read_text(encoding="utf-8")
+
+    assert "with self._transaction() as database" in text
+    assert re.findall(r"\b(?:SELECT|INSERT|UPDATE|DELETE)\b", text) == []
 
 
 @pytest.mark.parametrize("module", ["deniably_client", "deniably_client.device"])
