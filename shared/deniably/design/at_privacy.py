@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import prod
 
+from deniably.design.calibration import beyond_of
 from deniably.design.choosing import (
     Task,
     choice_task,
@@ -17,7 +18,8 @@ from deniably.design.choosing import (
     ticks_task,
     vector_task,
 )
-from deniably.mechanisms import BoundedLaplace, Mechanism, SubsetSelection
+from deniably.mechanisms import Mechanism
+from deniably.mechanisms.law import Supporting
 from deniably.survey.parts import Claim
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import (
@@ -52,12 +54,12 @@ def task_of(question: Question) -> Task:
         case SelectMultiple():
             return ticks_task(len(question.choices), question.most)
         case Scale():
-            aim = "distribution" if isinstance(question.once, SubsetSelection) else question.aim
+            law = question.once.law
+            named = isinstance(law, Supporting) and law.single
+            aim = "distribution" if named else question.aim
             return scale_task(len(question.choices), aim)
         case Number():
-            one = question.once
-            beyond = one.beyond if isinstance(one, BoundedLaplace) else "clamp"
-            return number_task(one.k, question.aim, beyond)
+            return number_task(question.once.k, question.aim, beyond_of(question.once))
         case VectorOfNumbers():
             return vector_task([part.range.positions for part in question.parts])
         case Point() | Product():

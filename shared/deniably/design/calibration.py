@@ -26,6 +26,7 @@ from deniably.mechanisms import (
     Channel,
     Gaussian,
     Laplace,
+    Mechanism,
     SampledTicks,
     SetResponse,
     SubsetSelection,
@@ -220,6 +221,11 @@ def laplace(k: int, privacy: Privacy) -> Laplace:
 def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond = "clamp") -> BoundedLaplace:
     """Laplace noise that keeps to the range."""
     return _bounded(k, privacy, "bounded_laplace", beyond)
+
+
+def beyond_of(mechanism: Mechanism) -> Beyond:
+    """Where noise goes that lies beyond the ends."""
+    return mechanism.beyond if isinstance(mechanism, BoundedLaplace) else "clamp"
 
 
 def exponential(k: int, privacy: Privacy) -> BoundedLaplace:

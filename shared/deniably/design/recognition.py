@@ -19,7 +19,8 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.channels import rows
-from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection, Window
+from deniably.mechanisms import Memoised
+from deniably.mechanisms.law import Finite, HasLaw, Supporting, TwoLevel
 from deniably.mechanisms.memoised import Family
 
 PEOPLE = 1000
@@ -76,27 +77,28 @@ def pair_law(asked: Asked) -> tuple[Floats, Floats]:
 
     Of sets that is how many members they have in common, of single outputs the pair itself.
     """
-    match asked:
-        case Memoised(fresh=SubsetSelection() as sent):
-            found = _overlaps(sent)
-        case Memoised():
-            count = asked.memo.cell_count
-            sent_rows = np.array([asked.row(memo) for memo in range(count)], dtype=float)
-            found = _outputs(sent_rows / sent_rows.sum(axis=1, keepdims=True))
-        case SubsetSelection():
-            found = _overlaps(asked)
-        case Window() | Channel():
-            found = _outputs(rows(asked))
-        case SetResponse():
-            found = _shared(asked)
+    law = asked.law
+    if isinstance(asked, Memoised):
+        found = _overlaps(asked.fresh.law) if asked.fresh else _outputs(_sent_rows(asked))
+    elif isinstance(law, Finite):
+        found = _outputs(rows(law))
+    else:
+        found = _shared(law) if law.blanks else _overlaps(law)
     same, other = found
     seen = (same > 0) & (other > 0)
     return same[seen], other[seen]
 
 
-def overlap_law(sent: SubsetSelection) -> list[Fraction]:
+def _sent_rows(asked: Memoised[Any]) -> Floats:
+    """P(output | memo)."""
+    weights = np.array([asked.row(memo) for memo in range(asked.memo.cell_count)], dtype=float)
+    return cast(Floats, weights / weights.sum(axis=1, keepdims=True))
+
+
+def overlap_law(mechanism: HasLaw[Supporting]) -> list[Fraction]:
     """P(two reports of one memo share so many choices), for 0 to omega of them."""
-    k, omega, inside = sent.k, sent.omega, sent.p
+    law = mechanism.law
+    k, omega, inside = law.k, law.most, law.p
 
     def shared(first: int, second: int, count: int) -> Fraction:
         """P(``count`` of the other choices are in both, of which so many are in each)."""
@@ -114,9 +116,9 @@ def overlap_law(sent: SubsetSelection) -> list[Fraction]:
     ]
 
 
-def _overlaps(sent: SubsetSelection) -> tuple[Floats, Floats]:
+def _overlaps(sent: Supporting) -> tuple[Floats, Floats]:
     same = [float(share) for share in overlap_law(sent)]
-    return np.array(same), _of_two(sent.k, sent.omega)
+    return np.array(same), _of_two(sent.k, sent.most)
 
 
 def _of_two(domain: int, size: int) -> Floats:
@@ -132,19 +134,20 @@ def _outputs(channel: Floats) -> tuple[Floats, Floats]:
     return same.ravel(), np.outer(each, each).ravel()
 
 
-def _shared(asked: SetResponse) -> tuple[Floats, Floats]:
+def _shared(law: Supporting) -> tuple[Floats, Floats]:
     """Reports to the same ticks: of two with so many members in common, how often the ticks miss
     one of them, and both."""
-    domain, size, most = asked.domain, asked.size, asked.most
+    joint, domain, size, most = law.joint, law.cell_count, law.most, law.blanks
+    assert isinstance(joint, TwoLevel)
     other = _of_two(domain, size)
     all_ticks = comb(domain, most)
     missed = Fraction(comb(domain - size, most), all_ticks)
-    step = asked.own - asked.other
-    mean = asked.own - step * missed
+    step = joint.own - joint.other
+    mean = joint.own - step * missed
     ratios: list[float] = []
     for count in range(size + 1):
         left = domain - 2 * size + count
         both = Fraction(comb(left, most) if left >= 0 else 0, all_ticks)
-        weight = asked.own**2 - 2 * asked.own * step * missed + step**2 * both
+        weight = joint.own**2 - 2 * joint.own * step * missed + step**2 * both
         ratios.append(float(weight / mean**2))
     return other * np.array(ratios), other

@@ -18,7 +18,7 @@ from deniably.core.binomial import Floats
 from deniably.estimation.analysis import joint
 from deniably.estimation.estimate import project
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import SubsetSelection
+from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Point
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def clusters(
     changed = np.zeros(count)
     generator = np.random.default_rng(tally.counts if seed is None else seed)
     for _ in range(resamples):
-        again = _again(question.once, shares, tally.n, generator)
+        again = _again(question.once.law, shares, tally.n, generator)
         new, new_labels, _ = fit(again)
         new_weights = np.bincount(new_labels, again, minlength=count)
         distances = ((_scaled(question, centres)[:, None] - _scaled(question, new)) ** 2).sum(
@@ -131,13 +131,11 @@ def _lloyd(
     return fit
 
 
-def _again(
-    mechanism: SubsetSelection, shares: Floats, n: int, generator: np.random.Generator
-) -> Floats:
+def _again(law: Supporting, shares: Floats, n: int, generator: np.random.Generator) -> Floats:
     """The shares for display of a simulated survey. The supports of different areas are drawn one
     by one: their exact law joins them only weakly, and k-means averages over many."""
     people = generator.multinomial(n, shares)
-    p, q = float(mechanism.p), float(mechanism.q)
+    p, q = float(law.p), float(law.q)
     support = generator.binomial(people, p) + generator.binomial(n - people, q)
     return project((support / n - q) / (p - q))
 

@@ -12,13 +12,14 @@ from deniably.estimation.analysis import Distribution
 from deniably.estimation.channels import matrix
 from deniably.estimation.distribution import SMALL, density, placed
 from deniably.estimation.tally import Tally
-from deniably.mechanisms import Window
+from deniably.mechanisms.law import Finite
 from deniably.survey.questions import Number
 
 
 def helps(question: Number, n: int) -> bool:
     """Whether smoothing may help with so many reports: for a square wave, up to ``SMALL``."""
-    return isinstance(question.once, Window) and n <= SMALL
+    law = question.once.law
+    return isinstance(law, Finite) and law.evenly and n <= SMALL
 
 
 def smoothed(question: Number, tally: Tally, found: Distribution) -> Distribution:
@@ -28,10 +29,9 @@ def smoothed(question: Number, tally: Tally, found: Distribution) -> Distributio
     Source: Li et al. 2020 (SIGMOD, "Estimating numerical distributions under local differential
     privacy"), 5.5.
     """
-    mechanism = question.once
-    if not isinstance(mechanism, Window) or not helps(question, tally.n):
+    if not helps(question, tally.n):
         return found
-    shares = density(tally.counts, matrix(mechanism), smooth=True).shares
+    shares = density(tally.counts, matrix(question.once), smooth=True).shares
     before = found.quantiles
     again = placed(shares, [q.share for q in before], [(q.low, q.high) for q in before])
     return replace(found, shares=shares, quantiles=again)

@@ -8,56 +8,25 @@ answer, uses ``mechanism.randomise``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniably.estimation.tally import Tally, tally_packed
-from deniably.mechanisms import (
-    Gaussian,
-    SampledTicks,
-    SetResponse,
-    SubsetSelection,
-    Unary,
-    Vector,
-)
 from deniably.mechanisms.law import Each, Law, One, Randomiser, Supporting, Ticks
-from deniably.mechanisms.vector import Part
-from deniably.simulation.bulk import numbers
+from deniably.simulation.bulk import numbers, several_choices, single_choice
 from deniably.simulation.bulk.answers import Answers, choices, positions, ticks
 from deniably.simulation.bulk.any_law import any_law, named
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, in_blocks
-from deniably.simulation.bulk.noise import gaussian
-from deniably.simulation.bulk.numbers import vector
-from deniably.simulation.bulk.several_choices import sampled_ticks, set_response, unary
-from deniably.simulation.bulk.single_choice import subset_selection
-from deniably.simulation.bulk.uniform import Int64
 
 __all__ = ["randomise_many", "tally_many"]
 
-Packed = npt.NDArray[np.uint8]
-OfCells = Part | SampledTicks | Gaussian | Vector
-"""Mechanisms whose reports are kept as the numbers of their cells."""
+Reports = npt.NDArray[Any]
 
 
-@overload
-def randomise_many(
-    mechanism: SubsetSelection | SetResponse | Unary, answers: Answers
-) -> Packed: ...
-
-
-@overload
-def randomise_many(mechanism: OfCells, answers: Answers) -> Int64: ...
-
-
-@overload
-def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Packed | Int64: ...
-
-
-def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Packed | Int64:
+def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Reports:
     """One report for each of n answers.
 
     ``answers`` are choices or positions, shape (n,); booleans, shape (n, k), where several options
@@ -68,21 +37,12 @@ def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Packed | Int
     cell v. For the others the cells themselves, shape (n,), or (n, s) where a report has several.
     Raises BadAnswer, before any draw.
     """
-    given = _given(mechanism.law, answers)
-    if isinstance(mechanism, SubsetSelection):  # goes about its own blocks
-        return subset_selection(mechanism, given)
-    draw, size = _SAMPLERS.get(type(mechanism), (any_law, BLOCK))
-    return in_blocks(partial(draw, mechanism), given, size)
-
-
-_SAMPLERS: Mapping[type, tuple[Callable[..., Any], int]] = {
-    SetResponse: (set_response, BLOCK_OF_ROWS),
-    Unary: (unary, BLOCK_OF_ROWS),
-    SampledTicks: (sampled_ticks, BLOCK_OF_ROWS),
-    Gaussian: (gaussian, BLOCK),
-    Vector: (vector, BLOCK),
-    **{kind: (draw, BLOCK) for kind, draw in numbers.SAMPLERS.items()},
-}
+    kind, given = type(mechanism), _given(mechanism.law, answers)
+    if draw := single_choice.SAMPLERS.get(kind):  # goes about its own blocks
+        return draw(mechanism, given)
+    if draw := several_choices.SAMPLERS.get(kind):
+        return in_blocks(partial(draw, mechanism), given, BLOCK_OF_ROWS)
+    return in_blocks(partial(numbers.SAMPLERS.get(kind, any_law), mechanism), given, BLOCK)
 
 
 def _given(law: Law, answers: Answers) -> Any:
@@ -98,7 +58,7 @@ def _given(law: Law, answers: Answers) -> Any:
             return positions(answers, [k])
 
 
-def tally_many(mechanism: Randomiser[Law], reports: Packed | Int64) -> Tally:
+def tally_many(mechanism: Randomiser[Law], reports: Reports) -> Tally:
     """The tally of reports as ``randomise_many`` returns them."""
     if named(mechanism.law):
         cell_count = mechanism.cell_count or 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,3 +29,7 @@ def in_blocks(
         part = slice(start, start + size)
         reports[part] = draw(answers[part])
     return reports
+
+
+Samplers = Mapping[type, Callable[..., npt.NDArray[Any]]]
+"""Reports of each class of mechanism, for a mechanism and valid answers."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.noise import ratio
+from deniably.simulation.bulk.blocks import Samplers
 from deniably.simulation.bulk.uniform import Booleans, Int64, signed_below
 
 _LOW = 20  # scales in the range up to which a uniform position is the faster proposal
@@ -152,3 +153,6 @@ def bounded_laplace(mechanism: BoundedLaplace, answers: Int64) -> Int64:
     if mechanism.beyond == "clamp":
         return np.clip(noisy(np.arange(len(answers)))[0], 0, k - 1)
     return _until_kept(len(answers), uniform if _LOW * t >= s * k else noisy)
+
+
+SAMPLERS: Samplers = {Laplace: laplace, BoundedLaplace: bounded_laplace, Gaussian: gaussian}

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from deniably.mechanisms import BoundedLaplace, Channel, Laplace, Vector, Window
+from deniably.mechanisms import Vector
+from deniably.simulation.bulk import noise, ordered
 from deniably.simulation.bulk.any_law import any_law
-from deniably.simulation.bulk.noise import bounded_laplace, laplace
-from deniably.simulation.bulk.ordered import channel, window
+from deniably.simulation.bulk.blocks import Samplers
 from deniably.simulation.bulk.picks import sampled
 from deniably.simulation.bulk.uniform import Int64
 
-SAMPLERS: Mapping[type, Callable[[Any, Int64], Int64]] = {
-    Window: window,
-    Channel: channel,
-    Laplace: laplace,
-    BoundedLaplace: bounded_laplace,
-}
-"""Of one number each: reports, shape (n,), for valid positions."""
+_OF_ONE: Samplers = {**ordered.SAMPLERS, **noise.SAMPLERS}
 
 
 def vector(mechanism: Vector, answers: Int64) -> Int64:
@@ -30,6 +23,9 @@ def vector(mechanism: Vector, answers: Int64) -> Int64:
     cells = np.empty(index.shape, dtype=np.int64)
     for place, part in enumerate(mechanism.parts):
         here = index == place
-        draw: Callable[[Any, Int64], Int64] = SAMPLERS.get(type(part), any_law)
+        draw: Callable[..., Int64] = _OF_ONE.get(type(part), any_law)
         cells[here] = draw(part, answers[here.any(axis=1), place]) * d + place
     return cells
+
+
+SAMPLERS: Samplers = {**_OF_ONE, Vector: vector}

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.mechanisms import Channel, Window
+from deniably.simulation.bulk.blocks import Samplers
 from deniably.simulation.bulk.uniform import Int64, below, heads, signed_below
 
 
@@ -45,3 +46,6 @@ def _ends(mechanism: Channel) -> tuple[npt.NDArray[np.uint64], int]:
     """
     weights = np.array(mechanism.weights, dtype=np.uint64)
     return np.cumsum(weights)[:-1], sum(mechanism.weights[0])
+
+
+SAMPLERS: Samplers = {Window: window, Channel: channel}

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.mechanisms import SampledTicks, SetResponse, Unary
+from deniably.simulation.bulk.blocks import Samplers
 from deniably.simulation.bulk.picks import picked, sampled
 from deniably.simulation.bulk.uniform import Booleans, Int64, below, heads
 
@@ -61,3 +62,10 @@ def unary(mechanism: Unary, ticks: Booleans) -> Packed:
 
 def _packed(reported: Booleans) -> Packed:
     return np.packbits(reported, axis=1, bitorder="little")
+
+
+SAMPLERS: Samplers = {
+    SetResponse: set_response,
+    SampledTicks: sampled_ticks,
+    Unary: unary,
+}

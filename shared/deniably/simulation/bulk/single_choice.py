@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.mechanisms import SubsetSelection
-from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, in_blocks
+from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, Samplers, in_blocks
 from deniably.simulation.bulk.uniform import WORD, Booleans, Integers, Unsigned, below, words
 
 Packed = npt.NDArray[np.uint8]
@@ -127,3 +127,6 @@ def subsets(
         cell = others(t)
         reported[np.where(reported[cell], others(j - 1), cell)] = True
     return np.packbits(reported, bitorder="little").reshape(len(answers), width // 8)
+
+
+SAMPLERS: Samplers = {SubsetSelection: subset_selection}
