@@ -1,0 +1,59 @@
+"""The goals of how the house is built: see ``structure``, which prints the figures."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import structure as house
+
+
+@pytest.fixture(scope="module")
+def found() -> house.Structure:
+    return house.structure()
+
+
+def test_few_modules_know_a_class_of_mechanism(found: house.Structure) -> None:
+    """Those that draw, choose and publish: unions of a definition, names of authors, samplers."""
+    assert len(found.named) <= 12, found.named
+    assert found.pairs <= 45, found.named
+
+
+def test_hardly_anything_switches_on_a_class(found: house.Structure) -> None:
+    assert len(found.switches) <= 40, found.switches
+
+
+def test_the_way_from_a_tally_to_results_comes_back_to_hardly_any_room(
+    found: house.Structure,
+) -> None:
+    assert len(found.returns) <= 3, found.returns
+
+
+@pytest.mark.parametrize(
+    ("text", "switches"),
+    [
+        ("isinstance(one, Window)", 1),
+        ("isinstance(one, Both | Laplace)", 1),
+        (
+            "match one:\n case Window():\n  pass\n case Gaussian() | Unary():\n  pass",
+            3,
+        ),
+        ("isinstance(one, int)", 0),
+    ],
+)
+def test_switches_are_seen(text: str, switches: int) -> None:
+    unions = house.unions([ast.parse("Both = Window | Channel")])
+
+    assert unions["Both"] == {"Window", "Channel"}
+    assert len(list(house.switches(ast.parse(text), unions))) == switches
+
+
+def test_a_return_to_a_room_is_seen() -> None:
+    calls = ["a.x.one", "a.y.two", "a.y.three", "a.x.four"]
+
+    assert house.returned(calls[:-1], calls[-1]) == "a.y.three -> a.x.four"
+    assert house.returned(calls[:2], calls[2]) is None
+    assert house.returned(["a.x.one"], "a.z.five") is None
