@@ -304,7 +304,9 @@ def test_a_fault_of_the_store_is_a_500_and_the_same_bytes_may_come_again(
 ) -> None:
     before = contents(database)
     report = a_report(survey)
-    monkeypatch.setattr("deniably_server.storage.writing.writer.commit_entries", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(
+        "deniably_server.storage.writing.writer.commit_entries", lambda *_, **__: 1 / 0
+    )
 
     assert_problem(post(report.canonical), 500, "internal")
     assert contents(database) == before
