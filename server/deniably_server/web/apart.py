@@ -5,6 +5,9 @@ be given less of the machine, and can be ended in the middle of a sum. There are
 nothing but fork, from a moment at which there are no threads, and for each piece of work one that
 it forks. That one ends with its work, and its memory with it.
 
+A pool (concurrent.futures, Pebble) would fork from the process that serves, with its threads and
+locks, or begin each piece of work by loading the application.
+
 Nothing is left behind: where the process that asks is gone, whatever way it went, the pipe between
 them ends, and the forking one ends its worker and itself.
 """

@@ -2,7 +2,8 @@
 
 Compressing a secret together with an attacker's text would tell the secret by its length (BREACH).
 No response that is compressed holds both: there is no cookie, session or form token, the answer to
-who makes a token says no-transform, and nobody's true answer is here at all.
+who makes a token says no-transform, and nobody's true answer is here at all. (Flask-Compress does
+not heed no-transform.)
 """
 
 from __future__ import annotations

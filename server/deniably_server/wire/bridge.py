@@ -3,7 +3,8 @@
 A body is read before a thread is taken, and an answer is sent after the thread was given back: who
 sends or reads slowly holds a connection, and nothing else. Bodies of many reports may be of any
 length, and are read by the thread as they come; there are few such threads, and they are theirs
-alone.
+alone. (a2wsgi, the kept library for this, takes a thread once the head is there, so that whoever
+sends slowly would hold one.)
 """
 
 from __future__ import annotations

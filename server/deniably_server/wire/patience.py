@@ -4,7 +4,8 @@ uvicorn bounds how long a connection may be idle, and nothing else. One rule bou
 the seconds of our patience a head is there as a whole, and 10 KB of a body have come or of an
 answer have gone, or else the connection is ended. While a request is worked on nobody is waited
 for. Where there are as many connections as there may be, a new one takes the place of the oldest
-that keeps us waiting.
+that keeps us waiting. (A proxy in front does the same; but a survey is often served without one, on
+a machine of the author's.)
 """
 
 from __future__ import annotations
