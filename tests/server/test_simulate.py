@@ -253,4 +253,4 @@ def test_a_wrong_number_of_runs_is_refused(file: Path, tmp_path: Path, runs: obj
 
 def test_there_is_no_seed(file: Path) -> None:
     assert "--seed" not in run("--help").output
-    assert run(file, "--truth", "--seed", 1).exit_code == 2
+    assert run(file, "--truth", file, "--seed", 1).exit_code == 2
