@@ -34,9 +34,9 @@ test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.insta
 
 # The exact numbers, the mechanisms, the vectors in both languages, the definition, the device's
 # memory, and what the server takes, keeps and shows.
-QUICK := core mechanisms survey trust device audit/test_conformance.py vectors/test_vectors_python.py \
-  vectors/test_vectors_javascript.py wording authoring robustness house/test_arrows.py \
-  server/test_surveys.py server/test_reports.py server/test_results.py server/test_store.py
+QUICK := core mechanisms survey trust device wording authoring robustness \
+  vectors/test_vectors_python.py vectors/test_vectors_javascript.py house/test_arrows.py \
+  server/test_surveys.py server/test_reports.py server/test_results.py
 
 quick: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak" \

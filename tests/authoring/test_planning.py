@@ -133,6 +133,7 @@ def test_every_figure_of_every_type_is_planned() -> None:
     assert "6 combinations" in notes["vote", "share of a combination"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("survey", ONE_BY_ONE, ids=lambda one: one.questions[0].name)
 def test_the_three_ways_to_plan_agree_for_every_type(survey: Survey) -> None:
     for index, row in enumerate(planning.plan_survey(survey, margin=0.06)):
