@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from decimal import Decimal
 from fractions import Fraction
 
 import msgspec
@@ -360,6 +361,24 @@ def test_a_number_among_choices_is_told_how_to_be_a_text() -> None:
 def test_a_huge_exponent_is_refused_before_it_is_computed(key: str, number: str) -> None:
     with pytest.raises(BadSurvey):
         publish_text(MINIMAL.replace("odds: 3", key.replace("X", number)))
+
+
+@pytest.mark.parametrize("key", ["step", "minimum", "delta"])
+def test_a_number_next_to_nothing_is_refused_before_it_is_computed(key: str) -> None:
+    asked = {"type": "number", "minimum": 0, "maximum": 10, "mechanism": "gaussian"}
+    tiny = {key: Decimal("1e-99999999")}
+
+    assert one(question(**(asked | {"delta": Decimal("0.00001")} | tiny))) == (
+        f"$.questions[0].{key}",
+        "the number is next to nothing; write a larger one, such as 0.001",
+    )
+
+
+def test_a_budget_of_thousands_of_digits_is_refused() -> None:
+    digits = Decimal("1." + "1" * 5000)
+    document = question(epsilon=None) | {"budget": {"epsilon": digits}}
+
+    assert one(document) == ("$.budget.epsilon", "write the number with at most 20 characters")
 
 
 @given(st.recursive(

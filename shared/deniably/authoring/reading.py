@@ -8,12 +8,14 @@ rest of it is looked at as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from typing import Any, cast
 
 import msgspec
 from msgspec import inspect
 
+from deniably.authoring.documents import LONGEST_NUMBER
 from deniably.authoring.keys import Numeral
 from deniably.authoring.schema import beside
 from deniably.authoring.verdicts import schema_problems
@@ -23,6 +25,8 @@ from deniably.survey.steering import steering_problems
 from deniably.survey.survey import what_is_wrong
 
 _Group = Mapping[str, Any]
+
+_LONGEST_TEXT = 1000  # characters; far beyond what any key allows, and soon worked out
 
 
 def read(document: object) -> tuple[WrittenSurvey, list[Problem]]:
@@ -48,8 +52,14 @@ def read(document: object) -> tuple[WrittenSurvey, list[Problem]]:
 
 
 def _as_numeral(kind: type, value: object) -> Numeral:
+    """A number in its own type, unless working it out would take for ever."""
     assert kind is Numeral
-    return Numeral(value)
+    text = str(value)
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"write the number with at most {LONGEST_NUMBER} characters")
+    if isinstance(value, Decimal) and value and value.adjusted() < -_LONGEST_TEXT:
+        raise ValueError("the number is next to nothing; write a larger one, such as 0.001")
+    return Numeral(text)
 
 
 # --- keys -------------------------------------------------------------------------------------
