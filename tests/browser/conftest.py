@@ -153,16 +153,31 @@ def phone(chromium: Browser, server: Server) -> Iterator[Watched]:
 @pytest.fixture(scope="session")
 def axe() -> Callable[[Page], list[str]]:
     """The violations that axe-core finds on a page, each with its places."""
-    path = Path(__file__).parents[2] / "client/node_modules/axe-core/axe.min.js"
-    source = path.read_text(encoding="utf-8")
+    return _violations
+
+
+@pytest.fixture(scope="session")
+def axe_light_and_dark() -> Callable[[Page], list[str]]:
+    """The same of a page in light, and what hangs on colours of the same page in the dark."""
 
     def run(page: Page) -> list[str]:
-        if not page.evaluate("'axe' in globalThis"):
-            page.evaluate(source)  # past the page's policy, as a browser's own tools are
-        found: Any = page.evaluate("axe.run({resultTypes: ['violations']})")
-        return [
-            f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']])}"
-            for one in found["violations"]
-        ]
+        light = _violations(page)
+        # Without motion, as a colour that still changes is none of the two.
+        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        dark = _violations(page, "runOnly: ['color-contrast', 'link-in-text-block']")
+        page.emulate_media(color_scheme="light", reduced_motion="no-preference")
+        return light + [f"dark: {one}" for one in dark]
 
     return run
+
+
+def _violations(page: Page, only: str = "") -> list[str]:
+    path = Path(__file__).parents[2] / "client/node_modules/axe-core/axe.min.js"
+    if not page.evaluate("'axe' in globalThis"):
+        # Past the page's policy, as a browser's own tools are.
+        page.evaluate(path.read_text(encoding="utf-8"))
+    found: Any = page.evaluate(f"axe.run({{resultTypes: ['violations'], {only}}})")
+    return [
+        f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']])}"
+        for one in found["violations"]
+    ]
