@@ -120,6 +120,12 @@ def test_a_condition_names_a_choice_of_an_earlier_question() -> None:
     ]
 
 
+def test_problems_come_in_the_order_of_the_questions() -> None:
+    found = problems({"type": "yes_no", "odds": 3}, NUMBER | {"grid": 4})
+
+    assert [path for path, _ in found] == ["$.questions[0]", "$.questions[1].grid"]
+
+
 def test_problems_of_several_questions_come_together() -> None:
     found = problems(NUMBER | {"mechanism": "oue"}, {"type": "yes_no", "mechanism": "laplace"})
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import NoReturn, cast
 
-from deniably.authoring.combinations import problems_of
+from deniably.authoring.combinations import problems_between, problems_in
 from deniably.authoring.documents import load as load
 from deniably.authoring.keys import WrittenBudget, WrittenWaves
 from deniably.authoring.panels import (
@@ -82,8 +82,12 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
 
 def _checked(document: object) -> WrittenSurvey:
     """What is written, where nothing is wrong with it. Raises BadSurvey with all that is."""
-    written, problems = read(document)
-    problems += problems_of(written.questions, budgeted=written.budget is not None)
+    written, misplaced = read(document)
+    problems: list[Problem] = []
+    for index, (question, found) in enumerate(zip(written.questions, misplaced, strict=True)):
+        path, budgeted = f"$.questions[{index}]", written.budget is not None
+        problems += [*found, *problems_in(question, path, budgeted=budgeted)]
+    problems += problems_between(written.questions)
     if written.waves:
         problems += dict.fromkeys(wave_problems(written))
     if problems:

@@ -40,13 +40,15 @@ _NONE = {
 """How the form calls it, and an author might, when nothing is ticked."""
 
 
-def problems_of(questions: Sequence[WrittenQuestion], *, budgeted: bool) -> Iterator[Problem]:
-    """What is wrong with questions, of which each has the keys of its type."""
-    for index, question in enumerate(questions):
-        path = f"$.questions[{index}]"
-        yield from _privacy_problems(question, path, budgeted=budgeted)
-        for check in _CHECKS:
-            yield from check(question, path)
+def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
+    """What is wrong with one question that has the keys of its type."""
+    yield from _privacy_problems(question, path, budgeted=budgeted)
+    for check in _CHECKS:
+        yield from check(question, path)
+
+
+def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
+    """What is wrong with several questions together."""
     yield from _repeated(questions, "$.questions", "question")
     yield from _condition_problems(questions)
 

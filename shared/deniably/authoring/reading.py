@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
+from itertools import chain
 from typing import Any, cast
 
 import msgspec
@@ -29,8 +30,8 @@ _Group = Mapping[str, Any]
 _LONGEST_TEXT = 1000  # characters; far beyond what any key allows, and soon worked out
 
 
-def read(document: object) -> tuple[WrittenSurvey, list[Problem]]:
-    """What a document says, and which of its keys belong elsewhere or are missing.
+def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
+    """What a document says, and which keys of each of its questions belong elsewhere or lack.
 
     Raises BadSurvey with every problem found where it breaks the schema.
     """
@@ -39,16 +40,15 @@ def read(document: object) -> tuple[WrittenSurvey, list[Problem]]:
     # The schema has vouched for the shape of every part.
     written = cast(dict[str, Any], document)
     questions = cast(list[_Group], written["questions"])
-    problems = [
-        problem
+    misplaced = [
+        list(_misplaced(question, f"$.questions[{index}]"))
         for index, question in enumerate(questions)
-        for problem in _misplaced(question, f"$.questions[{index}]")
     ]
     kept = written | {"questions": [_with_its_keys(question) for question in questions]}
     try:
-        return msgspec.convert(kept, WrittenSurvey, dec_hook=_as_numeral), problems
+        return msgspec.convert(kept, WrittenSurvey, dec_hook=_as_numeral), misplaced
     except msgspec.ValidationError as error:
-        raise BadSurvey([*problems, what_is_wrong(error)]) from None
+        raise BadSurvey([*chain(*misplaced), what_is_wrong(error)]) from None
 
 
 def _as_numeral(kind: type, value: object) -> Numeral:
