@@ -162,6 +162,6 @@ def _of_outputs(law: Finite | Noise, target: Floats) -> Score:
         channel = matrix(law)
         score = scores(channel, target)
         return Score(target, channel @ score**2, float(score.min()), float(score.max()))
-    reach = ceil(_REACH * law.variance**0.5)
+    reach = ceil(_REACH * float(law.variance**0.5))
     channel = sent(law, np.arange(-reach, law.k + reach))
     return Score(target, channel @ scores(channel, target) ** 2, -inf, inf)

@@ -23,9 +23,13 @@ def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
     if isinstance(law, Finite) and law.exact:
         return _of_rows(law, answers)
     ticked = isinstance(law.domain, Ticks)
-    given = [tuple(np.flatnonzero(row).tolist()) for row in answers] if ticked else answers.tolist()
+    given: list[Any] = answers.tolist()
+    if ticked:
+        given = [tuple(np.flatnonzero(row).tolist()) for row in answers]
+    elif answers.ndim > 1:
+        given = [tuple(row) for row in given]
     coins = Coins()
-    reports = [mechanism.randomise(tuple(a) if isinstance(a, list) else a, coins) for a in given]
+    reports = [mechanism.randomise(answer, coins) for answer in given]
     if named(law):
         bits = np.zeros((len(reports), mechanism.cell_count or 0), dtype=np.bool_)
         for row, report in zip(bits, reports, strict=True):
