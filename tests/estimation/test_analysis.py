@@ -587,3 +587,25 @@ def test_nothing_is_estimated_from_no_reports() -> None:
         analysis.number_distribution(HISTOGRAM, Tally(0, np.zeros(13, dtype=np.int64)))
     with pytest.raises(ValueError, match="at least one report"):
         analysis.marginal(PRODUCT, 0, Tally(0, np.zeros(6, dtype=np.int64)))
+
+
+@pytest.mark.parametrize("scale", ["16", "31", "62"])
+@pytest.mark.parametrize(
+    "reports",
+    [[3], [-70, -70], [40, 41, 42], [0, 31], [200, 200, 200, 200, -9], [15] * 12],
+    ids=str,
+)
+def test_a_few_noisy_numbers_have_a_distribution_wherever_they_fell(
+    reports: list[int], scale: str
+) -> None:
+    mechanism = {"name": "laplace", "k": 32, "scale": scale}
+    numbers = {"minimum": "0", "maximum": "31", "step": "1"}
+    question = ask(type="number", range=numbers, aim="distribution", mechanism=mechanism)
+
+    found = analysis.number_distribution(question, tally([[one] for one in reports], None))
+
+    assert found.shares.sum() == pytest.approx(1)
+    assert len(found.at_most) == 31
+    for mean in found.at_most:
+        assert math.isfinite(mean.estimate)
+        assert -1e-9 <= mean.population.low <= mean.population.high <= 1 + 1e-9

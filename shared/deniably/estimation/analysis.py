@@ -183,9 +183,9 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
         return _in_unit(_mean_position(law, tally, confidence), question.range)
     middles = np.array([float(value) for value in bucket_middles(question)])
     start, width = float(middles[0]), float(np.ptp(middles))
-    channel = _whole(law, tally)
+    counts, channel = _whole(law, tally)
     v = scores(channel, (middles - start) / width)
-    return _scaled(linear(tally.counts, v, channel, confidence), width, start)
+    return _scaled(linear(counts, v, channel, confidence), width, start)
 
 
 def mean_of_part(
@@ -415,7 +415,7 @@ def number_distribution(
         ]
         quantiles = _quantiles(found.consistent, at_most)
         return Distribution(tally.n, found.consistent, at_most, quantiles)
-    counts, channel = tally.counts, _whole(law, tally)
+    counts, channel = _whole(law, tally)
     shares = _fit(counts, channel).shares
     try:
         at_most = distribution.cumulative(counts, channel, confidence)
@@ -702,9 +702,21 @@ def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
     return own, p * among(size, omega - 1) + (1 - p) * among(size, omega)
 
 
-def _whole(law: OfNumber, tally: Tally) -> Floats:
-    """The channel onto the cells of the tally."""
-    return sent(law, np.arange(len(tally.counts)) + tally.start)
+def _whole(law: OfNumber, tally: Tally) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The counts, and the channel onto their cells.
+
+    Of noise without an end, the cells reach over every answer, and from the first to the last that
+    has a report: fewer might not tell all answers apart. What lies beyond is one more cell, for
+    the probabilities of an answer have to sum to 1.
+    """
+    if not tally.endless:
+        return tally.counts, matrix(law)
+    before = max(tally.start, 0)
+    behind = max(law.k - tally.start - len(tally.counts), 0)
+    counts = np.pad(tally.counts, (before, behind))
+    channel = sent(law, np.arange(len(counts)) + tally.start - before)
+    beyond = np.maximum(1 - channel.sum(axis=1, keepdims=True), 0)
+    return np.append(counts, 0), np.hstack([channel, beyond])
 
 
 def _fit(counts: npt.NDArray[np.int64], channel: Floats) -> Fit:
