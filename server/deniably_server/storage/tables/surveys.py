@@ -37,8 +37,8 @@ def find_state(database: Connection, name: str) -> State | None:
 
 def states_of(database: Connection, names: Iterable[str]) -> dict[str, State]:
     """The same of several; those that there are."""
-    found = {name: find_state(database, name) for name in names}
-    return {name: state for name, state in found.items() if state is not None}
+    found: list[tuple[str, State | None]] = [(name, find_state(database, name)) for name in names]
+    return {name: state for name, state in found if state is not None}
 
 
 def digests(database: Connection) -> dict[str, str]:

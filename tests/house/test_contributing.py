@@ -1,0 +1,111 @@
+"""CONTRIBUTING.md is true: what it names is there, and its lists are whole."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterable
+from inspect import getfile
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from deniably.mechanisms import Mechanism
+from deniably.survey.questions import Question
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PACKAGES = ("shared/deniably", "client/deniably_client", "server/deniably_server")
+NAMED = re.compile(r"`([\w./-]+)`")
+
+
+def named(text: str) -> set[str]:
+    """The files and folders that a text names; one without a folder lies beside the one before."""
+    found, folder = set[str](), Path()
+    for name in NAMED.findall(text):
+        if "/" in name:
+            path = Path(name)
+            folder = path if name.endswith("/") else path.parent
+        elif Path(name).suffix in (".py", ".js", ".ts"):
+            path = folder / name
+        else:
+            continue
+        found.add(path.as_posix())
+    return found
+
+
+def section(title: str) -> str:
+    return TEXT.partition(f"## To add {title}\n")[2].partition("\n## ")[0]
+
+
+def that_name(classes: Iterable[type]) -> set[str]:
+    """The modules of the packages that name one of the classes."""
+    wanted, found = {each.__name__ for each in classes}, set[str]()
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+            if names & wanted:
+                found.add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+def test_what_it_names_is_there() -> None:
+    sections = [
+        part for part in TEXT.split("\n## ") if not part.startswith(("The rooms", "To work"))
+    ]
+    paths = {path for part in sections for path in named(part)}
+
+    assert len(paths) > 50
+    assert {path for path in paths if not (ROOT / path).exists()} == set()
+
+
+@pytest.mark.parametrize(
+    ("title", "classes", "indirect"),
+    [
+        ("a mechanism", get_args(Mechanism), {"shared/deniably/design/choosing.py"}),
+        (
+            "a type of question",
+            get_args(Question),
+            {
+                "server/deniably_server/results/document.py",
+                "shared/deniably/authoring/keys.py",
+                "shared/deniably/authoring/written.py",
+            },
+        ),
+    ],
+)
+def test_its_lists_are_whole(title: str, classes: tuple[type, ...], indirect: set[str]) -> None:
+    """Whatever names one of them would name a new one, and is in the list. Nothing else is but the
+    modules that have a word of their own for it."""
+    assert len(classes) > 5
+    homes = {Path(str(getfile(each))).relative_to(ROOT).as_posix() for each in classes}
+    inside = {path for path in that_name(classes) if path in homes and "/mechanisms/" in path}
+    listed = {path for path in named(section(title)) if path.endswith(".py")}
+    listed = {path for path in listed if path.startswith(PACKAGES)}
+
+    found = that_name(classes) - inside - {"shared/deniably/mechanisms/__init__.py"}
+
+    assert found - listed == set(), "name one of them, and are not in the list"
+    assert listed - found == indirect | (listed & {"shared/deniably/mechanisms/__init__.py"})
+
+
+def test_it_shows_every_room_and_every_command_of_make() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = [
+        room.strip()
+        for contract in settings["tool"]["importlinter"]["contracts"]
+        if contract.get("containers") in (["deniably"], ["deniably_server"])
+        for layer in contract["layers"]
+        for room in layer.split("|")
+    ]
+    picture = TEXT.partition("## The rooms")[2].partition("## To work")[0]
+    made = re.findall(r"`make (\w+)`", TEXT)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+    assert len(layers) > 20
+    assert {room for room in layers if not re.search(rf"\b{room}\b", picture)} == set()
+    assert {"test", "quick", "soak", "lint"} <= set(made)
+    assert all(re.search(rf"^{name}:", makefile, re.MULTILINE) for name in made)
