@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from deniably.authoring.authoring import publish_text
-from deniably.authoring.planning import plan_survey
 from deniably.core.binomial import Floats
 from deniably.design.gridding import best_grid, grid_note, map_error, suggested
+from deniably.design.planning import plan_survey
 from deniably.estimation.display import shrunken
 from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.questions import Point

@@ -24,10 +24,10 @@ import pytest
 
 from deniably.audit.auditing import audit_question
 from deniably.audit.walking import walk
-from deniably.authoring.planning import plan_survey
 from deniably.core.coins import Coins
 from deniably.core.errors import BadSurvey
 from deniably.core.loss import Loss
+from deniably.design.planning import plan_survey
 from deniably.estimation.figures import Found, groups
 from deniably.estimation.scores import of_choice, of_target
 from deniably.estimation.tally import Tally, tally

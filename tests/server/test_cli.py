@@ -24,7 +24,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import publish_text
-from deniably.authoring.planning import plan_survey
+from deniably.design.planning import plan_survey
 from deniably.survey.survey import EPSILON_LIMIT
 from deniably.trust.signing import new_key, read_key
 from deniably_client import Device

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from deniably.authoring.authoring import compile_survey, load
-from deniably.authoring.planning import Row, plan_survey
+from deniably.design.planning import Row, plan_survey
 from deniably.estimation.figures import One, groups
 from deniably.estimation.tally import Tally
 from deniably.simulation.expected import expected_tally

@@ -56,8 +56,8 @@ _key = click.option(
 @_file
 def check(file: Path) -> None:
     """Check a survey and show what its questions protect, and how accurate they are."""
-    from deniably.authoring.planning import plan_survey
     from deniably.design.budgeting import SHARE
+    from deniably.design.planning import plan_survey
     from deniably.survey.survey import Waves
     from deniably.wording.first_page import first_page
     from deniably_server.results.odds import odds_text

@@ -14,7 +14,7 @@ from deniably.survey.privacy import plain
 from deniably.survey.steering import one_line, steering_problems
 
 if TYPE_CHECKING:
-    from deniably.authoring.planning import Goal, Plan, Row
+    from deniably.design.planning import Goal, Plan, Row
     from deniably.survey.survey import Survey
 
 TOGETHER = "all together"
@@ -68,7 +68,7 @@ def plan(
     With a survey FILE its own epsilons hold where you give --margin or --n; give both to get the
     epsilon that each question needs.
     """  # fmt: skip
-    from deniably.authoring import planning
+    from deniably.design import planning
 
     if file is None:
         goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
@@ -97,7 +97,7 @@ def plan(
 def _solve(
     goal: Goal, epsilon: float | None, margin: float | None, n: int | None, confidence: float
 ) -> Plan:
-    from deniably.authoring import planning
+    from deniably.design import planning
 
     solve: Callable[[], Plan]
     match epsilon, margin, n:

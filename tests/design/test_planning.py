@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.authoring import planning
 from deniably.authoring.authoring import compile_survey
+from deniably.design import planning
 from deniably.design.at_privacy import mechanism_at
 from deniably.design.choosing import for_choice
 from deniably.estimation.analysis import number_distribution
