@@ -70,6 +70,7 @@ def told_by(view: Callable[..., Any]) -> Operation:
 
 
 def current_operation() -> Operation | None:
-    """What the view of the current request told; None where the address has none."""
+    """What the view of the current request told; None where the address has none, or its view
+    told nothing: a fault has to be answered all the same."""
     view = current_app.view_functions.get(request.endpoint or "")
-    return None if view is None else told_by(view)
+    return getattr(view, _KEY, None)
