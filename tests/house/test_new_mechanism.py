@@ -43,7 +43,7 @@ from deniably.mechanisms.law import (
 )
 from deniably.mechanisms.noise import discrete_laplace
 from deniably.mechanisms.reports import Report, check_one, check_subset
-from deniably.robustness import plausibility, poisoning
+from deniably.robustness import plausibility
 from deniably.simulation import bulk
 from deniably.simulation.people import read_people
 from deniably.simulation.runs import compare, simulate
@@ -54,6 +54,7 @@ from deniably.survey.survey import Results, Survey, as_survey
 from deniably.wording.explain import forward, grids
 from deniably_server.results.result import result
 from deniably_server.results.spreadsheet import spreadsheet
+from support.leverage import leverages
 
 N = 2_000
 
@@ -451,7 +452,7 @@ def test_the_worst_report_of_all_moves_a_figure_by_its_leverage(mechanism: Any) 
     """Every report that passes the check is added to 50 honest ones, and how far it moves each
     figure is taken back to its score: the largest and the smallest are those that are said."""
     question = question_of(mechanism)
-    (leverage,) = poisoning.of_question(question)
+    (leverage,) = leverages(question)
     assert leverage is not None
     answer = question.encode(some_answer(mechanism))
     coins = Coins(Random(5).randbytes)

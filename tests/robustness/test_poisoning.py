@@ -19,6 +19,7 @@ from deniably.robustness import poisoning
 from deniably.robustness.poisoning import Leverage, gain, of_choices
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.questions import Number, Scale, VectorOfNumbers
+from support.leverage import leverages
 from support.textbook import weights_for_epsilon
 
 OWN, OTHER = weights_for_epsilon(Fraction(1))
@@ -186,7 +187,7 @@ questions:
 def test_a_report_moves_a_mean_by_its_score_and_no_farther(more: str) -> None:
     question = publish_text(NUMBERS % more).questions[0]
     assert isinstance(question, Number)
-    (found,) = poisoning.of_question(question)
+    (found,) = leverages(question)
     assert found is not None
 
     assert found.low < 0 < 1 < found.high
@@ -197,7 +198,7 @@ def test_a_report_moves_a_mean_by_its_score_and_no_farther(more: str) -> None:
 
 def test_noise_without_a_small_range_is_dearer_than_a_window() -> None:
     window, noise = (
-        poisoning.of_question(publish_text(NUMBERS % more).questions[0])[0]
+        leverages(publish_text(NUMBERS % more).questions[0])[0]
         for more in ("", ", mechanism: laplace")
     )
     assert window
@@ -232,7 +233,7 @@ def test_every_type_has_figures() -> None:
         means = isinstance(question, Number | VectorOfNumbers) or (
             isinstance(question, Scale) and question.aim == "mean"
         )
-        every = poisoning.of_question(question)
+        every = leverages(question)
         assert len(every) == (len(question.parts) if isinstance(question, VectorOfNumbers) else 1)
         for found in every:
             assert found is not None, question.name

@@ -17,11 +17,10 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Pure
-from deniably.estimation.figures import Buckets, One, Shares, groups
+from deniably.estimation.figures import One, Shares
 from deniably.estimation.inversion import scores
 from deniably.estimation.scores import Score, of_choice
 from deniably.mechanisms.law import HasLaw, Law, Supporting
-from deniably.survey.questions import Question
 
 
 @dataclass(frozen=True)
@@ -104,16 +103,6 @@ def of_group(mechanism: HasLaw[Law], group: Shares | One) -> Leverage | None:
     if isinstance(group, Shares):
         return of_choices(mechanism)
     return of_score(group.figure.score(mechanism))
-
-
-def of_question(question: Question) -> list[Leverage | None]:
-    """The same for every group that the question is about: its shares, or where it is about means,
-    each of these."""
-    return [
-        of_group(question.once, group)
-        for group in groups(question)
-        if group.guarded and not isinstance(group, Buckets)
-    ]
 
 
 def share_scores(channel: Floats) -> Floats:
