@@ -34,7 +34,7 @@ test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.insta
 
 # The exact numbers, the mechanisms, the vectors in both languages, the definition, the device's
 # memory, and what the server takes, keeps and shows.
-QUICK := core mechanisms survey trust device wording authoring robustness \
+QUICK := core mechanisms survey trust device wording authoring results \
   vectors/test_vectors_python.py vectors/test_vectors_javascript.py house/test_arrows.py \
   server/test_surveys.py server/test_reports.py server/test_results.py
 

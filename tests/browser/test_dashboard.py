@@ -7,9 +7,9 @@ import requests
 
 from browser.conftest import SURVEY, Watched
 from deniably.authoring.authoring import publish_text
+from deniably.results.narrative import estimate_text, shown_text
 from deniably_client import Device
 from deniably_client.device import session
-from deniably_server.results.finding import estimate_text, shown_text
 from support.material import Server
 
 pytestmark = pytest.mark.browser

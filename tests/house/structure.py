@@ -131,8 +131,8 @@ def _returns() -> list[str]:
             importlib.import_module(found.name)
     from deniably.core.coins import Coins
     from deniably.estimation.tally import tally
+    from deniably.results.result import result
     from deniably.survey.report import randomise_answers
-    from deniably_server.results.result import result
 
     sys.path.insert(0, str(ROOT / "tests"))
     every_type = importlib.import_module("support.every_type")

@@ -43,7 +43,9 @@ from deniably.mechanisms.law import (
 )
 from deniably.mechanisms.noise import discrete_laplace
 from deniably.mechanisms.reports import Report, check_one, check_subset
-from deniably.robustness import plausibility
+from deniably.results import plausibility
+from deniably.results.result import result
+from deniably.results.spreadsheet import spreadsheet
 from deniably.simulation import bulk
 from deniably.simulation.people import read_people
 from deniably.simulation.runs import compare, simulate
@@ -52,8 +54,6 @@ from deniably.survey.questions import Number, Question, SelectMultiple, SelectOn
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Results, Survey, as_survey
 from deniably.wording.explain import forward, grids
-from deniably_server.results.result import result
-from deniably_server.results.spreadsheet import spreadsheet
 from support.leverage import leverages
 
 N = 2_000

@@ -12,7 +12,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import publish_text
-from deniably.robustness.plausibility import deviation, pair_score
+from deniably.results.plausibility import deviation, pair_score
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
@@ -62,8 +62,8 @@ def honest(n: int = PEOPLE) -> Iterable[dict[str, object]]:
 @pytest.fixture(autouse=True)
 def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     """A false alarm once in 10,000 surveys is too often for tests."""
-    for module in ("results.result", "results.pairs"):
-        monkeypatch.setattr(f"deniably_server.{module}.RISK", 1e-8)
+    for module in ("deniably.results.result", "deniably_server.results.pairs"):
+        monkeypatch.setattr(f"{module}.RISK", 1e-8)
 
 
 def forge(store: Store, survey: Survey, count: int, **values: list[int]) -> None:

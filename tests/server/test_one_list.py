@@ -20,14 +20,14 @@ from deniably.authoring.authoring import compile_survey, load
 from deniably.design.planning import Row, plan_survey
 from deniably.estimation.figures import One, groups
 from deniably.estimation.tally import Tally
+from deniably.results.document import SurveyResult
+from deniably.results.result import result
+from deniably.results.spreadsheet import spreadsheet
 from deniably.simulation.expected import expected_tally
 from deniably.simulation.people import Answers, Column, People, read_people
 from deniably.simulation.runs import estimates, simulate
 from deniably.simulation.truth import truths
 from deniably.survey.questions import Number, Question, Scale
-from deniably_server.results.document import SurveyResult
-from deniably_server.results.result import result
-from deniably_server.results.spreadsheet import spreadsheet
 from support.every_type import somebody, survey_of_everything
 
 Z = NormalDist().inv_cdf(0.975)

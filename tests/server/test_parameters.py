@@ -19,10 +19,10 @@ from flask.testing import FlaskClient
 
 from deniably.core.coins import Coins
 from deniably.estimation.tally import Tally
+from deniably.results.result import result
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
-from deniably_server.results.result import result
 from deniably_server.storage.writing.commit import Bulk
 from deniably_server.web.operation import told_by
 from support.every_type import somebody, survey_of_everything

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from deniably.estimation.analysis import shown_shares, standing_out
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
+from deniably.results import spreadsheet
+from deniably.results.narrative import enough
 from deniably.survey.survey import Survey
-from deniably_server.results import spreadsheet
-from deniably_server.results.finding import enough
 from deniably_server.storage.store import Store
 from support.documents import results
 from support.material import a_report, assert_problem, signed, survey_named

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
-from deniably.survey.survey import Survey
-from deniably_server.results.finding import (
+from deniably.results.narrative import (
     estimate_text,
     figure_text,
     mean_sentence,
     percent,
     shown_text,
 )
+from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from support.documents import results
 from support.material import a_report, signed, survey_named

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from deniably.estimation.tally import Tally
+from deniably.results.result import result
 from deniably.survey.survey import Survey
-from deniably_server.results.result import result
 
 
 def results(survey: Survey, state: str, tallies: Mapping[str, Tally], **more: Any) -> Any:

@@ -1,7 +1,7 @@
 """What one crafted report can do to the figures of a question."""
 
 from deniably.estimation.figures import Buckets, groups
-from deniably.robustness.poisoning import Leverage, of_group
+from deniably.results.poisoning import Leverage, of_group
 from deniably.survey.questions import Question
 
 

@@ -6,6 +6,8 @@ from flask import Blueprint, render_template
 from markupsafe import Markup
 
 from deniably.estimation import analysis
+from deniably.results import narrative
+from deniably.results.narrative import level_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional, Point, Product
@@ -24,8 +26,7 @@ from deniably_server.api.results import (
 from deniably_server.api.together import links
 from deniably_server.errors import Hidden
 from deniably_server.guard.current import current_store
-from deniably_server.results import charts, finding
-from deniably_server.results.finding import level_text
+from deniably_server.results import charts
 from deniably_server.results.grid import squares
 from deniably_server.results.pairs import checkable
 from deniably_server.web import language, paging
@@ -130,25 +131,25 @@ def default_words() -> dict[str, Words]:
 @pages.app_template_filter("percent")
 def percent(share: float) -> str:
     """A share for people: 0.3217 becomes 32.2 %."""
-    return _narrow(finding.percent(share))
+    return _narrow(narrative.percent(share))
 
 
 @pages.app_template_filter("estimate")
 def estimate(share: float, interval: list[float]) -> str:
-    """An unbiased share for people, as ``finding.estimate_text`` has it."""
-    return _narrow(finding.estimate_text(share, interval))
+    """An unbiased share for people, as ``narrative.estimate_text`` has it."""
+    return _narrow(narrative.estimate_text(share, interval))
 
 
 @pages.app_template_filter("shown")
 def shown(share: float, interval: list[float]) -> str:
-    """A share for display, as ``finding.shown_text`` has it."""
-    return _narrow(finding.shown_text(share, interval))
+    """A share for display, as ``narrative.shown_text`` has it."""
+    return _narrow(narrative.shown_text(share, interval))
 
 
 @pages.app_template_filter("inside")
 def inside(estimate: float, interval: list[float]) -> float:
     """An estimate that left its scale, moved to the nearer end of its interval."""
-    return finding.inside(estimate, interval)
+    return narrative.inside(estimate, interval)
 
 
 pages.add_app_template_filter(level_text, "level")
@@ -157,7 +158,7 @@ pages.add_app_template_filter(level_text, "level")
 @pages.app_template_filter("number")
 def number(value: float, error: float) -> str:
     """A number for people, with the decimals that its standard error leaves."""
-    return finding.figure_text(value, error)
+    return narrative.figure_text(value, error)
 
 
 @pages.app_template_filter("together")

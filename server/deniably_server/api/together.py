@@ -8,6 +8,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, render_template, request
 
 from deniably.estimation.clusters import clusters
+from deniably.results.document import PointResult
 from deniably.survey.questions import Point
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
@@ -28,7 +29,6 @@ from deniably_server.results.crosstabs import (
     crosstab_result,
     is_crossable,
 )
-from deniably_server.results.document import PointResult
 from deniably_server.results.groups import GroupsResult, groups_result, on_square
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON

@@ -58,9 +58,9 @@ def check(file: Path) -> None:
     """Check a survey and show what its questions protect, and how accurate they are."""
     from deniably.design.budgeting import SHARE
     from deniably.design.planning import plan_survey
+    from deniably.results.odds import odds_text
     from deniably.survey.survey import Waves
     from deniably.wording.first_page import first_page
-    from deniably_server.results.odds import odds_text
 
     began = process_time()
     survey, notes = _compile_with_notes(file)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from deniably_server.results.document import AreaResult, BucketResult, ChoiceResult
-from deniably_server.results.finding import shown_text
+from deniably.results.document import AreaResult, BucketResult, ChoiceResult
+from deniably.results.narrative import shown_text
 
 _WIDTH = 400
 _LEFT, _RIGHT, _ROW, _TOP, _AXIS = 8, 16, 42, 6, 24

@@ -15,10 +15,10 @@ from deniably.estimation.estimate import project
 from deniably.estimation.independence import independence
 from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
+from deniably.results.document import CellResult
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.survey import Survey
 from deniably_server.errors import NotFound
-from deniably_server.results.document import CellResult
 
 Crossable = YesNo | SelectOne | SelectMultiple | Scale
 Blocks = Iterable[Sequence[Sequence[list[int] | None]]]

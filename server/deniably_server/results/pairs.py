@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from deniably.estimation.figures import Shares, groups
 from deniably.mechanisms.law import Supporting
-from deniably.robustness.plausibility import RISK, Pair, PairCounts, odd_pairs, says_pairs
+from deniably.results.plausibility import RISK, Pair, PairCounts, implausible_pairs, says_pairs
 from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey.survey import Survey
 from deniably_server.results.crosstabs import Blocks
@@ -56,7 +56,7 @@ def checks_result(survey: Survey, blocks: Blocks) -> ChecksResult:
             count.add(one for one in column if one is not None)
     found: list[CheckedResult] = []
     for (_, question, law), count in zip(chosen, counts, strict=True):
-        pairs = odd_pairs(law, count.n, count.both, RISK / len(chosen))
+        pairs = implausible_pairs(law, count.n, count.both, RISK / len(chosen))
         found.append(_checked(question, count.n, law.k, pairs))
     return {"survey": survey.name, "risk": RISK, "questions": found}
 

@@ -15,8 +15,8 @@ from deniably.estimation.scores import of_target
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary, Window
 from deniably.mechanisms.subset_selection import k_ary, subset_selection
-from deniably.robustness import poisoning
-from deniably.robustness.poisoning import Leverage, gain, of_choices
+from deniably.results import poisoning
+from deniably.results.poisoning import Leverage, gain, of_choices
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.questions import Number, Scale, VectorOfNumbers
 from support.leverage import leverages

@@ -137,7 +137,7 @@ def pair_counts(reports: Iterable[Sequence[int]], k: int) -> tuple[int, npt.NDAr
     return counts.n, counts.both
 
 
-def odd_pairs(mechanism: Pure, n: int, both: npt.ArrayLike, risk: float) -> list[Pair]:
+def implausible_pairs(mechanism: Pure, n: int, both: npt.ArrayLike, risk: float) -> list[Pair]:
     """The pairs of choices that do not go together as chance would have them, the oddest first.
 
     ``both`` is that of ``pair_counts``; every person has one answer. What a report says about a

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
-from deniably_server.results.document import (
+from deniably.results.document import (
     BucketResult,
     CellResult,
     ChoicePartResult,

@@ -10,10 +10,10 @@ from deniably.estimation.inversion import Mean
 from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Law, Noise, Several, Supporting
-from deniably.robustness import plausibility
-from deniably.robustness.poisoning import Leverage
-from deniably_server.results.document import CraftedResult
-from deniably_server.results.finding import quoted
+from deniably.results import plausibility
+from deniably.results.document import CraftedResult
+from deniably.results.narrative import quoted
+from deniably.results.poisoning import Leverage
 
 FEW, MORE = 0.01, 0.05
 """The shares of crafted reports that results state the worst shift for."""
@@ -44,7 +44,9 @@ def crafted(
 # --- signs ------------------------------------------------------------------------------------
 
 
-def odd_shares(law: Law, group: Shares, tally: Tally, found: Estimate, risk: float) -> list[str]:
+def implausible_shares(
+    law: Law, group: Shares, tally: Tally, found: Estimate, risk: float
+) -> list[str]:
     """A sentence where no answers explain the counts, which honest reports bring about with a
     chance of ``risk`` at most."""
     if isinstance(law, Supporting):
@@ -58,7 +60,7 @@ def odd_shares(law: Law, group: Shares, tally: Tally, found: Estimate, risk: flo
     return [f"No true answers explain how often {quoted(names)} was reported: {_ODD}."]
 
 
-def odd_mean(law: Law, group: One, tally: Tally, mean: Mean, risk: float) -> list[str]:
+def implausible_mean(law: Law, group: One, tally: Tally, mean: Mean, risk: float) -> list[str]:
     """The same for a mean, from the tally of its own reports: where it lies, or of numbers with
     noise, what noise does not explain."""
     label = group.part.label if group.part else ""

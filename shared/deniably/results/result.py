@@ -17,18 +17,8 @@ from deniably.estimation.figures import Average, Buckets, Group, One, Share, Sha
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
-from deniably.robustness import poisoning
-from deniably.robustness.plausibility import RISK
-from deniably.survey.questions import (
-    Point,
-    Product,
-    Question,
-    SelectMultiple,
-    VectorOfNumbers,
-)
-from deniably.survey.survey import Survey
-from deniably_server.results import crafted, finding
-from deniably_server.results.document import (
+from deniably.results import narrative, poisoning, poisoning_report
+from deniably.results.document import (
     AreaResult,
     BucketResult,
     ChoicePartResult,
@@ -39,7 +29,16 @@ from deniably_server.results.document import (
     QuestionResult,
     SurveyResult,
 )
-from deniably_server.results.odds import odds_text
+from deniably.results.odds import odds_text
+from deniably.results.plausibility import RISK
+from deniably.survey.questions import (
+    Point,
+    Product,
+    Question,
+    SelectMultiple,
+    VectorOfNumbers,
+)
+from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
 
@@ -79,7 +78,7 @@ def result(
         response_rate=_round(n / invited) if invited else None,
         confidence=confidence,
         total={"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
-        | ({"delta": finding.delta_text(total.delta)} if total.delta else {})
+        | ({"delta": narrative.delta_text(total.delta)} if total.delta else {})
         | ({"history": survey.history.epsilon_text()} if survey.waves else {})
         | ({"waves": str(survey.count)} if survey.count else {}),
         questions=questions,
@@ -127,7 +126,7 @@ def _question(asked: _Asked) -> QuestionResult:
 
 
 def _protection(question: Question) -> dict[str, Any]:
-    loss, rates = question.once.loss, finding.rates(question)
+    loss, rates = question.once.loss, narrative.rates(question)
     return {
         "name": question.name,
         "label": question.label,
@@ -136,7 +135,7 @@ def _protection(question: Question) -> dict[str, Any]:
         "claim": msgspec.to_builtins(question.claim),
         "odds": odds_text(loss.bound),
         "epsilon": loss.epsilon_text(),
-        **({"delta": finding.delta_text(loss.delta)} if loss.delta else {}),
+        **({"delta": narrative.delta_text(loss.delta)} if loss.delta else {}),
         **(dict(zip("pq", rates, strict=True)) if rates else {}),
     }
 
@@ -163,21 +162,21 @@ def _of_group(asked: _Asked, group: Group) -> _Said:
 def _choices(asked: _Asked, group: Shares) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
-    odd = crafted.odd_shares(question.once.law, group, tally, found, asked.risk)
+    odd = poisoning_report.implausible_shares(question.once.law, group, tally, found, asked.risk)
     shown = _displayed(question, tally, found)
-    counts, out = finding.support_counts(question, tally), _out(question, tally)
+    counts, out = narrative.support_counts(question, tally), _out(question, tally)
     choices = _choice_results(asked, group.figures, shown, counts, out)
     return _Said(
         {"choices": choices, **_of_all(asked, group, found, [one.estimate for one in choices])},
-        finding.sentence(question, shown),
-        [*finding.too_wide(question, shown), *odd],
+        narrative.sentence(question, shown),
+        [*narrative.too_wide(question, shown), *odd],
     )
 
 
 def _cells(asked: _Asked, group: Shares) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
-    odd = crafted.odd_shares(question.once.law, group, tally, found, asked.risk)
+    odd = poisoning_report.implausible_shares(question.once.law, group, tally, found, asked.risk)
     shown, out = _displayed(question, tally, found), _out(question, tally)
     assert out is not None  # joint reports support their cells
     cells = [
@@ -193,8 +192,8 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
     ]
     return _Said(
         {"cells": cells, **_of_all(asked, group, found, [one.estimate for one in cells])},
-        finding.leading([figure.label for figure in group.figures], shown),
-        [*finding.too_wide(question, shown), *odd],
+        narrative.leading([figure.label for figure in group.figures], shown),
+        [*narrative.too_wide(question, shown), *odd],
     )
 
 
@@ -247,7 +246,7 @@ def _of_all(
     return {
         "design_effect": None if effect is None else _round(_round(effect) / asked.heard),
         "effective_n": None if found.effective_n is None else _round(found.effective_n),
-        "crafted": crafted.crafted(leverage, asked.heard, gap=first - second),
+        "crafted": poisoning_report.crafted(leverage, asked.heard, gap=first - second),
     }
 
 
@@ -270,18 +269,20 @@ def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
 def _mean(asked: _Asked, group: One) -> _Said:
     figure, mean = group.figure, group.estimate(asked.tally, asked.confidence)
     if mean is None:  # a mean score among those who have one
-        sentence = finding.untold_sentence(*figure.extent)
+        sentence = narrative.untold_sentence(*figure.extent)
         return _Said({"mean": _untold(asked.tally.n, *figure.extent)}, sentence)
     fields = {"mean": _mean_result(asked, figure, mean)}
-    sentence = finding.mean_sentence(figure.label, mean, figure.unit)
+    sentence = narrative.mean_sentence(figure.label, mean, figure.unit)
     if not group.guarded:
         return _Said(fields, sentence)
     leverage = poisoning.of_group(asked.question.once, group)
-    odd = crafted.odd_mean(asked.question.once.law, group, asked.tally, mean, asked.risk)
+    odd = poisoning_report.implausible_mean(
+        asked.question.once.law, group, asked.tally, mean, asked.risk
+    )
     return _Said(
-        {**fields, "crafted": crafted.crafted(leverage, asked.heard, figure.width)},
+        {**fields, "crafted": poisoning_report.crafted(leverage, asked.heard, figure.width)},
         sentence,
-        [*finding.mean_too_wide(mean, *figure.ends), *odd],
+        [*narrative.mean_too_wide(mean, *figure.ends), *odd],
     )
 
 
@@ -295,17 +296,17 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
         name=part.name,
         label=part.label,
         mean=None if mean is None else _mean_result(asked, figure, mean),
-        crafted=crafted.crafted(leverage, asked.heard, figure.width),
+        crafted=poisoning_report.crafted(leverage, asked.heard, figure.width),
     )
     if mean is None:
         return _Said({"parts": (shown,)}, flags=[f"No report has “{part.label}” yet."])
     own, risk = tally_of_part(question, figure.index, asked.tally), asked.risk / len(question.parts)
     return _Said(
         {"parts": (shown,)},
-        finding.mean_sentence(figure.label, mean, figure.unit),
+        narrative.mean_sentence(figure.label, mean, figure.unit),
         [
-            *finding.mean_too_wide(mean, *figure.ends, part.label),
-            *crafted.odd_mean(question.once.law, group, own, mean, risk),
+            *narrative.mean_too_wide(mean, *figure.ends, part.label),
+            *poisoning_report.implausible_mean(question.once.law, group, own, mean, risk),
         ],
     )
 
@@ -375,8 +376,8 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
             "can_smooth": can_smooth,
             "quantiles": quantiles,
         },
-        finding.median_sentence(quantiles, group.unit, asked.confidence),
-        [] if found.at_most else [finding.UNDETERMINED],
+        narrative.median_sentence(quantiles, group.unit, asked.confidence),
+        [] if found.at_most else [narrative.UNDETERMINED],
     )
 
 
@@ -392,4 +393,4 @@ def _pair(low: Floats, high: Floats, v: int) -> list[float]:
 
 
 def _round(value: float) -> float:
-    return round(float(value), finding.DIGITS) + 0.0  # never -0.0
+    return round(float(value), narrative.DIGITS) + 0.0  # never -0.0

@@ -23,13 +23,13 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.subset_selection import k_ary
-from deniably.robustness.plausibility import (
+from deniably.results.plausibility import (
     Spread,
     beyond_noise,
     deviation,
+    implausible_pairs,
     impossible,
     impossible_shares,
-    odd_pairs,
     of_score,
     pair_counts,
     pair_score,
@@ -211,7 +211,7 @@ def test_honest_reports_raise_no_alarm(mechanism: SubsetSelection | Unary) -> No
     """The chance that this fails is the risk that is asked for: 1e-7."""
     found = pair_counts(drawn(mechanism, 20_000), mechanism.k)
 
-    assert odd_pairs(mechanism, *found, 1e-7) == []
+    assert implausible_pairs(mechanism, *found, 1e-7) == []
 
 
 @pytest.mark.parametrize("mechanism", [SUBSETS, BITS])
@@ -224,7 +224,7 @@ def test_reports_that_push_some_choices_give_themselves_away(
     everybody = [*drawn(mechanism, honest), *[[3, 4, 5]] * crafted]
     n, both = pair_counts(everybody, mechanism.k)
 
-    found = odd_pairs(mechanism, n, both, 1e-7)
+    found = implausible_pairs(mechanism, n, both, 1e-7)
 
     each, offset, spread = pair_score(mechanism)
     sure = crafted * (1 - 2 * each - offset) - honest * deviation(honest, spread, 1e-7)
@@ -248,14 +248,14 @@ def test_where_reports_name_one_choice_there_is_nothing_to_compare() -> None:
     assert not says_pairs(k_ary(5, 3, 1))
     assert not says_pairs(Window(5, 3, 1, 3, 1))
     assert says_pairs(SUBSETS)
-    assert odd_pairs(k_ary(5, 3, 1), 100, np.zeros((5, 5)), 1e-4) == []
-    assert odd_pairs(SUBSETS, 0, np.zeros((6, 6)), 1e-4) == []
+    assert implausible_pairs(k_ary(5, 3, 1), 100, np.zeros((5, 5)), 1e-4) == []
+    assert implausible_pairs(SUBSETS, 0, np.zeros((6, 6)), 1e-4) == []
 
 
 def test_pairs_are_counted_in_blocks_as_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     some = drawn(SUBSETS, 50)
     n, both = pair_counts(some, 6)
-    monkeypatch.setattr("deniably.robustness.plausibility._BLOCK", 7)
+    monkeypatch.setattr("deniably.results.plausibility._BLOCK", 7)
 
     again = pair_counts(some, 6)
 

@@ -14,9 +14,9 @@ from deniably.estimation.inversion import Mean
 from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
+from deniably.results.document import QuantileResult
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.readable import number_text
-from deniably_server.results.document import QuantileResult
 
 CHOICES = (YesNo, SelectOne, SelectMultiple)
 Asked = YesNo | SelectOne | SelectMultiple | Scale

@@ -1,1 +1,0 @@
-"""What crafted reports can do, and whether they show."""
