@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import requests
 
 from deniably.trust.signing import fingerprint
 from support.between import Entries, between
-from support.material import AUTHOR, DENIABLY, Server, survey_named
+from support.commands import Done, call, in_a_process
+from support.material import AUTHOR, Server, survey_named
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +23,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [*DENIABLY, "register", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+def run(*arguments: str | Path) -> Done:
+    return call("register", *arguments)
 
 
 def test_it_lists_every_survey_with_its_author_and_the_head(server: Server) -> None:
-    done = run(f"{server.url}/s/workplace")
+    done = in_a_process("register", f"{server.url}/s/workplace")
 
     head = requests.get(f"{server.url}/register", timeout=30).json()["head"]
     assert done.returncode == 0, done.stderr
@@ -96,8 +95,7 @@ def test_no_text_of_a_register_steers_the_terminal(server: Server) -> None:
         way.register(steering)
         shown = run(way.url)
         way.register(another_version_and_steering)
-        command = [*DENIABLY, "answer", "--no-memory", f"{way.url}/s/workplace"]
-        refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        refused = call("answer", "--no-memory", f"{way.url}/s/workplace")
 
     assert shown.returncode == 0, shown.stderr
     assert "2026-11-21[2J to [8m" in shown.stdout

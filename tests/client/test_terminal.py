@@ -25,6 +25,7 @@ from deniably_client.storage import Storage
 from deniably_client.terminal import Talk, _deliver
 from deniably_server.storage.store import Store
 from support.between import between
+from support.commands import Done, call, in_a_process
 from support.every_type import QUESTIONS, survey_of_everything
 from support.lies import STRANGER
 from support.material import AUTHOR, Server, contents, signed
@@ -55,13 +56,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-def run(command: str, *options: str, keys: str = "") -> subprocess.CompletedProcess[str]:
-    whole = [sys.executable, "-m", "deniably_client", command, *options]
-    return subprocess.run(whole, input=keys, capture_output=True, text=True, timeout=60)
-
-
-def answer(url: str, keys: str, *options: str) -> subprocess.CompletedProcess[str]:
-    return run("answer", url, *options, keys=keys)
+def answer(url: str, keys: str, *options: str) -> Done:
+    return call("answer", url, *options, keys=keys)
 
 
 def test_the_odds_come_before_each_answer_and_the_receipt_at_the_end(url: str) -> None:
@@ -79,7 +75,7 @@ def test_the_odds_come_before_each_answer_and_the_receipt_at_the_end(url: str) -
 
 
 def test_one_valid_report_reaches_the_server(url: str, tmp_path: Path) -> None:
-    answer(url, "2\n1\ny\n")
+    in_a_process("answer", url, keys="2\n1\ny\n")
 
     stored = contents(tmp_path / "deniably.db")["reports"]
     assert len(stored) == 1
@@ -344,10 +340,10 @@ def test_without_a_memory_nothing_is_kept(url: str, home: Path) -> None:
 
 
 def test_the_ledger_shows_what_was_given_away(url: str) -> None:
-    assert "Nothing was given away" in run("ledger").stdout
+    assert "Nothing was given away" in call("ledger").stdout
     answer(url, "1\n1\ny\n")
 
-    lines = run("ledger").stdout.splitlines()
+    lines = call("ledger").stdout.splitlines()
 
     assert lines[0].split() == ["day", "survey", "question", "author", "given", "away"]
     author = signed(SURVEY).fingerprint
@@ -359,13 +355,13 @@ def test_the_ledger_shows_what_was_given_away(url: str) -> None:
         f"author {author}: at most 8.2 times, epsilon 2.10, 21 % of what this device allows",
         "all: at most 8.2 times, epsilon 2.10, 11 % of what this device allows",
     ]
-    assert "20 % of what this device allows" in run("ledger", "--limit-overall", "10.5").stdout
+    assert "20 % of what this device allows" in call("ledger", "--limit-overall", "10.5").stdout
 
 
 def test_the_ledger_for_programs_is_exact(url: str) -> None:
     answer(url, "1\n1\ny\n")
 
-    shown = json.loads(run("ledger", "--json").stdout)
+    shown = json.loads(in_a_process("ledger", "--json").stdout)
 
     assert [each["odds"] for each in shown["entries"]] == [
         str(question.mechanism.loss.odds) for question in SURVEY.questions
@@ -378,13 +374,13 @@ def test_the_ledger_for_programs_is_exact(url: str) -> None:
 def test_to_forget_is_asked_once_more_and_its_consequence_said(url: str, home: Path) -> None:
     answer(url, "1\n1\ny\n")
 
-    kept = run("forget", keys="n\n")
+    kept = call("forget", keys="n\n")
     assert kept.returncode == 1
     assert f"{home}: the report of 1 survey, encrypted" in kept.stdout
     assert "can no longer count what was given away" in kept.stdout
     assert Storage().read().ledger
 
-    assert "Forgotten." in run("forget", keys="y\n").stdout
+    assert "Forgotten." in in_a_process("forget", keys="y\n").stdout
     assert not Storage().read().ledger
 
 
@@ -394,17 +390,17 @@ def test_a_memory_that_cannot_be_read_is_refused_until_it_is_forgotten(
     answer(url, "1\n1\ny\n")
     (home / "memory.db").unlink()
 
-    for refused in (answer(url, ""), run("ledger")):
+    for refused in (answer(url, ""), call("ledger")):
         assert refused.returncode == 1
         assert "deniably forget" in refused.stderr
         assert "Traceback" not in refused.stderr
-    assert "cannot be read any more" in run("forget", "--yes").stdout
+    assert "cannot be read any more" in call("forget", "--yes").stdout
     assert answer(url, "1\n1\ny\n").returncode == 0
 
 
 def test_a_limit_that_is_none_is_explained() -> None:
     for option in ("--limit", "--limit-author", "--limit-overall"):
-        assert "above 0 and at most 64" in run("ledger", option, "65").stderr
+        assert "above 0 and at most 64" in call("ledger", option, "65").stderr
 
 
 def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(tmp_path: Path) -> None:
