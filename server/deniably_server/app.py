@@ -11,6 +11,7 @@ from deniably_server.api import (
     access,
     checks,
     differences,
+    handbook,
     openapi,
     register,
     reports,
@@ -65,6 +66,7 @@ def create_app(
     app.register_blueprint(checks.blueprint)
     app.register_blueprint(health)
     app.register_blueprint(pages)
+    app.register_blueprint(handbook.blueprint)
     app.register_blueprint(files.web)
     metrics_page.attach(app, metrics)
     app.register_blueprint(status.blueprint)

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 _AT_ONCE = 2
 _KEY = "deniably.door"
 _LOOKS = ("GET", "HEAD")
-_LOOKED_AT = re.compile(r"/|/surveys/.*|/api/surveys/[^/]*/.*|/api/openapi\.json|/schema/.*", re.S)
-"""Results, lists and descriptions."""
+_LOOKED_AT = re.compile(
+    r"/|/handbook.*|/surveys/.*|/api/surveys/[^/]*/.*|/api/openapi\.json|/schema/.*", re.S
+)
+"""Results, lists, descriptions and the handbook."""
 _REGISTER, _HTML = "/register", "text/html"
 """Devices read the register, too, but not as a page."""
 

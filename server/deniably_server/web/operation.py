@@ -23,6 +23,8 @@ Parameters = Mapping[str, Mapping[str, object]]
 
 PAGE: Mapping[int, Mapping[str, Any]] = {200: {HTML: None}}
 """The answers of a page for people."""
+KEPT_PAGE: Mapping[int, Mapping[str, Any]] = {**PAGE, 304: {}}
+"""The answers of a page for people that browsers may keep."""
 BODY = ("malformed", "too-large", "unsupported-media-type")
 """What a view refuses that reads a body."""
 TOKEN = ("unauthorised", "forbidden", "too-many")
@@ -60,7 +62,7 @@ class Operation:
     @property
     def is_page(self) -> bool:
         """Whether it answers with a page for people, and with nothing else."""
-        return self.answers == PAGE
+        return self.answers in (PAGE, KEPT_PAGE)
 
 
 def told_by(view: Callable[..., Any]) -> Operation:

@@ -1,0 +1,88 @@
+"""The handbook: Markdown that ships with the server, as pages. Nothing of it needs a network."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from flask import Blueprint, Response, render_template, request
+
+from deniably_server.errors import NotFound
+from deniably_server.web.files import BUILD
+from deniably_server.web.markdown import Rendered, render
+from deniably_server.web.operation import KEPT_PAGE, Operation
+
+blueprint = Blueprint("handbook", __name__)
+
+_FOLDER = "server/deniably_server/handbook"
+"""In the source, where links of the pages lead to other files, too."""
+_INDEX = "index"
+_END = ".md"
+
+
+@blueprint.get("/handbook")
+@Operation(KEPT_PAGE, headers=("ETag",))
+def index() -> Response:
+    """The handbook's table of contents."""
+    return _response(_INDEX)
+
+
+@blueprint.get("/handbook/<name>")
+@Operation(KEPT_PAGE, ("not-found",), headers=("ETag",))
+def page(name: str) -> Response:
+    """A page of the handbook."""
+    return _response(name)
+
+
+@blueprint.get("/handbook/<folder>/<name>")
+@Operation(KEPT_PAGE, ("not-found",), headers=("ETag",))
+def inner_page(folder: str, name: str) -> Response:
+    """A page of a folder of the handbook, such as a decision."""
+    return _response(f"{folder}/{name}")
+
+
+@cache
+def texts() -> dict[str, str]:
+    """The Markdown of every page, by its name: its path without ``.md``."""
+    return dict(_texts(files("deniably_server") / "handbook", ""))
+
+
+def _texts(folder: Traversable, before: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            found += _texts(entry, f"{before}{entry.name}/")
+        elif entry.name.endswith(_END):
+            name = before + entry.name.removesuffix(_END)
+            found.append((name, entry.read_text(encoding="utf-8")))
+    return found
+
+
+@cache
+def _rendered(name: str) -> Rendered:
+    return render(texts()[name], f"{_FOLDER}/{name}{_END}", _address)
+
+
+def _address(path: str) -> str | None:
+    """The address of the page at ``path``; None where no page is there."""
+    name = path.removeprefix(f"{_FOLDER}/").removesuffix(_END)
+    if f"{_FOLDER}/{name}{_END}" != path or name not in texts():
+        return None
+    return "/handbook" if name == _INDEX else f"/handbook/{name}"
+
+
+def _response(name: str) -> Response:
+    """A page. Browsers keep it and ask whether it is still right."""
+    if name not in texts() or (name == _INDEX and request.path != "/handbook"):
+        raise NotFound("the handbook has no such page")
+    rendered = _rendered(name)
+    body = render_template(
+        "handbook.html", title=rendered.title, rendered=rendered, is_index=name == _INDEX
+    )
+    response = Response(body, mimetype="text/html")
+    response.set_etag(hashlib.sha256(f"{BUILD} {body}".encode()).hexdigest())
+    response.headers["Cache-Control"] = "no-cache"
+    response.make_conditional(request)
+    return response

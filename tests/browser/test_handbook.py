@@ -1,0 +1,44 @@
+"""The handbook can be read: on a phone, in the dark, with a screen reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.conftest import Watched
+from deniably_server.api.handbook import texts
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("name", ["", "/respondents"])
+def test_a_page_has_no_fault_that_axe_finds(
+    phone: Watched, axe_light_and_dark: Callable[[Page], list[str]], name: str
+) -> None:
+    phone.open(f"/handbook{name}")
+
+    assert axe_light_and_dark(phone.page) == []
+    assert phone.console == []
+
+
+def test_no_page_is_wider_than_a_phone(phone: Watched) -> None:
+    phone.page.set_viewport_size({"width": 320, "height": 640})
+    for name in texts():
+        phone.open("/handbook" if name == "index" else f"/handbook/{name}")
+
+        assert phone.page.evaluate("document.documentElement.scrollWidth") == 320, name
+        assert phone.page.locator("h1").count() == 1
+
+
+def test_its_contents_lead_to_their_sections(phone: Watched) -> None:
+    phone.open("/handbook/respondents")
+    links = phone.page.locator("nav.contents a")
+    assert links.count() >= 3
+
+    links.nth(2).click()
+
+    heading = phone.page.locator(f"[id='{phone.page.url.partition('#')[2]}']")
+    assert heading.inner_text() == links.nth(2).inner_text()
+    assert heading.bounding_box()["y"] < 200  # type: ignore[index]
