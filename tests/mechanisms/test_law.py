@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import fsum
 from typing import Any
 
+import msgspec
 import pytest
 
 from deniably.audit.audit import distribution, worst_odds
@@ -54,6 +55,16 @@ NOISY: list[Any] = [
 
 def named(mechanism: Any) -> str:
     return repr(mechanism).replace(" ", "")[:60]
+
+
+@pytest.mark.parametrize("mechanism", FINITE + NOISY, ids=named)
+def test_a_law_is_made_once_and_is_no_part_of_what_is_published(mechanism: Any) -> None:
+    untouched = msgspec.structs.replace(mechanism)
+
+    assert mechanism.law is mechanism.law
+    assert mechanism == untouched
+    assert hash(mechanism) == hash(untouched)
+    assert msgspec.json.encode(mechanism) == msgspec.json.encode(untouched)
 
 
 @pytest.mark.parametrize("mechanism", FINITE, ids=named)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import msgspec
 
@@ -18,7 +19,12 @@ MOST_WEIGHTS = 4096
 
 
 class Channel(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="channel"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="channel",
 ):
     """Report output y with probability ``weights[row][y]`` over the row's sum.
 
@@ -62,7 +68,7 @@ class Channel(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"channel, {len(self.weights)} rows of {len(self.weights[0])} outputs"
 
-    @property
+    @cached_property
     def law(self) -> Finite:
         """The matrix as it is written."""
         rows = self.weights

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, e, exp, floor, fsum, isqrt, log, sqrt, tanh
 from typing import Annotated, Any, Literal
 
@@ -72,7 +72,12 @@ def discrete_gaussian(variance: Fraction, coins: Coins) -> int:
 
 
 class Laplace(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="laplace"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="laplace",
 ):
     """Report the position plus discrete Laplace noise of this ``scale``, in steps of the grid.
 
@@ -110,7 +115,7 @@ class Laplace(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"discrete Laplace, scale {self.scale} steps"
 
-    @property
+    @cached_property
     def law(self) -> Noise:
         """Discrete Laplace noise, the same on both sides."""
         scale = float(ratio(self.scale, "scale"))
@@ -139,7 +144,12 @@ class Laplace(
 
 
 class BoundedLaplace(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="bounded_laplace"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="bounded_laplace",
 ):
     """Laplace noise that stays on the grid: ``beyond`` it, ``clamp`` to its end or ``resample``.
 
@@ -175,7 +185,7 @@ class BoundedLaplace(
         how = {"clamp": "clamped", "resample": "resampled"}[self.beyond]
         return f"bounded Laplace, {how}, scale {self.scale} steps"
 
-    @property
+    @cached_property
     def law(self) -> Finite:
         """A row for each position, in floating point."""
         usual = log(2) * float(ratio(self.scale, "scale"))
@@ -204,7 +214,12 @@ class BoundedLaplace(
 
 
 class Gaussian(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="gaussian"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="gaussian",
 ):
     """Report ``d`` positions, each plus discrete Gaussian noise of variance ``sigma2`` (steps**2).
 
@@ -264,7 +279,7 @@ class Gaussian(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"discrete Gaussian, variance {self.sigma2} steps², delta {self.delta}"
 
-    @property
+    @cached_property
     def law(self) -> Noise | Several:
         """That of one position, or of all in one report."""
         return self.one if self.d == 1 else Several((self.one,) * self.d, self.d)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import msgspec
 
@@ -25,6 +26,7 @@ MOST_CHOICES = 1024
 class SubsetSelection(
     msgspec.Struct,
     frozen=True,
+    dict=True,
     forbid_unknown_fields=True,
     tag_field="name",
     tag="subset_selection",
@@ -93,7 +95,7 @@ class SubsetSelection(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"subset selection, {self.omega} of {self.k}"
 
-    @property
+    @cached_property
     def law(self) -> Supporting:
         """A report supports its omega choices."""
         joint = TwoLevel(self.k, self.omega, self.own, self.other)

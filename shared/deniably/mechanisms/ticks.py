@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from math import comb
 
 import msgspec
@@ -18,7 +19,12 @@ MOST_OPTIONS = 1024
 
 
 class SetResponse(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="set_response"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="set_response",
 ):
     """Report ``size`` of ``k`` options and ``most`` blanks; sets that meet the ticks weigh more.
 
@@ -81,7 +87,7 @@ class SetResponse(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"set response, {self.size} of {self.k} and {self.most} blanks"
 
-    @property
+    @cached_property
     def law(self) -> Supporting:
         """A report supports its options; blanks stand for ticks that an answer does not have."""
         joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
@@ -116,7 +122,12 @@ class SetResponse(
 
 
 class SampledTicks(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="sampled_ticks"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="sampled_ticks",
 ):
     """Report ``s`` of ``k`` options, picked at random, each with its tick randomised.
 
@@ -162,7 +173,7 @@ class SampledTicks(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"sampled ticks, {self.s} of {self.k}"
 
-    @property
+    @cached_property
     def law(self) -> Supporting:
         """Of each option that is asked about a report has the one cell or the other."""
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
@@ -188,7 +199,14 @@ class SampledTicks(
             raise BadReport("an option is reported with a tick or without one, not both", path)
 
 
-class Unary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="unary"):
+class Unary(
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="unary",
+):
     """Report every option by a coin: ``own`` of ``total`` if it is ticked, else ``other``.
 
     Optimised unary encoding (Wang et al. 2017, USENIX Security, 4.3) has own / total = 1/2, the
@@ -239,7 +257,7 @@ class Unary(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"unary encoding of {self.k}"
 
-    @property
+    @cached_property
     def law(self) -> Supporting:
         """A report supports the options that it names, of which there may be any number."""
         joint = CoinEach(self.p, self.q, self.k)

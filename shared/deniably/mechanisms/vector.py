@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import msgspec
@@ -22,7 +23,12 @@ MOST_PARTS = 64
 
 
 class Vector(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="vector"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="vector",
 ):
     """Report ``s`` of the numbers, picked at random, each by the mechanism of its part.
 
@@ -58,7 +64,7 @@ class Vector(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"{self.s} of {len(self.parts)} numbers: {self.parts[0].described}"
 
-    @property
+    @cached_property
     def law(self) -> Several:
         """The laws of the parts, of which a report has ``s``."""
         return Several(tuple(part.law for part in self.parts), self.s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import msgspec
 
@@ -18,7 +19,12 @@ MOST_OUTPUTS = 4096
 
 
 class Window(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="name", tag="window"
+    msgspec.Struct,
+    frozen=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    tag_field="name",
+    tag="window",
 ):
     """Report one of ``m`` outputs; the ``w`` of the window around the answer weigh more.
 
@@ -67,7 +73,7 @@ class Window(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"window, {self.w} of {self.m}"
 
-    @property
+    @cached_property
     def law(self) -> Finite:
         """A matrix with a row for each place where the window can start."""
         return Finite(One(self.k), self.m - self.w + 1, self.m, self._row, self, evenly=True)
