@@ -68,11 +68,13 @@ def supported_together(
     deal: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None,
 ) -> npt.NDArray[np.int64]:
     """How many respondents' two reports support choice a and choice b, shape (k1, k2), of supports
-    as in ``count_pairs``. ``deal`` gives respondents other rows of the two, without a copy."""
-    both = np.zeros((first.shape[1], second.shape[1]), dtype=np.int64)
+    as in ``count_pairs``. ``deal`` gives respondents other rows of the two, without a copy; of
+    many deals of the second, shape (deals, n), the result is of shape (deals, k1, k2)."""
+    many = () if deal is None else deal[1].shape[:-1]
+    both = np.zeros((*many, first.shape[1], second.shape[1]), dtype=np.int64)
     for start in range(0, len(first), _BLOCK):  # whole numbers far below 2^24 are exact
         block = slice(start, start + _BLOCK)
-        rows = (block, block) if deal is None else (deal[0][block], deal[1][block])
+        rows = (block, block) if deal is None else (deal[0][block], deal[1][..., block])
         one, other = first[rows[0]].astype(np.float32), second[rows[1]].astype(np.float32)
         both += (one.T @ other).astype(np.int64)
     return both

@@ -73,7 +73,7 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
     if one.saturated and other.saturated:  # one choice a report: chi-squared does not hold
         shuffles = max(shuffles, FEWEST_SHUFFLES)
     if shuffles < FEWEST_SHUFFLES:
-        statistic = _of_pairs(one, other, supported_together(one.bits, other.bits))
+        statistic = float(_of_pairs(one, other, supported_together(one.bits, other.bits)))
         return Independence(statistic, degrees, _chi_squared_tail(statistic, degrees), None)
     shuffle = _by_tables if tables <= rows else _by_rows
     statistic, shuffled = shuffle(one, other, shuffles)
@@ -170,21 +170,26 @@ def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floa
     codes = _codes(one, other)
     order = np.argsort(codes, kind="stable")
     generator = np.random.default_rng(codes[order])
+    n, most = len(order), max(_AT_ONCE // (4 * max(other.bits.size, 1)), 1)
 
-    def statistic(deal: Ints) -> float:
-        both = supported_together(one.bits, other.bits, (order, order[deal]))
+    def statistics(deals: Ints) -> Floats:
+        both = supported_together(one.bits, other.bits, (order, order[deals]))
         return _of_pairs(one, other, both)
 
-    shuffled = [statistic(generator.permutation(len(order))) for _ in range(shuffles)]
-    return statistic(np.arange(len(order))), np.array(shuffled)
+    shuffled = [
+        statistics(np.array([generator.permutation(n) for _ in range(min(most, shuffles - done))]))
+        for done in range(0, shuffles, most)
+    ]
+    return float(statistics(np.arange(n))), np.concatenate(shuffled)
 
 
-def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> float:
-    """The statistic where so many respondents' reports support choice a and choice b. Whole
-    numbers as long as they can be, so that ties stay ties."""
+def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> Floats:
+    """The statistic where so many respondents' reports support choice a and choice b, of one table
+    (k1, k2) or of each of many. Whole numbers as long as they can be, so that ties stay ties."""
     n = len(one.bits)
     apart = (n * both - np.outer(one.sums, other.sums)) / n
-    return n * float(((one.axes.T @ apart @ other.axes) ** 2).sum())
+    found: Floats = n * ((one.axes.T @ apart @ other.axes) ** 2).sum(axis=(-1, -2))
+    return found
 
 
 def _codes(one: _Reports, other: _Reports) -> Ints:
