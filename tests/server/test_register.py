@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +20,7 @@ from deniably.trust.signing import Signature, key_of
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.store import Store
 from support.material import AUTHOR, assert_problem, contents, signed, survey_named
+from support.nursery import Forked, Nursery
 
 SURVEY = survey_named()
 
@@ -136,36 +135,42 @@ def test_the_database_itself_keeps_the_register(store: Store, database: Path, sq
     assert contents(database) == before
 
 
-def test_processes_that_publish_at_once_keep_the_chain(tmp_path: Path) -> None:
-    """Each publishes surveys of its own and one that is the same for all."""
-    database = str(tmp_path / "deniably.db")
-    Store(database).close()
-    program = """
-import sys
+PUBLISHING = """
+import json, sys, time
+from pathlib import Path
+from deniably.survey.survey import as_survey
+from deniably.trust.signing import Signature
 from deniably_server.storage.store import Store
-from support.material import signed, survey_named
 
-store = Store(sys.argv[1])
-input()
-for number in range(8):
-    own = survey_named(f"own-{sys.argv[2]}-{number}")
-    same = survey_named(f"same-{number}")
-    store.publish(own, signed(own))
-    store.publish(same, signed(same))
-    store.close_survey(same.name)
-"""
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, database, str(each)],
-            stdin=subprocess.PIPE,
-            cwd=Path(__file__).parents[1],
-            text=True,
-        )
-        for each in range(3)
-    ]
-    for process in running:
-        process.communicate("go\n", timeout=60)
-        assert process.returncode == 0
+database, go, *surveys = sys.argv[1:]
+store = Store(database)
+surveys = [(as_survey(survey), Signature(*signature)) for survey, signature in map(json.loads, surveys)]
+while not Path(go).exists():
+    time.sleep(0.001)
+for survey, signature in surveys:
+    store.publish(survey, signature)
+    if survey.name.startswith("same"):
+        store.close_survey(survey.name)
+"""  # noqa: E501
+
+
+def test_processes_that_publish_at_once_keep_the_chain(tmp_path: Path, nursery: Nursery) -> None:
+    """Each publishes surveys of its own and one that is the same for all."""
+    database, go, log = str(tmp_path / "deniably.db"), tmp_path / "go", tmp_path / "log"
+    Store(database).close()
+
+    def given(name: str) -> str:
+        survey = survey_named(name)
+        signature = [signed(survey).author, signed(survey).value]
+        return json.dumps([json.loads(survey.canonical), signature])
+
+    running: list[Forked] = []
+    for each in range(3):
+        names = [name for number in range(8) for name in (f"own-{each}-{number}", f"same-{number}")]
+        arguments = [database, str(go), *map(given, names)]
+        running.append(nursery.begin_program(PUBLISHING, arguments, log))
+    go.touch()
+    assert [process.wait(60) for process in running] == [0] * 3, log.read_text()
 
     with closing(Store(database)) as store:
         texts, head = store.register()

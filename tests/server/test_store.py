@@ -3,11 +3,10 @@ tallies as a recount gives them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +18,7 @@ from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
 from support.material import a_report, contents, signed, survey_named
+from support.nursery import Nursery
 
 SURVEY = survey_named()
 
@@ -76,7 +76,9 @@ def test_a_name_that_was_never_published_is_not_found(store: Store, call: str) -
         getattr(store, call)("nobody")
 
 
-def test_many_threads_may_be_the_first_to_read_a_survey(published: Store, address: str) -> None:
+def test_many_threads_may_be_the_first_to_read_a_survey(
+    published: Store, address: str, nursery: Nursery, tmp_path: Path
+) -> None:
     """msgspec 0.22 crashes the process where two threads are the first to use a type."""
     program = """
 import sys
@@ -96,8 +98,9 @@ def read(store):
 with ThreadPoolExecutor(16) as threads:
     list(threads.map(read, stores))
 """
+    log = tmp_path / "log"
     for _ in range(4):
-        subprocess.run([sys.executable, "-c", program, address], check=True, timeout=60)
+        assert nursery.begin_program(program, [address], log).wait(60) == 0, log.read_text()
 
 
 def test_names_are_in_alphabetical_order(store: Store) -> None:

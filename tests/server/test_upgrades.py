@@ -7,11 +7,11 @@ invitations each time instead.
 
 from __future__ import annotations
 
+import json
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +22,7 @@ from deniably_server.storage.engines.schema import Steps
 from deniably_server.storage.maintenance.doctor import examine
 from deniably_server.storage.store import Store
 from support.material import Contents, a_report, a_ticketed_report, contents, signed, survey_named
+from support.nursery import Nursery
 
 INVITED = survey_named("invited", invited=True)
 OPEN, OVER = survey_named("open"), survey_named("over", ask=1)
@@ -101,31 +102,35 @@ def test_of_several_that_open_it_at_once_one_upgrades_it(upgraded: str) -> None:
 
 
 KILLED = """
-import os, signal, sys
+import json, os, signal, sys
 from deniably_server.storage.engines.addresses import engine_at
-from server.test_upgrades import history
+
+address, at, history = sys.argv[1:]
+older, step = json.loads(history)
 
 class Deadly(tuple):
     def __iter__(self):
-        yield from self[:{at}]
+        yield from self[:int(at)]
         os.kill(os.getpid(), signal.SIGKILL)
 
-engine = engine_at({address!r})
-older, step = history(engine)
+engine = engine_at(address)
 type(engine).steps = (older, Deadly(step))
 engine.migrate()
 """
 
 
-@pytest.mark.parametrize("at", [0, 1, 2])
-def test_an_upgrade_that_is_killed_halfway_changes_nothing(upgraded: str, at: int) -> None:
+def test_an_upgrade_that_is_killed_halfway_changes_nothing(
+    upgraded: str, nursery: Nursery, tmp_path: Path
+) -> None:
+    """Before its first statement, between the two, and after the last."""
     before = contents(upgraded)
+    steps = json.dumps(engine_at(upgraded).steps)
 
-    done = subprocess.run([sys.executable, "-c", KILLED.format(at=at, address=upgraded)],
-                          env={"PYTHONPATH": ":".join(sys.path)}, check=False)  # fmt: skip
-
-    assert done.returncode == -signal.SIGKILL
-    assert contents(upgraded) == before
+    for at in range(3):
+        arguments = [upgraded, str(at), steps]
+        process = nursery.begin_program(KILLED, arguments, tmp_path / "log")
+        assert process.wait(60) == -signal.SIGKILL, (tmp_path / "log").read_text()
+        assert contents(upgraded) == before
     with closing(Store(upgraded)) as store:
         assert store.issued("invited") == 3
 

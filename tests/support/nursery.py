@@ -1,8 +1,8 @@
 """Server processes in a moment: a process that has imported everything, and forks.
 
-What runs in the fork is the command ``deniably`` with its arguments, whole and unchanged; only the
-second of CPU that imports cost is spent once. A start takes a tenth of the time so, and a suite can
-afford hundreds of kills.
+What runs in the fork is the command ``deniably`` with its arguments, whole and unchanged, or a
+program of a test's own; only the second of CPU that imports cost is spent once. A start takes a
+tenth of the time so, and a suite can afford hundreds of kills.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class Nursery:
@@ -46,13 +47,24 @@ class Nursery:
         """Their folder for temporary files."""
         return Path(self._litter.name)
 
-    def begin(self, arguments: list[str], out: Path, **changes: object) -> Forked:
-        """The command with its arguments, in a session of its own, which writes into ``out``.
+    def begin(
+        self, arguments: list[str], out: Path, errors: Path | None = None, **changes: object
+    ) -> Forked:
+        """The command with its arguments, in a session of its own, which writes into ``out``, and
+        its ``errors`` there or elsewhere.
 
         ``changes`` are constants of deniably_server, such as ``sqlite__BUSY_SECONDS=1``; with
         ``jumping=True`` its clock jumps.
         """
-        order = {"arguments": arguments, "out": str(out), "changes": changes}
+        return self._begin(arguments, out, errors=str(errors or out), changes=changes)
+
+    def begin_program(self, program: str, arguments: list[str], out: Path) -> Forked:
+        """The text of a program of Python with its arguments. Of what it imports everything is
+        there, and nothing was used."""
+        return self._begin(arguments, out, program=program)
+
+    def _begin(self, arguments: list[str], out: Path, **more: object) -> Forked:
+        order = {"arguments": arguments, "out": str(out), "errors": str(out), "changes": {}} | more
         self._begun.append(Forked(self, self.ask(order)))
         return self._begun[-1]
 
@@ -131,21 +143,38 @@ def _serve() -> None:
                 module, _, constant = name.partition("_")
                 (found_in,) = (each for each in _modules() if each.__name__.endswith(f".{module}"))
                 setattr(found_in, constant, value)
-            _run(order["arguments"], order["out"])
+            _be(order)
         print(found, flush=True)
 
 
-def _run(arguments: list[str], out: str) -> NoReturn:
-    """Be the command from now on."""
-    from deniably_client.cli import deniably
-
+def _be(order: dict[str, Any]) -> NoReturn:
+    """Be what was ordered from now on."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
-    log = os.open(out, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    for old, new in ((nothing, 0), (log, 1), (log, 2)):
+    appended = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    out, errors = (os.open(order[name], appended, 0o600) for name in ("out", "errors"))
+    for old, new in ((nothing, 0), (out, 1), (errors, 2)):
         os.dup2(old, new)
-    deniably(arguments, prog_name="deniably")
+    if program := order.get("program"):
+        _run(program, order["arguments"])
+    from deniably_client.cli import deniably
+
+    deniably(order["arguments"], prog_name="deniably")
     raise AssertionError("a command of click ends its process")
+
+
+def _run(program: str, arguments: list[str]) -> NoReturn:
+    status = 1
+    try:
+        sys.argv = ["-c", *arguments]
+        exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 if __name__ == "__main__":
