@@ -8,6 +8,7 @@ from markupsafe import Markup
 from deniably.estimation import analysis
 from deniably.results import narrative
 from deniably.results.narrative import level_text
+from deniably.results.pairs import checkable
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional, Point, Product
@@ -28,7 +29,6 @@ from deniably_server.errors import Hidden
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
 from deniably_server.results.grid import squares
-from deniably_server.results.pairs import checkable
 from deniably_server.web import language, paging
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 

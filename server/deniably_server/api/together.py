@@ -7,8 +7,16 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, render_template, request
 
+from deniably.core.errors import Incomparable
 from deniably.estimation.clusters import clusters
+from deniably.results.crosstabs import (
+    CrosstabResult,
+    cell_count,
+    crosstab_result,
+    is_crossable,
+)
 from deniably.results.document import PointResult
+from deniably.results.groups import GroupsResult, groups_result, on_square
 from deniably.survey.questions import Point
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
@@ -23,13 +31,6 @@ from deniably_server.api.visibility import RESULTS, closed_survey, seen
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.current import current_store
 from deniably_server.results import charts
-from deniably_server.results.crosstabs import (
-    CrosstabResult,
-    cell_count,
-    crosstab_result,
-    is_crossable,
-)
-from deniably_server.results.groups import GroupsResult, groups_result, on_square
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import NAMED, PAGE, Operation, Parameters
@@ -112,7 +113,10 @@ def current_crosstab(name: str) -> CrosstabResult:
             " choose questions with fewer choices, or take the shares of each question by itself"
             f" from /api/surveys/{name}/results.csv"
         )
-    return crosstab_result(survey, chosen, current_store().values(name, *chosen), level)
+    try:
+        return crosstab_result(survey, chosen, current_store().values(name, *chosen), level)
+    except Incomparable as error:
+        raise NotFound(str(error)) from None
 
 
 def links(survey: Survey, state: str) -> list[tuple[str, str]]:

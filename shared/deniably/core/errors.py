@@ -8,6 +8,7 @@
       BadKey              a file that holds no author's key
       BadSignature        a signature that is not the author's
       BadInvitation       a text that is no invitation's code, such as one with a typing error
+      Incomparable        figures that no test compares, or that nobody was asked both of
       BadRegister         a register that contradicts itself, or what was seen or said elsewhere
       Refused             a device will not answer this survey; says why
         AuthorChanged     another author asks than those known there; its owner may accept it
@@ -87,6 +88,10 @@ class BadSignature(DeniablyError, ValueError):
 
 class BadInvitation(DeniablyError, ValueError):
     """A text is no invitation's code. The message never holds any of it."""
+
+
+class Incomparable(DeniablyError, ValueError):
+    """Figures of reports that do not go together, or not in this way."""
 
 
 class BadRegister(DeniablyError, ValueError):

@@ -16,7 +16,7 @@ from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import QuantileResult
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
-from deniably.survey.readable import number_text
+from deniably.survey.readable import number_text, rounded
 
 CHOICES = (YesNo, SelectOne, SelectMultiple)
 Asked = YesNo | SelectOne | SelectMultiple | Scale
@@ -28,9 +28,6 @@ UNDETERMINED = (
     "The noise hides the shape: the reports do not determine which share of the numbers is at most"
     " a given one, so there are no quantiles, and the bars are no more than a guess."
 )
-
-DIGITS = 6
-"""Decimals of the figures in results: sentences and tables round the same numbers."""
 
 _MOST_NAMED = 3
 _LEAST = 0.001  # a share that is printed as 0.1 %
@@ -82,12 +79,12 @@ def inside(estimate: float, interval: Sequence[float]) -> float:
 
 def figure_text(value: float, error: float) -> str:
     """A number for people, with the decimals that its standard error leaves."""
-    return _unsigned(f"{round(value, DIGITS):.{decimals(round(error, DIGITS))}f}")
+    return _unsigned(f"{rounded(value):.{decimals(rounded(error))}f}")
 
 
 def percent(share: float) -> str:
     """A share for people: 0.3217 becomes 32.2 %."""
-    return f"{_unsigned(f'{100 * round(share, DIGITS):.1f}')} %"
+    return f"{_unsigned(f'{100 * rounded(share):.1f}')} %"
 
 
 def estimate_text(estimate: float, interval: Sequence[float]) -> str:

@@ -14,11 +14,11 @@ from deniably.results import plausibility
 from deniably.results.document import CraftedResult
 from deniably.results.narrative import quoted
 from deniably.results.poisoning import Leverage
+from deniably.survey.readable import rounded
 
 FEW, MORE = 0.01, 0.05
 """The shares of crafted reports that results state the worst shift for."""
 
-_DIGITS = 6
 _ODD = "suspect a faulty device or crafted reports"
 
 
@@ -35,9 +35,9 @@ def crafted(
     here = replace(leverage, heard=leverage.heard * heard)
     flip = None if gap is None else here.flip(gap)
     return CraftedResult(
-        exchange=round(here.exchange, _DIGITS),
-        shift=[round(length * here.shift(share), _DIGITS) for share in (FEW, MORE)],
-        flip=None if flip is None else round(flip, _DIGITS),
+        exchange=rounded(here.exchange),
+        shift=[rounded(length * here.shift(share)) for share in (FEW, MORE)],
+        flip=None if flip is None else rounded(flip),
     )
 
 

@@ -38,6 +38,7 @@ from deniably.survey.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
+from deniably.survey.readable import rounded
 from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
@@ -75,7 +76,7 @@ def result(
         state=state,
         n=n,
         invited=invited,
-        response_rate=_round(n / invited) if invited else None,
+        response_rate=rounded(n / invited) if invited else None,
         confidence=confidence,
         total={"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
         | ({"delta": narrative.delta_text(total.delta)} if total.delta else {})
@@ -182,10 +183,10 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
     cells = [
         AreaResult(
             names=list(figure.labels),
-            estimate=_round(shown.raw[v]),
-            standard_error=_round(shown.standard_error[v]),
+            estimate=rounded(shown.raw[v]),
+            standard_error=rounded(shown.standard_error[v]),
             interval=_pair(shown.low, shown.high, v),
-            consistent=_round(shown.consistent[v]),
+            consistent=rounded(shown.consistent[v]),
             stands_out=out[v],
         )
         for v, figure in enumerate(group.figures)
@@ -224,12 +225,12 @@ def _choice_results(
             name=figure.name,
             label=figure.label,
             count=None if counts is None else counts[v],
-            estimate=_round(found.raw[v]),
-            standard_error=_round(found.standard_error[v]),
+            estimate=rounded(found.raw[v]),
+            standard_error=rounded(found.standard_error[v]),
             interval=_pair(found.low, found.high, v),
             joint_interval=_pair(found.joint_low, found.joint_high, v),
             respondents_interval=_pair(low, high, v),
-            consistent=_round(found.consistent[v]),
+            consistent=rounded(found.consistent[v]),
             stands_out=None if out is None else out[v],
         )
         for v, figure in enumerate(figures)
@@ -244,8 +245,8 @@ def _of_all(
     effect, first, second = found.design_effect, *sorted(estimates)[:-3:-1]
     leverage = poisoning.of_group(asked.question.once, group)
     return {
-        "design_effect": None if effect is None else _round(_round(effect) / asked.heard),
-        "effective_n": None if found.effective_n is None else _round(found.effective_n),
+        "design_effect": None if effect is None else rounded(rounded(effect) / asked.heard),
+        "effective_n": None if found.effective_n is None else rounded(found.effective_n),
         "crafted": poisoning_report.crafted(leverage, asked.heard, gap=first - second),
     }
 
@@ -318,10 +319,10 @@ def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
     return MeanResult(
         n=mean.n,
         unit=figure.unit,
-        estimate=_round(mean.estimate),
-        standard_error=_round(mean.population.standard_error),
+        estimate=rounded(mean.estimate),
+        standard_error=rounded(mean.population.standard_error),
         interval=_ends(mean.population),
-        respondents_standard_error=_round(whose.standard_error),
+        respondents_standard_error=rounded(whose.standard_error),
         respondents_interval=_ends(whose),
     )
 
@@ -354,8 +355,8 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
         BucketResult(
             low=low,
             high=high,
-            consistent=_round(share),
-            at_most=None if mean is None else _round(mean.estimate),
+            consistent=rounded(share),
+            at_most=None if mean is None else rounded(mean.estimate),
             at_most_interval=None if mean is None else _ends(mean.population),
         )
         for (low, high), share, mean in zip(group.ranges, found.shares, at_most, strict=True)
@@ -385,12 +386,8 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
 
 
 def _ends(margin: Margin) -> list[float]:
-    return [_round(margin.low), _round(margin.high)]
+    return [rounded(margin.low), rounded(margin.high)]
 
 
 def _pair(low: Floats, high: Floats, v: int) -> list[float]:
-    return [_round(low[v]), _round(high[v])]
-
-
-def _round(value: float) -> float:
-    return round(float(value), narrative.DIGITS) + 0.0  # never -0.0
+    return [rounded(low[v]), rounded(high[v])]

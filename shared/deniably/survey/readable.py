@@ -22,3 +22,8 @@ def area_text(grid: Range, cell: int, cells: int) -> str:
 
 def _span(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
+
+
+def rounded(value: float) -> float:
+    """A figure of results, to six decimals: sentences and tables round the same numbers."""
+    return round(float(value), 6) + 0.0  # never -0.0

@@ -6,6 +6,7 @@ from typing import TypedDict
 
 from deniably.estimation.clusters import Clusters
 from deniably.survey.questions import Point
+from deniably.survey.readable import rounded
 
 
 class GroupResult(TypedDict):
@@ -34,14 +35,14 @@ def groups_result(name: str, question: Point, found: Clusters) -> GroupsResult:
         "survey": name,
         "question": question.name,
         "n": found.n,
-        "spread": _round(found.spread),
+        "spread": rounded(found.spread),
         "resamples": found.resamples,
         "groups": [
             {
-                "centre": [_round(place) for place in group.centre],
-                "centre_error": _round(group.centre_error),
-                "share": _round(group.share),
-                "share_error": _round(group.share_error),
+                "centre": [rounded(place) for place in group.centre],
+                "centre_error": rounded(group.centre_error),
+                "share": rounded(group.share),
+                "share_error": rounded(group.share_error),
             }
             for group in found.groups
         ],
@@ -56,7 +57,3 @@ def on_square(question: Point, group: GroupResult) -> tuple[float, float]:
         for place, part in zip(group["centre"], question.parts, strict=True)
     )
     return first, second
-
-
-def _round(value: float) -> float:
-    return round(float(value), 6) + 0.0

@@ -10,10 +10,10 @@ from typing import TypedDict
 
 from deniably.estimation.figures import Shares, groups
 from deniably.mechanisms.law import Supporting
+from deniably.results.crosstabs import Blocks
 from deniably.results.plausibility import RISK, Pair, PairCounts, implausible_pairs, says_pairs
 from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey.survey import Survey
-from deniably_server.results.crosstabs import Blocks
 
 _Paired = YesNo | SelectOne | Scale | Product | Point
 _MOST_PAIRS = 20

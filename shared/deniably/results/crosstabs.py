@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
+from deniably.core.errors import Incomparable
 from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
 from deniably.estimation.estimate import project
 from deniably.estimation.independence import independence
@@ -17,8 +18,8 @@ from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import CellResult
 from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey.readable import rounded
 from deniably.survey.survey import Survey
-from deniably_server.errors import NotFound
 
 Crossable = YesNo | SelectOne | SelectMultiple | Scale
 Blocks = Iterable[Sequence[Sequence[list[int] | None]]]
@@ -69,7 +70,7 @@ def crosstab_result(
 ) -> CrosstabResult:
     """The cross-table of two questions, by their indices: the first in rows.
 
-    Raises NotFound where nobody was asked both.
+    Raises Incomparable where nobody was asked both.
     """
     first, second = _supports(survey, chosen, blocks)
     rate, other = (_rates(survey.questions[index]) for index in chosen)
@@ -99,10 +100,10 @@ def crosstab_result(
             [
                 CellResult(
                     names=[row, column],
-                    estimate=_round(found.raw[a, b]),
-                    standard_error=_round(found.standard_error[a, b]),
-                    interval=[_round(found.low[a, b]), _round(found.high[a, b])],
-                    consistent=_round(shown[a, b]),
+                    estimate=rounded(found.raw[a, b]),
+                    standard_error=rounded(found.standard_error[a, b]),
+                    interval=[rounded(found.low[a, b]), rounded(found.high[a, b])],
+                    consistent=rounded(shown[a, b]),
                 )
                 for b, column in enumerate(columns)
             ]
@@ -137,7 +138,7 @@ def _supports(survey: Survey, chosen: Sequence[int], blocks: Blocks) -> list[_Bi
             supports = support_rows(rows, law.cell_count)[:, : law.k]
             part.append(np.packbits(supports, axis=1))
     if not any(map(len, parts[0])):
-        raise NotFound("no respondent was asked both questions")
+        raise Incomparable("no respondent was asked both questions")
     return [
         np.unpackbits(np.concatenate(part), axis=1, count=law.k).view(np.bool_)
         for part, law in zip(parts, laws, strict=True)
@@ -154,7 +155,3 @@ def _crossed(question: Question) -> Supporting:
     law = question.once.law
     assert isinstance(law, Supporting)
     return law
-
-
-def _round(value: float) -> float:
-    return round(float(value), 6) + 0.0

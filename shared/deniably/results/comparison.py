@@ -1,0 +1,305 @@
+"""Is it a difference, or chance? Shares and means of a survey's reports, compared as results.
+
+What is tested, and how, is in ``difference`` and ``means``; here are the questions that people ask
+of results, with the sentences that answer them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypedDict, TypeVar
+
+from deniably.core.errors import Incomparable
+from deniably.estimation import analysis
+from deniably.estimation.difference import (
+    Answers,
+    Difference,
+    Moments,
+    against,
+    between_choices,
+    between_groups,
+    between_means,
+    holm,
+)
+from deniably.estimation.estimate import supports
+from deniably.estimation.figures import One, groups
+from deniably.estimation.inversion import Mean
+from deniably.estimation.means import against_value, between_ratios, two_sided
+from deniably.estimation.tally import Tally
+from deniably.mechanisms.law import Supporting
+from deniably.survey.questions import (
+    Number,
+    Question,
+    Scale,
+    SelectMultiple,
+    SelectOne,
+    VectorOfNumbers,
+    YesNo,
+)
+from deniably.survey.readable import number_text, rounded
+from deniably.survey.survey import Survey, Waves
+
+NOT_OF_MEANS = "the question has no mean"
+
+_T = TypeVar("_T")
+_Choices = YesNo | SelectOne | SelectMultiple | Scale
+_MOST_AT_ONCE = 20
+_NO_MEAN = "the reports to this question give no mean"
+
+
+class DifferenceResult(TypedDict):
+    """An unbiased difference and how often chance alone makes one as large. ``note`` says what
+    there is to it where the two are waves of one panel, else it is None."""
+
+    compared: str
+    estimate: float
+    p_value: float
+    sentence: str
+    note: str | None
+
+
+class AdjustedResult(DifferenceResult):
+    """One of many: call all below 0.05 differences, and the risk of any false one is 0.05."""
+
+    adjusted_p_value: float
+
+
+class DifferencesResult(TypedDict):
+    """Comparisons that were made at once, and how their p-values were adjusted for that."""
+
+    question: str
+    adjustment: str
+    differences: list[AdjustedResult]
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A question of ``survey`` with the tally of its reports; of several numbers, ``part`` names
+    the one whose mean is compared."""
+
+    survey: Survey
+    question: Question
+    tally: Tally
+    part: str | None = None
+
+    def answers(self, choice: str) -> Answers:
+        """The reports that support a choice. Raises Incomparable."""
+        question, law = self.question, self.question.once.law
+        if not isinstance(question, _Choices) or not isinstance(law, Supporting):
+            raise Incomparable("the question has no choices whose reports can be counted")
+        if choice not in question.names:
+            raise Incomparable("“choice” is one of " + ", ".join(question.names))
+        counts, asked = supports(self.tally, law)
+        v = question.names.index(choice)
+        return Answers(int(counts[v]), int(asked[v]), float(law.p), float(law.q))
+
+    @property
+    def choices(self) -> list[str]:
+        """The names of its choices, where they are compared all at once. Raises Incomparable."""
+        question = self.question
+        if not isinstance(question, _Choices) or len(question.names) > _MOST_AT_ONCE:
+            raise Incomparable(
+                f"many comparisons are for questions of up to {_MOST_AT_ONCE} choices"
+            )
+        self.answers(question.names[0])
+        return question.names
+
+    @property
+    def group(self) -> One:
+        """The mean that is compared. Raises Incomparable."""
+        means = [group for group in groups(self.question) if isinstance(group, One)]
+        if not means:
+            raise Incomparable(_NO_MEAN if isinstance(self.question, Scale) else NOT_OF_MEANS)
+        parts = {group.part.name: group for group in means if group.part}
+        if not parts:
+            return means[0]
+        if self.part not in parts:
+            raise Incomparable(
+                f"“part” names one of the numbers of {self.question.name}: {', '.join(parts)}"
+            )
+        return parts[self.part]
+
+    @property
+    def unit(self) -> tuple[object, ...]:
+        """What makes two means the same kind of number."""
+        scores = self.question.values if isinstance(self.question, Scale) else ()
+        return type(self.question), self.group.figure.unit, *scores
+
+    def mean(self, confidence: float) -> Mean:
+        """The mean with margins of this confidence, as the results have it."""
+        return _told(self.group.estimate(self.tally, confidence))
+
+    @property
+    def ratio(self) -> analysis.Ratio | None:
+        """The mean of those who have a score, if anybody seems to; None where everybody has."""
+        if not analysis.is_ratio(self.question):
+            return None
+        found = analysis.mean_of_scored(self.question, self.tally)
+        return found if found.estimate is not None else _told(None)
+
+    @property
+    def moments(self) -> Moments:
+        """What the score test of a mean needs."""
+        index = self.group.figure.index
+        assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
+        try:
+            return _told(analysis.compared(self.question, self.tally, index))
+        except ValueError:
+            return _told(None)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What was compared, and the outcome."""
+
+    what: str
+    found: Difference
+    note: str | None = None
+
+    def result(self, p_value: float | None = None) -> DifferenceResult:
+        """The document. Its sentence goes by ``p_value``, which of many comparisons is the
+        adjusted one."""
+        p_value = self.found.p_value if p_value is None else p_value
+        chance = "less than 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+        verdict = "differ" if p_value < 0.05 else "are not shown to differ"
+        return {
+            "compared": self.what,
+            "estimate": rounded(self.found.estimate),
+            "p_value": round(self.found.p_value, 9),
+            "sentence": (
+                f"{self.what[:1].upper()}{self.what[1:]} {verdict}: the estimated difference is"
+                f" {self.found.estimate:.4g} (p = {chance})."
+            ),
+            "note": self.note,
+        }
+
+
+def pairs(here: Side, there: Side | None = None) -> DifferencesResult:
+    """Every two choices of a question, or each one here and there. Raises Incomparable."""
+    if there is None:
+        found = [choices(here, one, other) for one, other in combinations(here.choices, 2)]
+    else:
+        found = [choice_apart(here, there, one) for one in here.choices]
+    adjusted = holm([one.found.p_value for one in found])
+    return {
+        "question": here.question.label,
+        "adjustment": "Holm 1979",
+        "differences": [
+            {**one.result(p_value), "adjusted_p_value": round(p_value, 9)}
+            for one, p_value in zip(found, adjusted, strict=True)
+        ],
+    }
+
+
+# --- choices ----------------------------------------------------------------------------------
+
+
+def choice_and_share(side: Side, choice: str, share: float | str) -> Compared:
+    """Is the share of a choice ``share``, which is shown as it is given? Raises Incomparable."""
+    first, wanted = side.answers(choice), _number(share)
+    if not 0 <= wanted <= 1:
+        raise Incomparable("“share” is a number from 0 to 1, such as 0.5")
+    return Compared(f"“{choice}” and a share of {share}", against(first, wanted))
+
+
+def choices(side: Side, choice: str, other: str) -> Compared:
+    """Have two choices of a question the same share? Raises Incomparable."""
+    first, second = side.answers(choice), side.answers(other)
+    law = side.question.once.law
+    pairs = law.joint.pairs if isinstance(law, Supporting) and law.single else None
+    if pairs is None:
+        raise Incomparable(
+            "two choices can be compared where a person has one answer out of several"
+        )
+    own, rest = map(float, pairs)
+    found = between_choices(
+        first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
+    )
+    return Compared(f"“{choice}” and “{other}”", found)
+
+
+def choice_apart(here: Side, there: Side, choice: str) -> Compared:
+    """Has a choice the same share in two surveys? Raises Incomparable."""
+    found = between_groups(here.answers(choice), there.answers(choice))
+    return _apart(f"“{choice}”", here, there, found)
+
+
+# --- means ------------------------------------------------------------------------------------
+
+
+def mean_and_value(side: Side, value: float | str) -> Compared:
+    """Is the mean ``value``, which is shown as it is given? Raises Incomparable."""
+    (low, high), wanted = side.group.figure.ends, _number(value)
+    if not low <= wanted <= high:
+        raise Incomparable(f"“value” is a number from {number_text(low)} to {number_text(high)}")
+    if ratio := side.ratio:
+        apart = (ratio.estimate or 0.0) - wanted
+        found = Difference(apart, two_sided(ratio.deviate(wanted)))
+    else:
+        found = against_value(side.mean, wanted)
+    return Compared(f"the mean and {value}", found)
+
+
+def mean_apart(here: Side, there: Side) -> Compared:
+    """Is the mean the same in two surveys? Raises Incomparable."""
+    if here.unit != there.unit:
+        raise Incomparable("means can be compared where both questions have one type and one unit")
+    return _apart("the mean", here, there, _between_means(here, there))
+
+
+def _between_means(here: Side, there: Side) -> Difference:
+    if (one := here.ratio) and (other := there.ratio):
+        apart = (one.estimate or 0.0) - (other.estimate or 0.0)
+        return between_ratios(one.deviate, other.deviate, one.ends, apart)
+    first, second = here.moments, there.moments
+    try:
+        return between_means(first, second)
+    except ValueError as error:
+        raise Incomparable(f"{error}: they differ for certain") from None
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _apart(what: str, here: Side, there: Side, found: Difference) -> Compared:
+    said = f"{what} here and in {there.survey.name}"
+    return Compared(said, found, _note([here.survey, there.survey]))
+
+
+def _note(surveys: Sequence[Survey]) -> str | None:
+    """What the test does not know: that the same people may be in two waves of one panel.
+
+    Reports from one memo go together, and so do answers that stay as they were: the estimated
+    difference then varies less than between other people, and the test has fewer false alarms than
+    it says. Only where people swap their answers does it have more.
+    """
+    panels = [survey.waves.panel if isinstance(survey.waves, Waves) else None for survey in surveys]
+    if panels[0] is None or panels[0] != panels[1]:
+        return None
+    said = (
+        f"Both are waves of the panel {panels[0]}. The test takes them as samples of different"
+        " people; where the same people answer both and rather keep their answers than swap them,"
+        " it is cautious and misses some differences."
+    )
+    if all(survey.count for survey in surveys):  # nothing is kept of an answer
+        return said
+    return (
+        f"{said} Who does not say that an answer has changed is counted with the old one, so a"
+        " change in the panel looks smaller than it is."
+    )
+
+
+def _number(given: float | str) -> float:
+    """As a number; where it is none, one that is within no bounds."""
+    try:
+        return float(given)
+    except ValueError:
+        return float("nan")
+
+
+def _told(found: _T | None) -> _T:
+    if found is None:
+        raise Incomparable(_NO_MEAN)
+    return found

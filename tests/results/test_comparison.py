@@ -1,0 +1,76 @@
+"""Comparisons of results, as somebody asks for them who has tallies and no server."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from deniably.core.coins import Coins
+from deniably.core.errors import Incomparable
+from deniably.estimation.tally import tally
+from deniably.results.comparison import (
+    Side,
+    choice_and_share,
+    choice_apart,
+    choices,
+    mean_and_value,
+    mean_apart,
+    pairs,
+)
+from deniably.survey.report import randomise_answers
+from support.every_type import somebody, survey_of_everything
+
+PEOPLE = 300
+
+
+@pytest.fixture(scope="module")
+def sides() -> dict[str, Side]:
+    """The answers of the same made-up people to each question."""
+    survey, random = survey_of_everything(), Random(3)
+    coins = Coins(random.randbytes)
+    reports = [randomise_answers(survey, somebody(random), coins) for _ in range(PEOPLE)]
+    return {
+        one.name: Side(
+            survey, one, tally([made.values[one.name] for made in reports], one.once.cell_count)
+        )
+        for one in survey.questions
+    }
+
+
+def test_a_share_is_compared_with_a_number_and_read_as_it_was_written(
+    sides: dict[str, Side],
+) -> None:
+    found = choice_and_share(sides["stolen"], "yes", "0.30").result()
+
+    assert found["compared"] == "“yes” and a share of 0.30"
+    assert found["sentence"].startswith("“yes” and a share of 0.30 are not shown to differ")
+    assert found == choice_and_share(sides["stolen"], "yes", 0.3).result() | {
+        "compared": found["compared"],
+        "sentence": found["sentence"],
+    }
+
+
+def test_all_choices_are_compared_with_each_other(sides: dict[str, Side]) -> None:
+    found = pairs(sides["what"])
+
+    assert len(found["differences"]) == 6
+    alone = choices(sides["what"], "money", "goods").result()
+    assert found["differences"][0]["p_value"] == alone["p_value"]
+    assert found["differences"][0]["adjusted_p_value"] >= alone["p_value"]
+
+
+def test_a_side_does_not_differ_from_itself(sides: dict[str, Side]) -> None:
+    drinks, stolen = sides["drinks"], sides["stolen"]
+
+    assert mean_apart(drinks, drinks).found.p_value == 1
+    assert choice_apart(stolen, stolen, "yes").found.p_value == 1
+
+
+@pytest.mark.parametrize(
+    ("question", "why"),
+    [("stolen", "no mean"), ("hours", "names one of the numbers of hours: work, care")],
+)
+def test_what_has_no_mean_is_told(sides: dict[str, Side], question: str, why: str) -> None:
+    with pytest.raises(Incomparable, match=why):
+        mean_and_value(sides[question], 1)
