@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
+from math import lcm
 from typing import Generic, TypeVar
 
 from deniably.core.coins import Coins
@@ -35,46 +37,52 @@ IDS = (
 
 
 class _Replay(Coins):
-    """Coins that walk a tree: repeat a given path, then take the first branch of every draw."""
+    """Coins that walk a tree: repeat a given path, then take the first branch of every draw.
 
-    __slots__ = ("cut", "path", "probability", "widths")
+    Their probability is ``share`` of ``whole``, which nothing has put in lowest terms: a draw is
+    two products, and a fraction is made where a walk ends.
+    """
+
+    __slots__ = ("cut", "path", "share", "whole", "widths")
 
     def __init__(self, path: Sequence[int], cut: Fraction) -> None:
         super().__init__(lambda _: b"")
         self.cut = cut
         self.path = list(path)
         self.widths: list[int] = []
-        self.probability = Fraction(1)
+        self.share = self.whole = 1
 
     def below(self, n: int) -> int:
         branch = self._branch(n)
-        self._go(Fraction(1, n))
+        self._go(1, n)
         return branch
 
     def choose(self, weights: Sequence[int]) -> int:
         # Small weights go through the shipped `choose`, draw by draw, so that it is audited
         # too; 2**32 branches cannot be, nor those of a run without end: by their weights.
-        if sum(weights) <= _ENUMERABLE and not self.cut:
+        total = sum(weights)
+        if total <= _ENUMERABLE and not self.cut:
             return super().choose(weights)
         branch = self._branch(len(weights))
-        self._go(Fraction(weights[branch], sum(weights)))
+        self._go(weights[branch], total)
         return branch
 
     def draw_id(self) -> str:
         """Always the same."""
         return IDS[-1]
 
-    def _go(self, probability: Fraction) -> None:
-        self.probability *= probability
-        if self.probability < self.cut:
+    def _go(self, weight: int, total: int) -> None:
+        self.share *= weight
+        self.whole *= total
+        if self.share * self.cut.denominator < self.cut.numerator * self.whole:
             raise _CutOff
 
     def chance(self, n: int, d: int) -> bool:
         """One branch each way, by e**-(n/d) to 2**-256: paths that end early instead of billions
         of them. That the shipped ``chance`` has this probability is shown on its own."""
         happens = self._branch(2) == 0
-        probability = _chance(n, d)
-        self._go(probability if happens else 1 - probability)
+        weights = _chance(n, d)
+        self._go(weights[happens], sum(weights))
         return happens
 
     def _branch(self, width: int) -> int:
@@ -85,19 +93,21 @@ class _Replay(Coins):
         return self.path[depth]
 
 
-Branches = list[tuple[int, Fraction]]
-"""Ways that a draw can go, each with its probability."""
+Turn = tuple[int, int, int, Sequence[tuple[int, int]]]
+"""A draw: the probability of all before it, as share and whole; the sum of its weights; and the
+branches that wait to be followed from there, each with its weight."""
 
 
 class _Stem(Coins):
     """Coins that repeat the beginning of a path and then go the likeliest way.
 
-    Every draw branches by its weights. ``turns`` holds for each draw the probability of all
-    before it and the branches that wait to be followed from there. An id is one of ``ids``,
-    and ``drawn`` are those that were drawn.
+    Every draw branches by its weights. ``turns`` holds the draws that nobody has seen yet, from
+    the last of the beginning on; ``draws`` counts them all. Their probability is ``share`` of
+    ``whole``, not in lowest terms. An id is one of ``ids``, and ``drawn`` are those that were
+    drawn.
     """
 
-    __slots__ = ("drawn", "given", "ids", "path", "probability", "turns")
+    __slots__ = ("drawn", "draws", "given", "ids", "path", "share", "turns", "whole")
 
     def __init__(self, path: tuple[int, ...], ids: Sequence[str]) -> None:
         super().__init__(lambda _: b"")
@@ -105,52 +115,80 @@ class _Stem(Coins):
         self.drawn: list[str] = []
         self.given = len(path)
         self.path = list(path)
-        self.probability = Fraction(1)
-        self.turns: list[tuple[Fraction, Branches]] = []
+        self.draws = 0
+        self.share = self.whole = 1
+        self.turns: list[Turn] = []
 
     def below(self, n: int) -> int:
-        branch = self._next(0)
-        # Of equally likely branches the next one waits for this one: n may be 2**53.
-        waiting = [(branch + 1, Fraction(1, n))] if branch + 1 < n else []
-        return self._go(branch, Fraction(1, n), waiting)
+        branch = self._branch() if self.draws < self.given else self._first(0)
+        if self.draws >= self.given:
+            # Of equally likely branches the next one waits for this one: n may be 2**53.
+            self._turn(n, [(branch + 1, 1)] if branch + 1 < n else ())
+        self.whole *= n
+        return branch
 
     def choose(self, weights: Sequence[int]) -> int:
         total = sum(weights)
-        return self._choose([(i, Fraction(w, total)) for i, w in enumerate(weights) if w])
+        if self.draws < self.given:
+            branch = self._branch()
+            if self.draws == self.given:
+                self._turn(total, ())
+        else:
+            branch = self._first(weights.index(max(weights)))
+            self._turn(total, [(i, w) for i, w in enumerate(weights) if w and i != branch])
+        self.share *= weights[branch]
+        self.whole *= total
+        return branch
 
     def draw_id(self) -> str:
-        share = Fraction(1, len(self.ids))
-        self.drawn.append(self.ids[self._choose([(i, share) for i in range(len(self.ids))])])
+        self.drawn.append(self.ids[self.choose((1,) * len(self.ids))])
         return self.drawn[-1]
 
     def chance(self, n: int, d: int) -> bool:
-        happens = _chance(n, d)
-        return self._choose([(1, happens), (0, 1 - happens)] if n else [(1, happens)]) == 1
+        return self.choose(_chance(n, d)) == 1
 
-    def _choose(self, branches: Branches) -> int:
-        new = len(self.turns) >= self.given
-        branch = self._next(max(branches, key=lambda one: one[1])[0])
-        waiting = [one for one in branches if new and one[0] != branch]
-        return self._go(branch, dict(branches)[branch], waiting)
+    def _branch(self) -> int:
+        self.draws += 1
+        return self.path[self.draws - 1]
 
-    def _next(self, likeliest: int) -> int:
-        depth = len(self.turns)
-        if depth == _MOST_DRAWS:
+    def _first(self, likeliest: int) -> int:
+        if self.draws == _MOST_DRAWS:
             raise _CutOff
-        if depth == len(self.path):
-            self.path.append(likeliest)
-        return self.path[depth]
+        self.draws += 1
+        self.path.append(likeliest)
+        return likeliest
 
-    def _go(self, branch: int, share: Fraction, waiting: Branches) -> int:
-        self.turns.append((self.probability, waiting))
-        self.probability *= share
-        return branch
+    def _turn(self, total: int, waiting: Sequence[tuple[int, int]]) -> None:
+        self.turns.append((self.share, self.whole, total, waiting))
 
 
 @lru_cache(maxsize=4096)
-def _chance(n: int, d: int) -> Fraction:
-    """e**-(n/d), from below and to 2**-255."""
-    return Fraction(1 << _BITS, exp_bounds(Fraction(n, d), _BITS)[1]) if n else Fraction(1)
+def _chance(n: int, d: int) -> tuple[int, int]:
+    """Weights of not and of e**-(n/d), from below and to 2**-255."""
+    if not n:
+        return 0, 1
+    one = 1 << _BITS
+    return exp_bounds(Fraction(n, d), _BITS)[1] - one, one
+
+
+Shares = defaultdict[R, defaultdict[int, int]]
+"""Of each result what its paths add up to, by their wholes: most have one and the same."""
+
+
+def _shares() -> Shares[R]:
+    return defaultdict(lambda: defaultdict(int))
+
+
+def _law(shares: Shares[R]) -> dict[R, Fraction]:
+    return {result: _sum(parts.items()) for result, parts in shares.items()}
+
+
+def _sum(parts: Iterable[tuple[int, int]]) -> Fraction:
+    """The sum of fractions, each as its denominator and its numerator: one common denominator is
+    much sooner found than one for every two of them."""
+    parts = list(parts)
+    common = lcm(*(denominator for denominator, _ in parts))
+    return Fraction(sum(numerator * (common // own) for own, numerator in parts), common)
 
 
 def distribution(run: Callable[[Coins], R]) -> dict[R, Fraction]:
@@ -172,22 +210,22 @@ def distribution_above(
     Returns a lower bound of each result's probability, and the probability of all that was not
     followed: no true probability is above its lower bound by more than that.
     """
-    law: dict[R, Fraction] = {}
+    shares: Shares[R] = _shares()
     rest = Fraction(0)
     path: list[int] = []
     while True:
         coins = _Replay(path, cut)
         try:
             result = run(coins)
-            if coins.probability:
-                law[result] = law.get(result, Fraction(0)) + coins.probability
+            if coins.share:
+                shares[result][coins.whole] += coins.share
         except _CutOff:
-            rest += coins.probability
+            rest += Fraction(coins.share, coins.whole)
         path = coins.path[: len(coins.widths)]
         while path and path[-1] + 1 == coins.widths[len(path) - 1]:
             path.pop()
         if not path:
-            return law, rest
+            return _law(shares), rest
         path[-1] += 1
 
 
@@ -203,10 +241,10 @@ class Followed(Generic[R]):
     paths: int
     draws: int
 
-    @property
+    @cached_property
     def rest(self) -> Fraction:
         """The probability that is missing from the law."""
-        return 1 - sum(self.law.values(), Fraction(0))
+        return 1 - _sum((share.denominator, share.numerator) for share in self.law.values())
 
 
 def drawn_ids(coins: Coins) -> tuple[str, ...]:
@@ -222,7 +260,7 @@ def follow(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) 
     branch is left out that is likelier than one that was taken. An id that the run draws is each of
     ``ids``, equally likely.
     """
-    law: dict[R, Fraction] = {}
+    shares: Shares[R] = _shares()
     waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]
     paths, draws = 0, _MOST_DRAWS
     while waiting and paths < most:
@@ -230,16 +268,16 @@ def follow(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) 
         paths += 1
         try:
             result = run(coins)
-            law[result] = law.get(result, Fraction(0)) + coins.probability
+            shares[result][coins.whole] += coins.share
         except _CutOff:
             pass
-        draws = min(draws, len(coins.turns))
-        for depth in range(max(coins.given - 1, 0), len(coins.turns)):
-            before, branches = coins.turns[depth]
-            for branch, share in branches:
+        draws = min(draws, coins.draws)
+        for depth, turn in enumerate(coins.turns, max(coins.given - 1, 0)):
+            share, whole, total, branches = turn
+            for branch, weight in branches:
                 stem = (*coins.path[:depth], branch)
-                heappush(waiting, (-float(before) * float(share), stem))
-    return Followed(law, paths, draws)
+                heappush(waiting, (-(share / whole) * (weight / total), stem))
+    return Followed(_law(shares), paths, draws)
 
 
 def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:
