@@ -8,6 +8,7 @@ tenth of the time so, and a suite can afford hundreds of kills.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -148,33 +149,42 @@ def _serve() -> None:
 
 
 def _be(order: dict[str, Any]) -> NoReturn:
-    """Be what was ordered from now on."""
+    """Be what was ordered from now on.
+
+    What an interpreter promises at its end is done: threads are waited for, what was left to the
+    end is called, what was written is written. That each module is then taken apart, in memory that
+    is shared with all the others, would cost more than all that a server does before.
+    """
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
     appended = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     out, errors = (os.open(order[name], appended, 0o600) for name in ("out", "errors"))
     for old, new in ((nothing, 0), (out, 1), (errors, 2)):
         os.dup2(old, new)
-    if program := order.get("program"):
-        _run(program, order["arguments"])
-    from deniably_client.cli import deniably
-
-    deniably(order["arguments"], prog_name="deniably")
-    raise AssertionError("a command of click ends its process")
-
-
-def _run(program: str, arguments: list[str]) -> NoReturn:
     status = 1
     try:
-        sys.argv = ["-c", *arguments]
-        exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
+        _run(order.get("program"), order["arguments"])
         status = 0
+    except SystemExit as end:
+        status = int(end.code or 0)
     except BaseException:
         traceback.print_exc()
     finally:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _run(program: str | None, arguments: list[str]) -> None:
+    if program:
+        sys.argv = ["-c", *arguments]
+        exec(compile(program, "<program>", "exec"), {"__name__": "__main__"})
+    else:
+        from deniably_client.cli import deniably
+
+        deniably(arguments, prog_name="deniably")
 
 
 if __name__ == "__main__":
@@ -185,4 +195,6 @@ if __name__ == "__main__":
 
     for each in pkgutil.walk_packages(deniably_server.__path__, "deniably_server."):
         importlib.import_module(each.name)
+    gc.collect()
+    gc.freeze()  # or each fork would copy what it shares, only to count it
     _serve()
