@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from hypothesis.reporting import with_reporter
 from schemathesis import GenerationMode
+from schemathesis.schemas import APIOperation
 
 from deniably_server.web.problems import KINDS
 
@@ -38,15 +39,23 @@ def draw(app: Flask, each: int, headers: Mapping[str, str]) -> Tally:
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", app)
     for result in schema.get_all_operations():
         operation = result.ok()
-        wrong = [GenerationMode.NEGATIVE] if [*operation.iter_parameters(), *operation.body] else []
+        wrong = [GenerationMode.NEGATIVE] if _can_be_wrong(operation) else []
         for mode in (GenerationMode.POSITIVE, *wrong):
-            # Where nothing can be wrong, there is nothing to draw, and nothing to be said of it.
+            # Where there is nothing to draw, there is nothing to be said of it.
             with (
                 with_reporter(lambda _: None),
                 suppress(schemathesis.errors.SchemathesisError, Unsatisfiable),
             ):
                 _run(operation.as_strategy(generation_mode=mode), each // 2, headers, found)
     return found
+
+
+def _can_be_wrong(operation: APIOperation[Any, Any, Any, Any]) -> bool:
+    """Whether anything but a name in the address is asked for: every text is a name."""
+    asked = [each.definition for each in operation.iter_parameters()]
+    return bool(operation.body) or any(
+        each["in"] != "path" or each["schema"] != {"type": "string"} for each in asked
+    )
 
 
 def _run(strategy: Any, count: int, headers: Mapping[str, str], found: Tally) -> None:
