@@ -12,6 +12,7 @@
 #   make load          a steady load for ten minutes: latency, and memory that stays flat (MINUTES=)
 #   make lock          choose the versions of what is installed anew (constraints.txt)
 #   make vectors       write shared/vectors anew from the reference
+#   make handbook      write the handbook's reference pages from what they describe
 
 PYTHON ?= python3
 VENV := .venv
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 JOBS ?= 2
 
-.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors clean
+.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors handbook clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -79,6 +80,9 @@ lock:
 
 vectors: $(VENV)/.dev
 	cd tests && ../$(BIN)/python -m spec
+
+handbook: $(VENV)/.dev
+	cd tests && ../$(BIN)/python -m support.reference
 
 clean:
 	rm -rf $(VENV) .venv-peers client/node_modules build dist

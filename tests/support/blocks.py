@@ -1,0 +1,314 @@
+"""Runs the blocks of code of a page of Markdown, as its reader would: from top to bottom, in a new
+folder, against a real server.
+
+| block | what happens |
+| --- | --- |
+| ``sh`` | each line is run; commands of ``deniably`` in this process, all others by bash |
+| ``python`` | runs in one namespace for the whole page |
+| ``pycon`` | an example with its results, as doctest has them, in the same namespace |
+| ``yaml``, first line ``# name.yaml`` | becomes a file; a survey has to compile |
+| ``text output`` | what the block before printed; ``…`` stands for anything |
+| ``json`` | has to be JSON |
+| ``text`` | a picture or a format; nothing happens |
+
+Words after the language: ``keys=1,2,y`` is typed into the command, ``not-run=REASON`` names one of
+the reasons for which a block cannot run here. The addresses in pages are those of a server on this
+machine or at example.org; both stand for the server of the page. Tokens are written as
+``the-authors-token``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import requests
+import yaml
+from click.testing import CliRunner
+from markdown_it import MarkdownIt
+
+from deniably.authoring.authoring import publish_text
+from deniably_client.cli import deniably
+from deniably_server.storage.store import Store
+from deniably_server.storage.tables.tokens import Role
+from support.material import Server, new_token
+
+NOT_RUN = {
+    "container": "needs podman and the network: no container runs in the tests, which check the"
+    " steps of the files instead (tests/house/test_deploy.py)",
+    "system": "needs root and systemd; tests/house/test_deploy.py checks the unit",
+    "postgres": "needs a PostgreSQL of its own; tests/server/test_postgres.py runs the same",
+    "network": "needs the network",
+    "make": "runs the suite, or is run by continuous integration",
+}
+"""Why a block cannot run on the machine of the tests."""
+
+PEOPLE = 60
+"""So many made-up people at most answer; more would show the same, later."""
+_LOCAL = "http://127.0.0.1:8000"
+_ADDRESSES = re.compile(r"http://127\.0\.0\.1:8000|https://(?:[a-z]+\.)?example\.org")
+_TOKEN = re.compile(r"the-(\w+)s-token")
+_ANYTHING = "…"
+
+
+class Broken(AssertionError):
+    """A block does not do what its page says."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code. ``line`` is where it begins in its page, counted from 1."""
+
+    page: str
+    line: int
+    language: str
+    words: Mapping[str, str]
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line} ({self.language})"
+
+
+def blocks(page: str, text: str) -> list[Block]:
+    """The blocks of a page. Raises Broken for one that is only indented."""
+    found: list[Block] = []
+    for token in MarkdownIt("commonmark").parse(text):
+        line = token.map[0] + 1 if token.map else 0
+        if token.type == "code_block":
+            raise Broken(f"{page}:{line} is indented; write ``` and its language")
+        if token.type == "fence":
+            language, *words = token.info.split() or [""]
+            pairs = (word.partition("=") for word in words)
+            named = {name: value for name, _, value in pairs}
+            found.append(Block(page, line, language, named, token.content))
+    return found
+
+
+def commands(text: str) -> Iterator[str]:
+    """The commands of a block, those over several lines as one."""
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.strip() and not line.startswith("#"):
+            yield line
+
+
+@dataclass
+class Reader:
+    """Follows one page in ``folder``; sets what it needs in the environment ``environ``."""
+
+    folder: Path
+    output: str = ""
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
+    started: Server | None = None
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(exist_ok=True)
+        os.environ["DENIABLY_DATABASE"] = str(self.folder / "deniably.db")
+        for name, place in (("DENIABLY_HOME", "device"), ("XDG_CONFIG_HOME", "author")):
+            os.environ[name] = str(self.folder / place)
+
+    @property
+    def server(self) -> Server:
+        """The server of this page, started when it is first needed."""
+        if self.started is None:
+            self._serve()
+        assert self.started is not None
+        return self.started
+
+    def close(self) -> None:
+        """End the server."""
+        if self.started is not None:
+            self.started.kill()
+
+    def follow(self, block: Block) -> None:
+        """Run one block. Raises Broken."""
+        if reason := block.words.get("not-run"):
+            if reason not in NOT_RUN:
+                raise Broken(f"{block}: {reason} is no reason; there are {', '.join(NOT_RUN)}")
+            return
+        run = {
+            "sh": self._shell,
+            "python": self._python,
+            "pycon": self._example,
+            "yaml": self._yaml,
+            "text": self._text,
+            "json": self._json,
+        }.get(block.language)
+        if run is None:
+            raise Broken(f"{block}: no such language is run here")
+        with contextlib.chdir(self.folder):
+            try:
+                run(block)
+            except Exception as error:
+                raise Broken(f"{block}: {type(error).__name__}: {error}") from error
+
+    # --- the languages --------------------------------------------------------------------------
+
+    def _shell(self, block: Block) -> None:
+        keys = "".join(f"{key}\n" for key in block.words.get("keys", "").split(",") if key)
+        self.output = ""
+        for line in commands(block.text):
+            self.output += self._line(self._real(line), keys)
+
+    def _python(self, block: Block) -> None:
+        out = io.StringIO()
+        code = compile(self._real(block.text), str(block), "exec")
+        with contextlib.redirect_stdout(out):
+            exec(code, self.names)
+        self.output = out.getvalue()
+
+    def _example(self, block: Block) -> None:
+        test = doctest.DocTestParser().get_doctest(
+            self._real(block.text), self.names, str(block), None, block.line
+        )
+        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+        runner = doctest.DocTestRunner(verbose=False, optionflags=flags)
+        said = io.StringIO()
+        runner.run(test, out=said.write, clear_globs=False)
+        if runner.failures:
+            raise Broken(said.getvalue())
+        self.names |= test.globs
+
+    def _yaml(self, block: Block) -> None:
+        found = yaml.safe_load(block.text)
+        named = re.match(r"# (\S+)\n", block.text)
+        if named:
+            (self.folder / named[1]).write_text(block.text, encoding="utf-8")
+        if isinstance(found, dict) and "questions" in found:
+            if not named:
+                raise Broken("a survey begins with the name of its file, # name.yaml")
+            publish_text(block.text)
+
+    def _text(self, block: Block) -> None:
+        if "output" not in block.words:
+            return
+        shown = self.output
+        if self.started is not None:
+            shown = shown.replace(self.started.url, _LOCAL)
+        if not pattern(block.text).fullmatch(_even(shown)):
+            raise Broken(f"the block before prints something else:\n{shown}")
+
+    def _json(self, block: Block) -> None:
+        json.loads(block.text)
+        self._text(block)
+
+    # --- a line of the shell --------------------------------------------------------------------
+
+    def _line(self, line: str, keys: str) -> str:
+        words = shlex.split(line)
+        if words[0] == "export":
+            name, _, value = words[1].partition("=")
+            os.environ[name] = self._token(value)
+            return ""
+        if words[0] != "deniably":
+            done = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, timeout=60
+            )
+            if done.returncode:
+                raise Broken(f"{line}: {done.stdout}{done.stderr}")
+            return done.stdout
+        if words[1] == "serve":
+            self._serve(*words[2:])
+            return ""
+        return self._command(words[1:], keys)
+
+    def _command(self, words: list[str], keys: str) -> str:
+        into = None
+        if ">" in words:
+            *words, _, into = words
+        words = _few(words)
+        if _reaches_a_server(words):
+            os.environ["DENIABLY_SERVER"] = self.server.url
+        result = CliRunner().invoke(deniably, words, input=keys)
+        if result.exit_code:
+            why = result.exception if not result.output else result.output
+            raise Broken(f"deniably {shlex.join(words)}: {why}")
+        if into is None:
+            return result.output
+        (self.folder / into).write_text(result.stdout, encoding="utf-8")
+        return result.stderr
+
+    def _serve(self, *options: str) -> None:
+        given = list(options)
+        if "--port" in given:
+            at = given.index("--port")
+            del given[at : at + 2]
+        self.close()
+        self.started = Server(self.folder / "deniably.db", *given)
+
+    # --- what stands for something of this run --------------------------------------------------
+
+    def _real(self, text: str) -> str:
+        return _ADDRESSES.sub(lambda _: self.server.url, text)
+
+    def _token(self, text: str) -> str:
+        found = _TOKEN.fullmatch(text)
+        if found is None:
+            return text
+        if found[1] not in get_args(Role):
+            raise Broken(f"{found[1]} is no role")
+        if found[1] == "author":
+            return self._first_token
+        with closing(Store(str(self.server.database))) as store:
+            return new_token(store, found[1])  # type: ignore[arg-type]
+
+    @cached_property
+    def _first_token(self) -> str:
+        """What the page of the link that the first start prints shows for a press of its button."""
+        link, secret = re.findall(r"(http\S+/admin)#(\S+)", self.server.log)[0]
+        address = link.replace("/admin", "/api/admin")
+        return str(
+            requests.post(address, json={"secret": secret}, timeout=10).json()["author"]["token"]
+        )
+
+
+def pattern(expected: str) -> re.Pattern[str]:
+    """What an output has to be like: ``…`` is anything, a line of it alone any lines."""
+    parts = re.split(rf"(^{_ANYTHING}\n|{_ANYTHING})", _even(expected), flags=re.MULTILINE)
+    known = {f"{_ANYTHING}\n": r"(?:.*\n)*?", _ANYTHING: r".*?"}
+    return re.compile("".join(known.get(part, re.escape(part)) for part in parts))
+
+
+def command_at(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that words call, and its arguments. Raises Broken."""
+    found: click.Command = deniably
+    rest = list(words)
+    context = click.Context(deniably)
+    while isinstance(found, click.Group) and rest and not rest[0].startswith("-"):
+        inner = found.get_command(context, rest[0])
+        if inner is None:
+            raise Broken(f"deniably {shlex.join(words)}: there is no command {rest[0]}")
+        found, rest = inner, rest[1:]
+    return found, rest
+
+
+def _reaches_a_server(words: list[str]) -> bool:
+    found, _ = command_at(words)
+    return any(
+        parameter.name in ("server", "url", "address", "database") for parameter in found.params
+    )
+
+
+def _few(words: list[str]) -> list[str]:
+    """With no more people than are needed here."""
+    if "--people" not in words:
+        return words
+    at = words.index("--people") + 1
+    return [*words[:at], str(min(int(words[at]), PEOPLE)), *words[at + 1 :]]
+
+
+def _even(text: str) -> str:
+    """Without blanks at the ends of lines and empty lines at the end."""
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines()) + "\n"

@@ -1,0 +1,363 @@
+"""Writes the reference pages of the handbook from what they describe: ``make handbook``.
+
+Commands come from their own help, keys of a survey from the JSON Schema, addresses from the OpenAPI
+document, the library from its docstrings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+from msgspec import inspect as types
+
+from deniably.authoring.schema import schema
+from deniably.authoring.written import WrittenQuestion
+from deniably_client.cli import deniably
+from deniably_server.api.openapi import described
+from deniably_server.app import create_app
+from deniably_server.web.problems import KINDS
+from support.pages import HANDBOOK
+
+COMMAND = "make handbook"
+_MADE = "This page is generated. To renew it, run `{}`.\n"
+_LIBRARIES = ("deniably", "deniably_client")
+
+
+def pages() -> dict[str, str]:
+    """The text of every generated page, by its name."""
+    return {
+        "commands.md": _page("Commands", _COMMANDS, _commands()),
+        "survey-keys.md": _page("Survey keys", _KEYS, _keys()),
+        "http.md": _page("HTTP", _HTTP, _addresses()),
+        "library.md": _page("Library", _LIBRARY, _names()),
+    }
+
+
+def _page(title: str, intro: str, parts: Iterable[str]) -> str:
+    text = "\n\n".join([f"# {title}", intro.strip(), *(part.strip() for part in parts)])
+    return f"{text}\n\n{_MADE.format(COMMAND)}"
+
+
+def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of Markdown; cells are in one line."""
+    lines = [list(heads), *(list(row) for row in rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    cells = ([" ".join(cell.split()).replace("|", r"\|") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def _prose(text: str) -> str:
+    """The text of a docstring or a help, as Markdown."""
+    text = re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(text))
+    # What looks like HTML is a place for a value: code hosts would swallow it.
+    outside, *rest = text.split("`")
+    parts = [
+        part if index % 2 else part.replace("<", r"\<")
+        for index, part in enumerate([outside, *rest])
+    ]
+    return "`".join(parts)
+
+
+# --- commands -----------------------------------------------------------------------------------
+
+_COMMANDS = """
+Every command, as `--help` shows it. An option that names a variable in brackets, such as
+`[DENIABLY_SERVER]`, takes its default from that environment variable.
+"""
+
+
+def _commands() -> Iterator[str]:
+    context = click.Context(deniably, info_name="deniably")
+    for name in deniably.list_commands(context):
+        command = deniably.get_command(context, name)
+        assert command is not None
+        yield from _command(command, click.Context(command, context, info_name=name), level=2)
+
+
+def _command(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
+    yield f"{'#' * level} deniably {context.command_path.removeprefix('deniably ')}"
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield f"`{context.command_path} {usage}`"
+    yield _prose(command.help or "")
+    options = [each for each in command.get_params(context) if isinstance(each, click.Option)]
+    records = filter(None, (option.get_help_record(context) for option in options))
+    rows = [(f"`{names}`", _prose(text)) for names, text in records if names != "--help"]
+    if rows:
+        yield _table(("option", "what it does"), rows)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _command(inner, click.Context(inner, context, info_name=name), level + 1)
+
+
+# --- keys of a survey ---------------------------------------------------------------------------
+
+_KEYS = """
+A survey is a YAML or JSON file with these keys. Every server publishes the same as a JSON Schema at
+`/schema/survey.json`. [The authors' guide](authors.md) shows them at work.
+"""
+
+
+def _keys() -> Iterator[str]:
+    whole = schema()
+    properties = dict(whole["properties"])
+    question = properties["questions"]["items"]
+    yield "## The survey"
+    yield _key_table(properties, whole["required"])
+    for name in ("results", "budget", "waves"):
+        yield f"### {name}"
+        yield _key_table(properties[name]["properties"], properties[name].get("required", ()))
+    yield "## A question"
+    yield "A key without a list of types may stand in a question of every type."
+    used = _types_of_keys()
+    yield _key_table(question["properties"], question["required"], used)
+    yield "### Keys inside a question"
+    inner = {
+        f"{name}.{key}": value
+        for name, nested in question["properties"].items()
+        for key, value in (
+            nested.get("properties") or nested.get("items", {}).get("properties", {})
+        ).items()
+    }
+    yield _key_table(inner, ())
+
+
+def _key_table(
+    properties: Mapping[str, Any], required: Iterable[str], used: Mapping[str, str] | None = None
+) -> str:
+    needed = set(required)
+    heads = ("key", "what it holds") if used is None else ("key", "types", "what it holds")
+    rows = []
+    for name, found in properties.items():
+        text = _prose(str(found.get("description", ""))) + (" (required)" if name in needed else "")
+        rows.append((f"`{name}`", *(() if used is None else (used[name],)), text.strip()))
+    return _table(heads, rows)
+
+
+def _types_of_keys() -> dict[str, str]:
+    """Key -> the types of question that have it; nothing where all have it."""
+    having: dict[str, list[str]] = {}
+    tags: list[str] = []
+    for one in _structs(types.type_info(WrittenQuestion)):
+        own = [one.tag] if isinstance(one.tag, str) else _literals(one)
+        tags += own
+        for name in ("type", *(field.encode_name for field in one.fields)):
+            having.setdefault(name, []).extend(own)
+    return {
+        name: "" if set(own) == set(tags) else ", ".join(f"`{tag}`" for tag in dict.fromkeys(own))
+        for name, own in having.items()
+    }
+
+
+def _structs(kind: Any) -> list[Any]:
+    if isinstance(kind, types.Metadata):
+        return _structs(kind.type)
+    if isinstance(kind, types.UnionType):
+        return [struct for one in kind.types for struct in _structs(one)]
+    return [kind]
+
+
+def _literals(struct: Any) -> list[str]:
+    """The values of the field ``type`` of a struct that serves several types."""
+    return [
+        str(value)
+        for field in struct.fields
+        if field.encode_name == "type"
+        for value in get_args(inspect.get_annotations(struct.cls, eval_str=True)["type"])
+    ]
+
+
+# --- HTTP ---------------------------------------------------------------------------------------
+
+_HTTP = """
+Every server describes itself as an OpenAPI document at `/api/openapi.json`; this page is made from
+it. Addresses answer `HEAD` wherever they answer `GET`. A refusal is a problem document of RFC 9457
+(`application/problem+json`); its `type` leads to a page that explains it. What a device sends and
+receives, byte by byte, is in [SPEC](../../../shared/SPEC.md#6-http).
+
+A token goes into the header `Authorization: Bearer TOKEN`.
+"""
+
+
+def _addresses() -> Iterator[str]:
+    document = _openapi()
+    operations = [
+        (path, method, found)
+        for path, methods in document["paths"].items()
+        for method, found in methods.items()
+        if method != "head"
+    ]
+    pages_ = [one for one in operations if _is_page(one[2])]
+    yield "## Addresses for programs"
+    for path, method, found in operations:
+        if not _is_page(found):
+            yield from _operation(path, method, found)
+    yield "## Pages for people"
+    yield _table(
+        ("address", "what it shows", "parameters"),
+        ((f"`{path}`", found["summary"], _query(found)) for path, _, found in pages_),
+    )
+    yield "## Problems"
+    yield "Each has a page of its own at `/problems/` and its name."
+    rows = ((f"`{kind.name}`", str(kind.status), _prose(kind.when)) for kind in KINDS.values())
+    yield _table(("problem", "status", "when"), rows)
+
+
+def _openapi() -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app({"DATABASE": f"{folder}/deniably.db"})
+        try:
+            return described(app)
+        finally:
+            app.extensions["deniably"].close()
+
+
+def _is_page(operation: Mapping[str, Any]) -> bool:
+    return list(operation["responses"].get("200", {}).get("content", {})) == ["text/html"]
+
+
+def _problem_of(response: Mapping[str, Any]) -> Any:
+    content = response.get("content", {}).get("application/problem+json", {})
+    return content.get("schema", {}).get("properties")
+
+
+def _operation(path: str, method: str, found: Mapping[str, Any]) -> Iterator[str]:
+    yield f"### {method.upper()} {path}"
+    yield _prose(" ".join(filter(None, (found["summary"], found.get("description")))))
+    facts = [("token", found.get("x-role", ""))]
+    if {} in found.get("security", ()):
+        facts = [("token", f"{found['x-role']}, for surveys with `to: analysts`")]
+    body = found.get("requestBody", {}).get("content", {})
+    facts += [("parameters", _query(found)), ("body", ", ".join(f"`{kind}`" for kind in body))]
+    good = [
+        f"{status} {', '.join(f'`{kind}`' for kind in response.get('content', ()))}".strip()
+        for status, response in found["responses"].items()
+        if int(status) < 400
+    ]
+    refusals = sorted(
+        kind.rpartition("/")[2]
+        for response in found["responses"].values()
+        for kind in (_problem_of(response) or {"type": {"enum": []}})["type"]["enum"]
+    )
+    facts += [
+        ("answers", "; ".join(good)),
+        ("refusals", ", ".join(f"`{name}`" for name in refusals)),
+    ]
+    yield "\n".join(f"- {name}: {text}" for name, text in facts if text)
+
+
+def _query(found: Mapping[str, Any]) -> str:
+    named = [one for one in found.get("parameters", ()) if one["in"] == "query"]
+    return ", ".join(
+        f"`{one['name']}`" + (" (required)" if one["required"] else "") for one in named
+    )
+
+
+# --- the library --------------------------------------------------------------------------------
+
+_LIBRARY = """
+The names that `import deniably` and `import deniably_client` document. `deniably` needs the extra
+`analysis`; `deniably_client` runs on a device of a respondent and loads no numpy. All other modules
+may change from one version to the next.
+"""
+
+
+def _names() -> Iterator[str]:
+    for library in _LIBRARIES:
+        module = importlib.import_module(library)
+        names = getattr(module, "__all__", [])
+        if not names:
+            continue
+        yield f"## {library}"
+        yield _prose(module.__doc__ or "")
+        for name in names:
+            yield from _name(name, getattr(module, name))
+
+
+def _name(name: str, thing: Any) -> Iterator[str]:
+    yield f"### {name}"
+    if not callable(thing):
+        yield f"`{thing!r}`"
+        return
+    yield f"`{_signature(name, thing)}`"
+    yield _docstring(inspect.getdoc(thing) or "")
+    if inspect.isclass(thing):
+        rows = [(f"`{part}`", _prose(text)) for part, text in _members(thing)]
+        if rows:
+            yield _table(("member", "what it is"), rows)
+
+
+def _signature(name: str, thing: Callable[..., Any]) -> str:
+    found = inspect.signature(thing)
+    plain = found.replace(
+        parameters=[
+            each.replace(annotation=_plain(each.annotation), default=_plain_default(each))
+            for each in found.parameters.values()
+        ],
+        return_annotation=inspect.Signature.empty
+        if inspect.isclass(thing)
+        else _plain(found.return_annotation),
+    )
+    return f"{name}{plain}".replace("'", "").replace(" = Ellipsis", " = ...")
+
+
+def _plain(annotation: Any) -> Any:
+    """Without the modules of names, which say nothing to a reader."""
+    if annotation is inspect.Parameter.empty:
+        return annotation
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=\w)", "", text)
+
+
+def _plain_default(parameter: inspect.Parameter) -> Any:
+    default = parameter.default
+    if default is parameter.empty or isinstance(default, str | int | float | bool | tuple | None):
+        return default
+    return ...
+
+
+def _members(thing: type) -> Iterator[tuple[str, str]]:
+    for name, member in vars(thing).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property) and member.__doc__:
+            yield name, _first(member.__doc__)
+        elif inspect.isfunction(member) and member.__doc__:
+            yield f"{name}{_arguments(member)}", _first(member.__doc__)
+
+
+def _arguments(function: Callable[..., Any]) -> str:
+    names = list(inspect.signature(function).parameters)[1:]
+    return f"({', '.join(names)})"
+
+
+def _first(text: str) -> str:
+    return inspect.cleandoc(text).partition("\n\n")[0]
+
+
+def _docstring(text: str) -> str:
+    """As Markdown; its examples become blocks that the suite runs."""
+    parts = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        plain = textwrap.dedent(paragraph)
+        parts.append(f"```pycon\n{plain}\n```" if plain.startswith(">>>") else _prose(paragraph))
+    return "\n\n".join(parts)
+
+
+def write(folder: Path = HANDBOOK) -> None:
+    """Write every page."""
+    for name, text in pages().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
