@@ -27,6 +27,7 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
 def follow(reader: Reader, name: str, text: str) -> None:
     for block in blocks(name, text):
         reader.follow(block)
+    reader.finish()
 
 
 @pytest.mark.parametrize("name", sorted(RUN))

@@ -41,6 +41,7 @@ from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
 from deniably.authoring.authoring import publish_text
+from deniably.core.errors import DeniablyError
 from deniably_client.cli import deniably
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Role
@@ -112,6 +113,8 @@ class Reader:
     output: str = ""
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     started: Server | None = None
+    unread: dict[str, str] = field(default_factory=dict)
+    """Surveys that no command has read yet."""
 
     def __post_init__(self) -> None:
         self.folder.mkdir(exist_ok=True)
@@ -131,6 +134,14 @@ class Reader:
         """End the server."""
         if self.started is not None:
             self.started.kill()
+
+    def finish(self) -> None:
+        """Compile what no command has read. Raises Broken."""
+        for name, text in self.unread.items():
+            try:
+                publish_text(text)
+            except DeniablyError as error:
+                raise Broken(f"{name}: {error}") from error
 
     def follow(self, block: Block) -> None:
         """Run one block. Raises Broken."""
@@ -189,7 +200,7 @@ class Reader:
         if isinstance(found, dict) and "questions" in found:
             if not named:
                 raise Broken("a survey begins with the name of its file, # name.yaml")
-            publish_text(block.text)
+            self.unread[named[1]] = block.text
 
     def _text(self, block: Block) -> None:
         if "output" not in block.words:
@@ -208,6 +219,8 @@ class Reader:
 
     def _line(self, line: str, keys: str) -> str:
         words = shlex.split(line)
+        for word in words:
+            self.unread.pop(word, None)
         if words[0] == "export":
             name, _, value = words[1].partition("=")
             os.environ[name] = self._token(value)
