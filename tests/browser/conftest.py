@@ -8,29 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, Route
+from playwright.sync_api import Browser, Page
 
 from deniably.authoring.authoring import publish_text
-from support.between import Between
 from support.material import Server
+from support.phone import PHONE, SURVEY, Watched
 
-PHONE = {"width": 390, "height": 780}
-
-SURVEY = """
-name: workplace
-title: Honesty at work
-intro: Ten quiet minutes.
-contact: A. Researcher, University
-results: {minimum: 1, while_open: true}
-questions:
-  - {name: stolen, type: yes_no, label: Have you ever stolen from work, coins: {truth: 0.5}}
-  - name: often
-    type: select_one
-    label: How often
-    hint: Think of the last year.
-    epsilon: 0.5
-    choices: [Zilch, Onceonly, Weeklyish, Dailyish, Hourlyish]
-"""
 HOSTILE = """
 name: hostile
 title: "<script>alert(1)</script> & \\"quotes\\" ' שלום 👋"
@@ -46,10 +29,6 @@ questions:
 """ % ("Donaudampfschifffahrtsgesellschaft" * 8)
 HIDDEN = SURVEY.replace("workplace", "hidden").replace("while_open: true", "while_open: false")
 CLOSED = SURVEY.replace("workplace", "closed")
-ANSWERS = ("Yes", "Weeklyish")
-MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.js', '%s')"
-# What the page remembers.
-READ = f"async () => (await import({MODULE % '../device/storage.js'})).read()"
 
 
 @pytest.fixture(scope="module")
@@ -65,82 +44,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         store.close_survey("closed")
     yield server
     server.kill()
-
-
-# The pauses between tries to send, from half a second to four, are over at once. Other waits are
-# not within: leaving has patience for 500 ms, and a register for 4,000.
-IMPATIENT = """const { setTimeout: patiently } = globalThis;
-globalThis.setTimeout = (then, milliseconds) =>
-  patiently(then, milliseconds > 500 && milliseconds < 4000 ? 0 : milliseconds);"""
-
-
-class Watched:
-    """A page and every request, console line and error that it made."""
-
-    def __init__(self, page: Page, server: Server | Between) -> None:
-        self.page = page
-        self.url = server.url
-        self.requests: list[Request] = []
-        self.console: list[str] = []
-        page.context.on("request", lambda request: self.requests.append(request))
-        page.on("console", lambda line: self.console.append(line.text))
-        page.on("pageerror", lambda error: self.console.append(str(error)))
-
-    def open(self, path: str = "/s/workplace") -> None:
-        self.page.goto(self.url + path)
-        if path.startswith("/s/"):
-            # All that the page does of itself is done, also what comes after its first sight.
-            ended = "#survey[data-kept], :is([data-step=refused], [data-step=author]):not([hidden])"
-            self.page.wait_for_selector(ended, state="visible")
-
-    def tamper(self, old: str, new: str, name: str = "workplace") -> None:
-        """From now on, somebody on the way changes the definition within the form's page."""
-
-        def change(route: Route) -> None:
-            answer = route.fetch()
-            before, mark, after = answer.text().partition('id="definition">')
-            definition, end, rest = after.partition("</script>")
-            assert old in definition
-            page = before + mark + definition.replace(old, new, 1) + end + rest
-            route.fulfill(response=answer, body=page)
-
-        self.page.context.route(f"**/s/{name}", change)
-
-    def click(self, text: str) -> None:
-        self.page.locator("button:visible", has_text=text).first.click()
-
-    def choose(self, label: str) -> None:
-        self.page.locator("label:visible", has_text=label).click()
-        self.click("Continue")
-
-    def to_check_page(self) -> None:
-        self.open()
-        self.click("Start")
-        for label in ANSWERS:
-            self.choose(label)
-
-    def send(self) -> None:
-        self.page.click("#send")
-
-    def wait(self, step: str) -> None:
-        self.page.wait_for_selector(f'[data-step="{step}"]:not([hidden])', timeout=20_000)
-
-    def leave(self) -> None:
-        """Exit, until the other page is there in place of the copy that the form shows at once."""
-        self.page.click("#exit")
-        self.left()
-
-    def left(self) -> None:
-        self.page.wait_for_selector("html:not(:has(script)) h1:text('Weights and measures')")
-
-    def heading(self) -> str:
-        return self.page.locator("h1:visible").inner_text()
-
-    def posts(self) -> list[Request]:
-        return [request for request in self.requests if request.method != "GET"]
-
-    def checked(self) -> int:
-        return self.page.locator("input:checked").count()
 
 
 @pytest.fixture
@@ -176,8 +79,10 @@ def _violations(page: Page, only: str = "") -> list[str]:
     if not page.evaluate("'axe' in globalThis"):
         # Past the page's policy, as a browser's own tools are.
         page.evaluate(path.read_text(encoding="utf-8"))
-    found: Any = page.evaluate(f"axe.run({{resultTypes: ['violations'], {only}}})")
+    # What is right is left in the page: it is a hundred times as much.
+    only_violations = ".then(({violations}) => violations)"
+    run = f"axe.run({{resultTypes: ['violations'], {only}}})"
+    found: Any = page.evaluate(run + only_violations)
     return [
-        f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']])}"
-        for one in found["violations"]
+        f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']])}" for one in found
     ]

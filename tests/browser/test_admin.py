@@ -10,8 +10,8 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page
 
-from browser.conftest import PHONE, Watched
 from support.material import Server
+from support.phone import PHONE, Watched
 
 pytestmark = pytest.mark.browser
 
@@ -35,10 +35,10 @@ def link_of(server: Server) -> str:
 def page_of(chromium: Browser) -> Iterator[Callable[..., Watched]]:
     contexts = []
 
-    def make(server: Server, scheme: str = "light") -> Watched:
+    def make(server: Server) -> Watched:
         context = chromium.new_context(
             viewport=PHONE,  # type: ignore[arg-type]
-            color_scheme=scheme,  # type: ignore[arg-type]
+            color_scheme="light",
             permissions=["clipboard-read", "clipboard-write"],
         )
         contexts.append(context)
@@ -128,21 +128,19 @@ def test_a_press_without_a_network_can_be_repeated(
     assert not phone.page.is_visible("#why")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_state_of_the_page_has_a_violation_that_axe_finds(
     fresh: Server,
     page_of: Callable[..., Watched],
-    axe: Callable[[Page], list[str]],
-    scheme: str,
+    axe_light_and_dark: Callable[[Page], list[str]],
 ) -> None:
-    phone = page_of(fresh, scheme)
+    phone = page_of(fresh)
     phone.page.set_viewport_size({"width": 320, "height": 640})
     for path in ("/admin", link_of(fresh)):
         phone.page.goto("about:blank")
         phone.open(path)
-        assert axe(phone.page) == []
+        assert axe_light_and_dark(phone.page) == []
         assert phone.page.evaluate(WIDE) <= 0
     press(phone)
     assert phone.page.is_visible("#tokens")
-    assert axe(phone.page) == []
+    assert axe_light_and_dark(phone.page) == []
     assert phone.page.evaluate(WIDE) <= 0

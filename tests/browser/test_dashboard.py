@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 import requests
 
-from browser.conftest import SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from deniably.results.narrative import estimate_text, shown_text
 from deniably_client import Device
 from deniably_client.device import session
 from support.material import Server
+from support.phone import SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 
 DEFINITION = publish_text(SURVEY)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def respondents(server: Server) -> None:
     with session() as connections:
         for answers in [
@@ -115,12 +115,12 @@ def test_home_lists_every_survey(phone: Watched) -> None:
         "core/form.js",
     ],
 )
-def test_only_the_files_of_the_web_client_are_served(phone: Watched, name: str) -> None:
-    assert requests.get(f"{phone.url}/web/{name}", timeout=10).status_code == 404
+def test_only_the_files_of_the_web_client_are_served(server: Server, name: str) -> None:
+    assert requests.get(f"{server.url}/web/{name}", timeout=10).status_code == 404
 
 
-def test_a_file_of_the_web_client_is_fetched_once(phone: Watched) -> None:
-    url = f"{phone.url}/web/form/form.js"
+def test_a_file_of_the_web_client_is_fetched_once(server: Server) -> None:
+    url = f"{server.url}/web/form/form.js"
     first = requests.get(url, timeout=10)
     again = requests.get(url, headers={"If-None-Match": first.headers["ETag"]}, timeout=10)
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from browser.conftest import ANSWERS, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from support.every_type import survey_within_limits
 from support.material import Server
+from support.phone import ANSWERS, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from browser.conftest import ANSWERS, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from support.material import Server
+from support.phone import ANSWERS, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 

@@ -11,11 +11,11 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Route
 
-from browser.conftest import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from deniably.survey.report import read_report
 from deniably_server.web.files import BUILD
 from support.material import Server
+from support.phone import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 

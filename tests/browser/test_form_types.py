@@ -10,13 +10,13 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.conftest import PHONE, Watched
 from deniably.authoring.authoring import publish_text
 from deniably.survey.report import randomise_answers, read_report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from support.every_type import somebody, survey_of_everything, survey_within_limits
 from support.material import Server, signed
+from support.phone import PHONE, Watched
 
 pytestmark = pytest.mark.browser
 
@@ -278,6 +278,20 @@ def test_none_of_these_stands_alone(phone: Watched) -> None:
     assert phone.page.locator("form:visible input:checked").count() == 1
 
 
+# Every question as it is where its answer is missing, one below the other, and the check page.
+ERRORS = """() => {
+  const forms = [...document.querySelectorAll("form[data-question]")];
+  const check = document.querySelector("[data-step=check]");
+  for (const form of forms) {
+    form.reset();
+    form.hidden = false;
+    form.requestSubmit();
+  }
+  for (const step of [...forms, check]) step.hidden = false;
+  return forms.filter((form) => form.querySelector(".error").checkVisibility()).length;
+}"""
+
+
 def test_no_type_has_a_violation_that_axe_finds(
     chromium: Browser, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
 ) -> None:
@@ -285,19 +299,18 @@ def test_no_type_has_a_violation_that_axe_finds(
     phone = Watched(context.new_page(), server)
     phone.open("/s/everything")
     phone.click("Start")
-    seen = 0
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    seen = []
     while phone.page.locator("form.step:visible").count():
         phone.click("Continue")
-        assert axe_light_and_dark(phone.page) == [], question(phone)
-        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        phone.page.wait_for_selector("form.step:visible .error:not([hidden])")
         assert phone.page.evaluate(wide) <= 0, question(phone)
-        seen += 1
-        before = question(phone)
+        seen.append(question(phone))
         _one(phone)
-        if phone.page.locator("form.step:visible").count():
-            assert question(phone) != before
-    assert seen == len(EVERYTHING.questions)
-    assert axe_light_and_dark(phone.page) == []
+    assert seen == [each.name for each in EVERYTHING.questions]
+    assert phone.page.evaluate(wide) <= 0, "the check page"
+    assert phone.page.evaluate(ERRORS) == len(seen)
+    assert axe_light_and_dark(phone.page) == [], "every question with its error, and the check page"
     context.close()
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from browser.conftest import Watched
 from deniably_server.api.handbook import texts
+from support.phone import Watched
 
 pytestmark = pytest.mark.browser
 

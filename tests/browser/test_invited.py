@@ -10,12 +10,11 @@ import pytest
 import requests
 from playwright.sync_api import Browser, Page, Request
 
-from browser.conftest import IMPATIENT, PHONE, READ, SURVEY, Watched
-from browser.test_offline import HURRY
 from deniably.authoring.authoring import publish_text
 from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
 from support.material import Server
+from support.phone import HURRY, IMPATIENT, PHONE, READ, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 

@@ -12,49 +12,16 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Request, Route
 from playwright.sync_api import Error as BrowserError
 
-from browser.conftest import ANSWERS, IMPATIENT, MODULE, PHONE, READ, SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from deniably_server.storage.store import Store
 from support.every_type import survey_within_limits
 from support.material import Server
+from support.phone import ANSWERS, HURRY, IMPATIENT, KEPT, MODULE, PHONE, READ, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 
 DEFINITION = publish_text(SURVEY)
 EVERYTHING = survey_within_limits()
-# Whatever is in databases and caches, as text: bytes as they are, in two widths.
-KEPT = """async () => {
-  const found = [];
-  const read = (value) => {
-    if (value instanceof ArrayBuffer) value = new Uint8Array(value);
-    if (ArrayBuffer.isView(value)) {
-      found.push(String.fromCharCode(...value), new TextDecoder("utf-16le").decode(value));
-    } else if (value instanceof CryptoKey) found.push(`extractable: ${value.extractable}`);
-    else if (typeof value === "object" && value) Object.entries(value).flat().forEach(read);
-    else found.push(String(value));
-  };
-  const done = (request) => new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
-  for (const { name } of await indexedDB.databases()) {
-    const database = await done(indexedDB.open(name));
-    for (const store of database.objectStoreNames) {
-      const all = () => database.transaction(store).objectStore(store);
-      found.push(name, store);
-      read(await done(all().getAllKeys()));
-      read(await done(all().getAll()));
-    }
-    database.close();
-  }
-  for (const name of await caches.keys()) {
-    const cache = await caches.open(name);
-    for (const request of await cache.keys()) {
-      found.push(name, request.url, await (await cache.match(request)).text());
-    }
-  }
-  return found;
-}"""
 
 
 class Plugged:
@@ -324,15 +291,6 @@ def test_a_tab_that_was_closed_sends_what_waits_when_it_is_opened_again(plugged:
 
     assert reports(plugged) == 1
     assert len(phone.posts()) == 1
-
-
-HURRY = """globalThis.pauses = [];
-const { setTimeout: wait } = globalThis;
-globalThis.setTimeout = (then, milliseconds) => {
-  if (milliseconds < 5000) return wait(then, milliseconds);
-  pauses.push(milliseconds);
-  return wait(then, 0);
-};"""
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from browser.conftest import SURVEY, Watched
 from deniably.authoring.authoring import publish_text
 from support.every_type import survey_within_limits
 from support.material import Server
+from support.phone import SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from browser.conftest import PHONE, SURVEY, Watched
-from browser.test_memory import answer, memory
 from deniably.authoring.authoring import publish_text
 from deniably.trust.signing import fingerprint
 from support.between import Between, Entries
 from support.lies import LATER, LIES, STRANGER, a_wrong_signature, signed_by_a_stranger
 from support.material import AUTHOR, Server
+from support.phone import PHONE, SURVEY, Watched, answer, memory
 
 pytestmark = pytest.mark.browser
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.conftest import PHONE, Watched
 from deniably.authoring.authoring import publish_text
 from deniably.survey.questions import Number, Point, VectorOfNumbers
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client.plain import TwoReadings, plain
 from support.every_type import survey_of_everything
 from support.material import Server
+from support.phone import PHONE, Watched
 
 pytestmark = pytest.mark.browser
 

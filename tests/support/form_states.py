@@ -7,13 +7,13 @@ from contextlib import closing, suppress
 
 from playwright.sync_api import BrowserContext, Error, Page, Route
 
-from browser.test_memory import SPOIL
 from deniably.authoring.authoring import publish_text
 from deniably.trust.codes import shown
 from deniably_server.storage.store import Store
 from support.every_type import survey_of_everything, survey_within_limits
 from support.lies import STRANGER
 from support.material import Server, signed
+from support.phone import SPOIL
 
 LABELS = {
     "en": ("At work", "Have you ever taken something home from work?", "How often?",

@@ -1,0 +1,176 @@
+"""A phone with a real Chromium that is watched, and what its form remembers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page, Request, Route
+
+from support.between import Between
+from support.material import Server
+
+PHONE = {"width": 390, "height": 780}
+
+SURVEY = """
+name: workplace
+title: Honesty at work
+intro: Ten quiet minutes.
+contact: A. Researcher, University
+results: {minimum: 1, while_open: true}
+questions:
+  - {name: stolen, type: yes_no, label: Have you ever stolen from work, coins: {truth: 0.5}}
+  - name: often
+    type: select_one
+    label: How often
+    hint: Think of the last year.
+    epsilon: 0.5
+    choices: [Zilch, Onceonly, Weeklyish, Dailyish, Hourlyish]
+"""
+ANSWERS = ("Yes", "Weeklyish")
+MODULE = "document.querySelector('script[src$=\"page.js\"]').src.replace('page.js', '%s')"
+# What the page remembers.
+READ = f"async () => (await import({MODULE % '../device/storage.js'})).read()"
+
+# The pauses between tries to send, from half a second to four, are over at once. Other waits are
+# not within: leaving has patience for 500 ms, and a register for 4,000.
+IMPATIENT = """const { setTimeout: patiently } = globalThis;
+globalThis.setTimeout = (then, milliseconds) =>
+  patiently(then, milliseconds > 500 && milliseconds < 4000 ? 0 : milliseconds);"""
+HURRY = """globalThis.pauses = [];
+const { setTimeout: wait } = globalThis;
+globalThis.setTimeout = (then, milliseconds) => {
+  if (milliseconds < 5000) return wait(then, milliseconds);
+  pauses.push(milliseconds);
+  return wait(then, 0);
+};"""
+# Whatever is in databases and caches, as text: bytes as they are, in two widths.
+KEPT = """async () => {
+  const found = [];
+  const read = (value) => {
+    if (value instanceof ArrayBuffer) value = new Uint8Array(value);
+    if (ArrayBuffer.isView(value)) {
+      found.push(String.fromCharCode(...value), new TextDecoder("utf-16le").decode(value));
+    } else if (value instanceof CryptoKey) found.push(`extractable: ${value.extractable}`);
+    else if (typeof value === "object" && value) Object.entries(value).flat().forEach(read);
+    else found.push(String(value));
+  };
+  const done = (request) => new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+  for (const { name } of await indexedDB.databases()) {
+    const database = await done(indexedDB.open(name));
+    for (const store of database.objectStoreNames) {
+      const all = () => database.transaction(store).objectStore(store);
+      found.push(name, store);
+      read(await done(all().getAllKeys()));
+      read(await done(all().getAll()));
+    }
+    database.close();
+  }
+  for (const name of await caches.keys()) {
+    const cache = await caches.open(name);
+    for (const request of await cache.keys()) {
+      found.push(name, request.url, await (await cache.match(request)).text());
+    }
+  }
+  return found;
+}"""
+# Spoils what is kept in one way.
+SPOIL = """async (how) => {
+  const done = (request) => new Promise((resolve) => {
+    request.onsuccess = () => resolve(request.result);
+  });
+  const database = await done(indexedDB.open("deniably-memory"));
+  const store = database.transaction("memory", "readwrite").objectStore("memory");
+  const found = await done(store.get("document"));
+  const bytes = new Uint8Array(found.sealed);
+  if (how === "flipped") bytes[7] ^= 1;
+  if (how === "shorter") found.sealed = found.sealed.slice(0, 40);
+  if (how === "no document") await done(store.delete("document"));
+  else await done(store.put(found, "document"));
+  if (how === "no key") await done(store.delete("key"));
+  database.close();
+}"""
+
+
+class Watched:
+    """A page and every request, console line and error that it made."""
+
+    def __init__(self, page: Page, server: Server | Between) -> None:
+        self.page = page
+        self.url = server.url
+        self.requests: list[Request] = []
+        self.console: list[str] = []
+        page.context.on("request", lambda request: self.requests.append(request))
+        page.on("console", lambda line: self.console.append(line.text))
+        page.on("pageerror", lambda error: self.console.append(str(error)))
+
+    def open(self, path: str = "/s/workplace") -> None:
+        self.page.goto(self.url + path)
+        if path.startswith("/s/"):
+            # All that the page does of itself is done, also what comes after its first sight.
+            ended = "#survey[data-kept], :is([data-step=refused], [data-step=author]):not([hidden])"
+            self.page.wait_for_selector(ended, state="visible")
+
+    def tamper(self, old: str, new: str, name: str = "workplace") -> None:
+        """From now on, somebody on the way changes the definition within the form's page."""
+
+        def change(route: Route) -> None:
+            answer = route.fetch()
+            before, mark, after = answer.text().partition('id="definition">')
+            definition, end, rest = after.partition("</script>")
+            assert old in definition
+            page = before + mark + definition.replace(old, new, 1) + end + rest
+            route.fulfill(response=answer, body=page)
+
+        self.page.context.route(f"**/s/{name}", change)
+
+    def click(self, text: str) -> None:
+        self.page.locator("button:visible", has_text=text).first.click()
+
+    def choose(self, label: str) -> None:
+        self.page.locator("label:visible", has_text=label).click()
+        self.click("Continue")
+
+    def to_check_page(self) -> None:
+        self.open()
+        self.click("Start")
+        for label in ANSWERS:
+            self.choose(label)
+
+    def send(self) -> None:
+        self.page.click("#send")
+
+    def wait(self, step: str) -> None:
+        self.page.wait_for_selector(f'[data-step="{step}"]:not([hidden])', timeout=20_000)
+
+    def leave(self) -> None:
+        """Exit, until the other page is there in place of the copy that the form shows at once."""
+        self.page.click("#exit")
+        self.left()
+
+    def left(self) -> None:
+        self.page.wait_for_selector("html:not(:has(script)) h1:text('Weights and measures')")
+
+    def heading(self) -> str:
+        return self.page.locator("h1:visible").inner_text()
+
+    def posts(self) -> list[Request]:
+        return [request for request in self.requests if request.method != "GET"]
+
+    def checked(self) -> int:
+        return self.page.locator("input:checked").count()
+
+
+def answer(phone: Watched, name: str = "workplace") -> None:
+    phone.open(f"/s/{name}")
+    phone.click("Start")
+    for label in ANSWERS:
+        phone.choose(label)
+    phone.send()
+    phone.wait("receipt")
+
+
+def memory(phone: Watched) -> Any:
+    return phone.page.evaluate(READ)
