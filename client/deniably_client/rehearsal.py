@@ -9,35 +9,27 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal
 from fractions import Fraction
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import click
 
-from deniably.core.coins import Coins
-from deniably.survey.parts import Choice, Range
+from deniably.core.addresses import is_here
+from deniably.simulation.made_up import Answers, choices_of, make_up
+from deniably.survey.parts import Choice
 from deniably.survey.questions import (
-    NOT_APPLICABLE,
     Number,
     Point,
     Product,
-    Question,
-    SelectMultiple,
     VectorOfNumbers,
 )
-from deniably.survey.report import is_shown
 from deniably.survey.steering import one_line
 from deniably.survey.survey import Survey
 from deniably_client.device import Device, session
 
 MOST = 100_000
-Answers = dict[str, object]
-Weights = Mapping[str, Sequence[int]]
 
 _WORKERS = 4
-_LARGEST_WEIGHT = 9
 
 
 @click.command()
@@ -68,13 +60,13 @@ def rehearse(url: str, people: int, yes: bool) -> None:
             " it that has another name and no invited: true"
         )
     device.cost()  # refused before anybody answers
-    if not (yes or _is_here(url)):
+    if not (yes or is_here(url)):
         click.confirm(
             f"{one_line(survey.title)} is on {urlsplit(url).netloc}, which is not this machine. The"
             f" reports of {people:,} made-up people would stay in it for good. Send them?",
             abort=True,
         )
-    crowd = made_up(survey, people)
+    crowd = make_up(survey, people)
     with click.progressbar(length=people, label="made-up people answer", file=sys.stderr) as bar:
         for done in answer_all(url, crowd):
             bar.update(done)
@@ -100,76 +92,6 @@ def answer_all(url: str, people: Iterable[Mapping[str, object]]) -> Iterator[int
             yield 1
 
 
-def made_up(survey: Survey, people: int, coins: Coins | None = None) -> list[Answers]:
-    """The answers of so many people, by the name of the question; "not applicable" is left out.
-
-    How popular each answer is among them is drawn once; numbers have one hump.
-    """
-    coins = coins or Coins()
-    weights = {
-        name: [1 + coins.below(_LARGEST_WEIGHT) for _ in choices]
-        for question in survey.questions
-        for name, choices in _choices(question)
-    }
-    return [_person(survey, weights, coins) for _ in range(people)]
-
-
-def _person(survey: Survey, weights: Weights, coins: Coins) -> Answers:
-    answers: Answers = {}
-    hidden: set[str] = set()
-    for question in survey.questions:
-        if is_shown(question, answers, hidden):
-            answers[question.name] = _answer(question, weights, coins)
-        else:
-            hidden.add(question.name)
-    return answers
-
-
-def _answer(question: Question, weights: Weights, coins: Coins) -> object:
-    picked = {
-        name: choices[coins.choose(weights[name])].name for name, choices in _choices(question)
-    }
-    match question:
-        case SelectMultiple():
-            return _ticks(question, weights[question.name], coins)
-        case Number():
-            return _number(question.range, coins)
-        case VectorOfNumbers() | Point():
-            return {part.name: _number(part.range, coins) for part in question.parts}
-        case Product():
-            return {part.name: picked[f"{question.name}.{part.name}"] for part in question.parts}
-        case _:
-            return picked[question.name]
-
-
-def _choices(question: Question) -> list[tuple[str, list[Choice]]]:
-    """What is chosen from, by the name of the question or ``question.part``."""
-    match question:
-        case Number() | VectorOfNumbers() | Point():
-            return []
-        case Product():
-            return [(f"{question.name}.{part.name}", part.choices) for part in question.parts]
-        case _:
-            shown = [choice for choice in question.choices if choice.name != NOT_APPLICABLE]
-            return [(question.name, shown)]
-
-
-def _ticks(question: SelectMultiple, weights: Sequence[int], coins: Coins) -> list[str]:
-    ((_, choices),) = _choices(question)
-    ticked = [
-        choice.name
-        for choice, weight in zip(choices, weights, strict=True)
-        if coins.below(2 * _LARGEST_WEIGHT) < weight
-    ]
-    return [ticked[place] for place in coins.pick(len(ticked), min(len(ticked), question.most))]
-
-
-def _number(grid: Range, coins: Coins) -> str:
-    position = sum(coins.below(grid.positions) for _ in range(3)) // 3
-    value = grid.value(position)
-    return f"{Decimal(value.numerator) / value.denominator:f}"
-
-
 # --- what they answered -------------------------------------------------------------------------
 
 
@@ -187,7 +109,7 @@ def _truth(survey: Survey, crowd: Sequence[Answers]) -> Iterator[str]:
             for one in question.parts:
                 yield from _shares(one.choices, _part(given, one.name), f"{one.label}: ")
         else:
-            ((_, choices),) = _choices(question)
+            ((_, choices),) = choices_of(question)
             yield from _shares(choices, given)
 
 
@@ -212,18 +134,6 @@ def _ticked(name: str, given: object) -> bool:
 def _mean(given: Sequence[object]) -> str:
     numbers = [Fraction(str(one)) for one in given]
     return f"{float(sum(numbers) / len(numbers)):.4g}" if numbers else "nobody"
-
-
-# --- where --------------------------------------------------------------------------------------
-
-
-def _is_here(url: str) -> bool:
-    """Whether the server is on this machine, by its name."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _results(url: str) -> str:

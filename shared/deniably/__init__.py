@@ -1,1 +1,92 @@
-"""What a respondent's device, a survey server and an analyst must agree on."""
+"""Surveys whose answers nobody can pin on you: the library, for notebooks and scripts.
+
+From a survey and a table of people to estimates with their margins, without a server::
+
+    import deniably as dn
+
+    survey = dn.load_survey("workplace.yaml")
+    people = dn.simulate_people(survey, 5_000)     # or dn.read_people(survey, "people.csv")
+    reports = dn.randomise(people)                 # what a server would see
+    results = dn.estimate(survey, dn.tally(reports))
+    results.to_frame()
+
+Each name is loaded when it is first used. What devices need is in ``deniably_client``, which
+imports no numpy. Install it with ``pip install 'deniably[notebook]'``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deniably.audit.audited import audit_survey as audit_survey
+    from deniably.authoring.checking import check_survey as check_survey
+    from deniably.authoring.files import load_survey as load_survey
+    from deniably.core.errors import BadAnswer as BadAnswer
+    from deniably.core.errors import BadSurvey as BadSurvey
+    from deniably.core.errors import NoResults as NoResults
+    from deniably.design.planned import plan_survey as plan_survey
+    from deniably.results.remote import open_results as open_results
+    from deniably.results.results import Results as Results
+    from deniably.results.results import estimate as estimate
+    from deniably.simulation.people import People as People
+    from deniably.simulation.people import read_people as read_people
+    from deniably.simulation.reports import Reports as Reports
+    from deniably.simulation.reports import randomise as randomise
+    from deniably.simulation.reports import simulate_people as simulate_people
+    from deniably.simulation.reports import tally as tally
+    from deniably.survey.report import randomise_answers as randomise_answers
+    from deniably.survey.survey import Survey as Survey
+
+_HOMES = {
+    "load_survey": "authoring.files",
+    "check_survey": "authoring.checking",
+    "plan_survey": "design.planned",
+    "audit_survey": "audit.audited",
+    "read_people": "simulation.people",
+    "simulate_people": "simulation.reports",
+    "randomise": "simulation.reports",
+    "randomise_answers": "survey.report",
+    "tally": "simulation.reports",
+    "estimate": "results.results",
+    "open_results": "results.remote",
+    "Survey": "survey.survey",
+    "People": "simulation.people",
+    "Reports": "simulation.reports",
+    "Results": "results.results",
+    "BadSurvey": "core.errors",
+    "BadAnswer": "core.errors",
+    "NoResults": "core.errors",
+}
+
+__all__ = [  # noqa: RUF022  # in the order of the work
+    "load_survey",
+    "check_survey",
+    "plan_survey",
+    "audit_survey",
+    "read_people",
+    "simulate_people",
+    "randomise",
+    "randomise_answers",
+    "tally",
+    "estimate",
+    "open_results",
+    "Survey",
+    "People",
+    "Reports",
+    "Results",
+    "BadSurvey",
+    "BadAnswer",
+    "NoResults",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"deniably.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

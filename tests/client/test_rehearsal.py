@@ -11,6 +11,7 @@ import requests
 from click.testing import CliRunner, Result
 
 from deniably.authoring.authoring import publish_text
+from deniably.simulation.made_up import make_up
 from deniably.survey.questions import NOT_APPLICABLE
 from deniably.survey.report import make_report
 from deniably_client import rehearsal
@@ -68,14 +69,14 @@ def test_every_made_up_person_has_a_device_of_their_own(server: Server) -> None:
 def test_made_up_people_can_answer_questions_of_every_type() -> None:
     survey = survey_of_everything()
 
-    for person in rehearsal.made_up(survey, 50):
+    for person in make_up(survey, 50):
         make_report(survey, person)  # raises where an answer is none
         assert all(answer not in (NOT_APPLICABLE, [NOT_APPLICABLE]) for answer in person.values())
 
 
 def test_what_they_answered_is_shown_for_every_type_of_question() -> None:
     survey = survey_of_everything()
-    crowd = rehearsal.made_up(survey, 40)
+    crowd = make_up(survey, 40)
 
     lines = list(rehearsal._truth(survey, crowd))
 
@@ -87,7 +88,7 @@ def test_what_they_answered_is_shown_for_every_type_of_question() -> None:
 def test_a_server_elsewhere_gets_made_up_people_only_if_that_is_wanted(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rehearsal, "_is_here", lambda _: False)
+    monkeypatch.setattr(rehearsal, "is_here", lambda _: False)
 
     for keys in (None, "n\n"):
         asked = rehearse(f"{server.url}/s/w", "--people", "5", keys=keys)
@@ -110,7 +111,7 @@ def test_a_server_elsewhere_gets_made_up_people_only_if_that_is_wanted(
     ],
 )  # fmt: skip
 def test_this_machine_is_known_by_its_names(url: str, here: bool) -> None:
-    assert rehearsal._is_here(url) == here
+    assert rehearsal.is_here(url) == here
 
 
 def test_made_up_people_have_no_invitation(server: Server) -> None:

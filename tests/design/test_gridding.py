@@ -8,7 +8,7 @@ import pytest
 from deniably.authoring.authoring import publish_text
 from deniably.core.binomial import Floats
 from deniably.design.gridding import best_grid, grid_note, map_error, suggested
-from deniably.design.planning import plan_survey
+from deniably.design.planning import plan_figures
 from deniably.estimation.display import shrunken
 from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.questions import Point
@@ -123,8 +123,8 @@ def test_the_plan_of_a_map_tells_which_grid_suits_its_respondents() -> None:
     )
     survey = publish_text(text)
 
-    (by_n,) = plan_survey(survey, n=2000)
-    (by_margin,) = plan_survey(survey, margin=0.04)
+    (by_n,) = plan_figures(survey, n=2000)
+    (by_margin,) = plan_figures(survey, margin=0.04)
 
     assert "with 2,000 respondents grid: " in by_n.note
     assert f"with {by_margin.plan.n:,} respondents grid: " in by_margin.note

@@ -123,7 +123,7 @@ ONE_BY_ONE = [
 
 
 def test_every_figure_of_every_type_is_planned() -> None:
-    rows = planning.plan_survey(EVERYTHING, n=2000)
+    rows = planning.plan_figures(EVERYTHING, n=2000)
 
     for name, expected in FIGURES.items():
         assert [row.figure for row in rows if row.question == name] == expected
@@ -136,17 +136,17 @@ def test_every_figure_of_every_type_is_planned() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("survey", ONE_BY_ONE, ids=lambda one: one.questions[0].name)
 def test_the_three_ways_to_plan_agree_for_every_type(survey: Survey) -> None:
-    for index, row in enumerate(planning.plan_survey(survey, margin=0.06)):
+    for index, row in enumerate(planning.plan_figures(survey, margin=0.06)):
         n = row.plan.n
 
         def margin(n: int, index: int = index) -> float:
-            return planning.plan_survey(survey, n=n)[index].plan.margin
+            return planning.plan_figures(survey, n=n)[index].plan.margin
 
         assert row.plan.margin == 0.06
         assert margin(n) <= 0.06 < margin(n - 1)
         # The question's own mechanism may be another than the one made for its epsilon.
         question, group = survey.questions[0], groups(survey.questions[0])[index]
-        needed = planning.plan_survey(survey, n=n, margin=0.06)[index].plan
+        needed = planning.plan_figures(survey, n=n, margin=0.06)[index].plan
         assert needed.n == n
         assert needed.margin <= 0.06
         below = mechanism_at(question, privacy(question, needed.epsilon - 0.01))
@@ -162,8 +162,8 @@ def privacy(question: Question, epsilon: float) -> Privacy:
 
 
 def test_a_whole_survey_is_as_good_as_its_weakest_figure() -> None:
-    by_n = planning.plan_survey(EVERYTHING, n=2000)
-    by_margin = planning.plan_survey(EVERYTHING, margin=0.05)
+    by_n = planning.plan_figures(EVERYTHING, n=2000)
+    by_margin = planning.plan_figures(EVERYTHING, margin=0.05)
 
     assert planning.whole(EVERYTHING, by_n).margin == max(row.plan.margin for row in by_n)
     assert planning.whole(EVERYTHING, by_margin).n == max(row.plan.n for row in by_margin)
@@ -183,11 +183,11 @@ def test_the_epsilon_of_a_sampled_survey_is_that_of_what_is_asked() -> None:
     )
     alone = planning.respondents(planning.share_goal(2), 2, 0.05).n
 
-    rows = planning.plan_survey(some, margin=0.05)
+    rows = planning.plan_figures(some, margin=0.05)
 
     assert planning.whole(some, rows).epsilon == pytest.approx(2)
     assert [row.plan.n for row in rows] == [pytest.approx(3 * alone, abs=3)] * 3
-    needed = planning.plan_survey(some, n=3 * alone, margin=0.05)
+    needed = planning.plan_figures(some, n=3 * alone, margin=0.05)
     assert planning.whole(some, needed).epsilon == pytest.approx(2)
 
 
@@ -230,7 +230,7 @@ def test_the_plan_of_a_distribution_is_what_the_results_show() -> None:
     income = next(one for one in EVERYTHING.questions if one.name == "income")
     assert isinstance(income, Number)
     assert isinstance(income.mechanism, Window)
-    planned = planning.plan_survey(EVERYTHING, n=100_000)
+    planned = planning.plan_figures(EVERYTHING, n=100_000)
     widest = next(row.plan.margin for row in planned if row.figure == "share up to a number")
     channel = matrix(income.mechanism)
     shown = 0.0
@@ -293,10 +293,10 @@ def test_a_question_at_its_own_epsilon_keeps_its_mechanism(question: dict[str, A
         (lambda: planning.epsilon(planning.share_goal(2), 10, 0.01), "ask more people"),
         (lambda: planning.respondents(planning.share_goal(2), 1, 0.1, 1), "confidence"),
         (lambda: planning.epsilon(planning.share_goal(2), 0, 0.1), "at least 1"),
-        (lambda: planning.plan_survey(EVERYTHING), "a margin or both"),
-        (lambda: planning.plan_survey(EVERYTHING, n=0), "at least 1"),
-        (lambda: planning.plan_survey(EVERYTHING, n=100, share=2), "between 0 and 1"),
-        (lambda: planning.plan_survey(EVERYTHING, n=10, margin=0.01), "stolen: no epsilon up to"),
+        (lambda: planning.plan_figures(EVERYTHING), "a margin or both"),
+        (lambda: planning.plan_figures(EVERYTHING, n=0), "at least 1"),
+        (lambda: planning.plan_figures(EVERYTHING, n=100, share=2), "between 0 and 1"),
+        (lambda: planning.plan_figures(EVERYTHING, n=10, margin=0.01), "stolen: no epsilon up to"),
     ],
 )
 def test_what_cannot_be_planned_is_explained(call, why: str) -> None:  # type: ignore[no-untyped-def]

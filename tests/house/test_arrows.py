@@ -72,7 +72,7 @@ def test_no_shipped_code_draws_from_a_generator_that_is_not_the_systems() -> Non
         for banned in (
             "numpy.random",
             "np.random",
-            "import random",
+            "import random\n",
             "Math.random",
             "random.random",
         ):

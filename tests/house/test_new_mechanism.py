@@ -27,7 +27,7 @@ from deniably.audit.walking import walk
 from deniably.core.coins import Coins
 from deniably.core.errors import BadSurvey
 from deniably.core.loss import Loss
-from deniably.design.planning import plan_survey
+from deniably.design.planning import plan_figures
 from deniably.estimation.figures import Found, groups
 from deniably.estimation.scores import of_choice, of_target
 from deniably.estimation.tally import Tally, tally
@@ -48,11 +48,12 @@ from deniably.results.result import result
 from deniably.results.spreadsheet import spreadsheet
 from deniably.simulation import bulk
 from deniably.simulation.people import read_people
-from deniably.simulation.runs import compare, simulate
+from deniably.simulation.reports import simulate
+from deniably.simulation.runs import compare
 from deniably.survey.parts import Choice, Claim, Range
 from deniably.survey.questions import Number, Question, SelectMultiple, SelectOne
 from deniably.survey.report import randomise_answers
-from deniably.survey.survey import Results, Survey, as_survey
+from deniably.survey.survey import ResultsRule, Survey, as_survey
 from deniably.wording.explain import forward, grids
 from support.leverage import leverages
 
@@ -262,7 +263,7 @@ def survey() -> Survey:
         name="new",
         title="New mechanisms",
         language="en",
-        results=Results(minimum=1, while_open=True),
+        results=ResultsRule(minimum=1, while_open=True),
         questions=[question_of(one) for one in FOUR],
     )
 
@@ -425,7 +426,7 @@ def test_a_plan_says_what_repeated_surveys_show(people: list[dict[str, Any]]) ->
     """The deviation of 60 simulated surveys and the planned one: within a factor of 1.8, which by
     chance they leave once in ten million times."""
     new = survey()
-    rows = plan_survey(new, n=N, share=0.5)
+    rows = plan_figures(new, n=N, share=0.5)
     assert [row.question for row in rows] == ["hadamard", "named", "ticks", "number"]
     for mechanism in FOUR:
         question = question_of(mechanism)

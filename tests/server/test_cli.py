@@ -24,7 +24,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import publish_text
-from deniably.design.planning import plan_survey
+from deniably.design.planning import plan_figures
 from deniably.survey.survey import EPSILON_LIMIT
 from deniably.trust.signing import new_key, read_key
 from deniably_client import Device
@@ -361,7 +361,7 @@ def test_check_agrees_with_the_plan(tmp_path: Path) -> None:
 
     checked = [line.split() for line in run(authoring.check, file).output.splitlines()]
 
-    rows = plan_survey(publish_text(file.read_text()), n=1000, share=0.3)
+    rows = plan_figures(publish_text(file.read_text()), n=1000, share=0.3)
     for name in ("vote", "drinks"):
         (shown,) = (line[-1] for line in checked if line[:1] == [name])
         widest = max(row.plan.margin for row in rows if row.question == name)

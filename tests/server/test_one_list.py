@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from deniably.authoring.authoring import compile_survey, load
-from deniably.design.planning import Row, plan_survey
+from deniably.design.planning import Row, plan_figures
 from deniably.estimation.figures import One, groups
 from deniably.estimation.tally import Tally
 from deniably.results.document import SurveyResult
@@ -25,7 +25,8 @@ from deniably.results.result import result
 from deniably.results.spreadsheet import spreadsheet
 from deniably.simulation.expected import expected_tally
 from deniably.simulation.people import Answers, Column, People, read_people
-from deniably.simulation.runs import estimates, simulate
+from deniably.simulation.reports import simulate
+from deniably.simulation.runs import estimates
 from deniably.simulation.truth import truths
 from deniably.survey.questions import Number, Question, Scale
 from support.every_type import somebody, survey_of_everything
@@ -101,7 +102,7 @@ def results(which: str) -> SurveyResult:
 
 @cache
 def planned(which: str) -> list[Row]:
-    return plan_survey(asked(which)[0].survey, n=100_000)
+    return plan_figures(asked(which)[0].survey, n=100_000)
 
 
 EVERY = [

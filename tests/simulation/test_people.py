@@ -22,7 +22,8 @@ from deniably.simulation import people
 from deniably.simulation.bulk.picks import picked
 from deniably.simulation.expected import SO_MANY, expected_tally
 from deniably.simulation.people import People, read_people
-from deniably.simulation.runs import compare, estimates, simulate
+from deniably.simulation.reports import simulate
+from deniably.simulation.runs import compare, estimates
 from deniably.simulation.truth import truths
 from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions, randomise_answers

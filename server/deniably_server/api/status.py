@@ -10,7 +10,7 @@ from typing import TypedDict
 
 from flask import Blueprint, Response, render_template, request
 
-from deniably.survey.survey import Results
+from deniably.survey.survey import ResultsRule
 from deniably_server.api.metrics import current_metrics
 from deniably_server.api.surveys import final_count
 from deniably_server.guard.auth import is_bearer, require
@@ -79,7 +79,7 @@ def _coarse_count(name: str) -> int:
     return current_metrics().reports_of(name, lambda: current_store().reports(name))
 
 
-def _open(reports: int, rules: Results) -> list[str]:
+def _open(reports: int, rules: ResultsRule) -> list[str]:
     many = rules.minimum > 1
     least = f"from {rules.minimum:,} reports on" if many else "from the first report on"
     shown = f"The results are shown once it is closed, {least}."
@@ -100,7 +100,7 @@ def _least(reports: int) -> str:
     return f"at least {reports:,} reports so far"
 
 
-def _closed(reports: int | None, rules: Results) -> list[str]:
+def _closed(reports: int | None, rules: ResultsRule) -> list[str]:
     if reports is None:
         return [
             f"The survey is closed, with fewer than the {rules.minimum:,} reports that its results"

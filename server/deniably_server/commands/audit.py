@@ -16,7 +16,6 @@ from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.audit.auditing import Verdict
-    from deniably.audit.walking import Walk
     from deniably.audit.whole import Whole, Wholes
     from deniably.survey.survey import Survey
 
@@ -44,18 +43,22 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
     they are sent, and held to the product of the questions' laws with an id that nothing else is
     made of: of all questions together, or else of every two of them, as far as that goes.
     """  # fmt: skip
+    from deniably.audit.audited import explained, line, of_whole
+
     survey = read_definition(file)
     done: list[Verdict] = []
-    shown = None if as_json else _Table(survey)
+    shown = None if as_json else _Lines(survey)
     for one in _audited(survey, trials):
         done.append(one)
         if shown:
-            shown.row(one)
+            shown.show(line(one))
     whole = _walked_together(survey)
     if as_json:
         click.echo(_as_json(done, whole))
     else:
-        click.echo(f"\nwhole reports: {_together(whole)}\n\n{_explained(done, whole, trials)}")
+        click.echo(f"\nwhole reports: {of_whole(whole)}\n")
+        for said in explained(done, whole, trials):
+            click.echo(fill(said, 92))
     if whole.fault or any(one.fault for one in done):
         raise SystemExit(1)
 
@@ -90,21 +93,18 @@ def tell(text: str, stream: TextIO | None = None) -> None:
         stream.flush()
 
 
-class _Table:
+class _Lines:
     """Rows that are shown as soon as they are there."""
 
     def __init__(self, survey: Survey) -> None:
+        from deniably.audit.audited import HEADING
+
         names = ["question", *(question.name for question in survey.questions)]
         self.widths = [max(map(len, names)), 8, 8, 10]
-        self._show(("question", "claimed", "exact", "certified", ""))
+        self.show(HEADING)
 
-    def row(self, one: Verdict) -> None:
-        """Show one verdict."""
-        claimed, exact = f"{one.claimed:.4f}", f"{one.exact.epsilon:.4f}"
-        certified = f">= {one.certified.epsilon:.4f}"
-        self._show((one.question, claimed, exact, certified, _outcome(one)))
-
-    def _show(self, row: Sequence[str]) -> None:
+    def show(self, row: Sequence[str]) -> None:
+        """Show one line."""
         name, *figures, outcome = row
         cells = [f.rjust(width) for f, width in zip(figures, self.widths[1:], strict=True)]
         tell("")
@@ -146,89 +146,3 @@ def _as_json(done: Sequence[Verdict], whole: Wholes) -> str:
         "fault": whole.fault,
     }
     return json.dumps({"questions": rows, "whole_reports": walked})
-
-
-def _explained(done: Sequence[Verdict], whole: Wholes, trials: int) -> str:
-    """What the words of the table mean, of those that stand in it."""
-    walked = [one for one in done if one.walk.complete and not one.fault]
-    parts = [one for one in done if not one.walk.complete and not one.fault]
-    proved = [one for one in done if one.certified.epsilon]
-    each = f"{trials:,} reports of each of two answers"
-    said: list[str] = []
-    if walked:
-        where = "" if len(walked) == len(done) else ", where every branch was walked,"
-        said.append(
-            f"Walked: every report of the code{where} has exactly the probability that the"
-            " published integers say."
-        )
-    if parts:
-        said.append(
-            "Likeliest branches, or some answers: of what was walked, no report is likelier than"
-            " the integers say. The rest was not walked: reports were counted, which shows large"
-            " faults alone."
-        )
-    if proved:
-        said.append(
-            f"Certified: {each} prove that the epsilon is at least that, but for one chance in a"
-            " million."
-        )
-    if len(proved) < len(done):
-        said.append(
-            f"Nothing certified: {each} are too few to prove any epsilon; more --trials prove more."
-        )
-    if not whole.fault:
-        far, follows = ", as far as they were walked", " The rest was not walked."
-        if whole.outcome == "passed":
-            far = ""
-            follows = (
-                " So all questions together give away what they give away one by one, and no more."
-            )
-        said.append(
-            f"Whole reports{far}: every byte that is sent has the product of the questions' laws,"
-            f" with an id that nothing else is made of.{follows}"
-        )
-    return "\n".join(fill(one, 92) for one in said)
-
-
-def _together(whole: Wholes) -> str:
-    together, pairs = whole.together, whole.pairs
-    if whole.fault:
-        return f"FAILED: {whole.fault}"
-    number = len(together.questions)
-    if whole.outcome == "passed":
-        asked = "question" if number == 1 else f"{number} questions together"
-        return f"passed, every branch of all {together.of:,} answers to the {asked} walked"
-    said = (
-        f"in part, likeliest branches ({_part(1 - together.rest)}) of {together.answers:,} of"
-        f" {together.of:,} answers to all {number} questions walked"
-    )
-    if not pairs:
-        return said
-    every, whole_pairs = comb(number, 2), whole.complete_pairs
-    some = f", {len(pairs) - whole_pairs:,} in part" if len(pairs) > whole_pairs else ""
-    none = f", {every - len(pairs):,} not at all" if every > len(pairs) else ""
-    return f"{said}; of {every:,} pairs of questions {whole_pairs:,} to the end{some}{none}"
-
-
-def _outcome(one: Verdict) -> str:
-    delta = f", delta {float(one.exact.delta):g}" if one.exact.delta else ""
-    if one.fault:
-        return f"FAILED: {one.fault}{delta}"
-    how = _walked(one.walk)
-    if one.history:
-        how += f"; waves from one memo, in all {one.history.epsilon:.4f}"
-    said = "passed" if one.outcome == "passed" else "counted, nothing certified"
-    return f"{said}, {how}{delta}"
-
-
-def _walked(walk: Walk) -> str:
-    if walk.complete:
-        return "every branch walked"
-    some = f"{walk.answers:,} of {walk.of:,} answers"
-    if not walk.rest:
-        return f"every branch of {some} walked, reports counted"
-    return f"likeliest branches ({_part(1 - walk.rest)}) of {some} walked, reports counted"
-
-
-def _part(share: float) -> str:
-    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"

@@ -5,6 +5,8 @@ Flask, uvicorn and numpy are imported inside the commands, so that ``deniably --
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
 from time import process_time
@@ -13,16 +15,12 @@ from urllib.parse import quote
 
 import click
 
+from deniably.core.table import aligned
 from deniably.survey.steering import one_line, printable
 
 if TYPE_CHECKING:
     from requests import PreparedRequest
 
-    from deniably.core.loss import Loss
-    from deniably.survey.survey import Survey
-
-_MARGIN_AT = 1000  # respondents
-_CROWDS = (500, 2_000, 10_000)  # respondents, for whom the grid of a map is looked at
 _PATIENCE = 120  # seconds: a server may compile a definition for some
 _LONG = 10  # seconds
 _WIDTH = 100  # characters
@@ -56,126 +54,31 @@ _key = click.option(
 @_file
 def check(file: Path) -> None:
     """Check a survey and show what its questions protect, and how accurate they are."""
-    from deniably.design.budgeting import SHARE
-    from deniably.design.planning import plan_survey
-    from deniably.results.odds import odds_text
-    from deniably.survey.survey import Waves
-    from deniably.wording.first_page import first_page
+    from deniably.authoring.checking import MARGIN_AT, check_survey
 
     began = process_time()
-    survey, notes = _compile_with_notes(file)
+    with _sentences(file):
+        found = check_survey(file)
+    notes = list(found.notes)
     if (took := process_time() - began) > _LONG:
         notes.append(
             f"compiling this took {took:.0f} seconds, and a server gives it 30 unless its operator"
             " sets more (--longest); most of it goes into the designs of means (number, scale,"
             " vector): ask for fewer of different ranges and epsilons, or publish two surveys"
         )
-    click.echo(one_line(f"{survey.name}: {survey.title}"))
-    click.echo(f"digest {survey.digest}\n")
-    margins: dict[str, float] = {}
-    for planned in plan_survey(survey, n=_MARGIN_AT, share=SHARE):
-        margins[planned.question] = max(margins.get(planned.question, 0), planned.plan.margin)
-    rows: list[tuple[str, ...]] = [
-        ("question", "type", "mechanism", "odds", "epsilon", "delta", "margin")
-    ]
-    for question in survey.questions:
-        loss = question.mechanism.loss
-        rows.append(
-            (
-                question.name,
-                question.type,
-                question.mechanism.described,
-                odds_text(loss.bound),
-                loss.epsilon_text(),
-                _delta_text(loss),
-                _margin_text(margins[question.name]),
-            )
-        )
-    total = survey.total
-    odds = odds_text(total.bound)
-    rows.append((_together(survey), "", "", odds, total.epsilon_text(), _delta_text(total), ""))
-    if isinstance(survey.waves, Waves):
-        history = survey.history
-        odds = odds_text(history.bound)
-        rows.append(("all waves", "", "", odds, history.epsilon_text(), _delta_text(history), ""))
-    if not total.delta:  # nor has any question
-        rows = [(*row[:5], row[6]) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if index < 3 else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        click.echo("  ".join(cells).rstrip())
+    click.echo(one_line(found.caption))
+    click.echo(f"digest {found.survey.digest}\n")
+    for line in aligned(found.shown, found.texts):
+        click.echo(line)
     click.echo(
-        f"\nmargin: of {_MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"
+        f"\nmargin: of {MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"
         " in percent of the range for a mean; the widest where a question has several"
     )
-    for note in [*notes, *_grid_notes(survey), *_refusals(survey)]:
+    for note in notes:
         click.echo(f"\n{printable(note)}")
     click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")
-    for paragraph in first_page(survey):
+    for paragraph in found.first_page:
         click.echo(fill(printable(paragraph), _WIDTH, subsequent_indent="  "))
-
-
-def _grid_notes(survey: Survey) -> list[str]:
-    """A sentence for each map whose grid suits another number of people."""
-    from deniably.design.gridding import grid_note
-    from deniably.survey.questions import Point
-
-    answered = survey.asked / len(survey.questions)
-    maps = [question for question in survey.questions if isinstance(question, Point)]
-    found = [(one.name, grid_note(one, _CROWDS, answered)) for one in maps]
-    return [f"{name}: how fine the map may be depends on n: {note}" for name, note in found if note]
-
-
-def _margin_text(margin: float) -> str:
-    return f"{100 * margin:.1f}" if margin <= 1 else "> 100"
-
-
-def _delta_text(loss: Loss) -> str:
-    from deniably.survey.privacy import plain
-
-    return plain(loss.delta) if loss.delta else "0"
-
-
-def _together(survey: Survey) -> str:
-    return "all together" if survey.asked == len(survey.questions) else "what is asked"
-
-
-def _refusals(survey: Survey) -> list[str]:
-    """A sentence where devices refuse the survey, for its epsilon, and one for its delta."""
-    from fractions import Fraction
-
-    from deniably.device.ledger import DELTA_LIMIT, Limits
-    from deniably.survey.survey import EPSILON_LIMIT
-
-    refused: list[str] = []
-    limit = Fraction(EPSILON_LIMIT)
-    at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
-    if not at_once.within(limit):
-        above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
-        found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
-        found.append(f"{_together(survey)} {survey.total.epsilon_text()}")
-        if survey.history != survey.total:
-            found.append(f"all waves {survey.history.epsilon_text()}")
-        refused.append(
-            f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices refuse this"
-            " survey; in a terminal and in Python a respondent can set a higher limit, in a"
-            " browser nobody can."
-        )
-    of_author = Limits().author
-    if survey.count and at_once.within(limit) and not survey.history.within(of_author):
-        refused.append(
-            f"epsilon {survey.history.epsilon_text()} over all {survey.count} waves is above the"
-            f" {of_author} that a device gives away to one author: it refuses the later ones."
-        )
-    if survey.total.delta > DELTA_LIMIT:
-        refused.append(
-            f"delta above {float(DELTA_LIMIT):g}: {_together(survey)} {_delta_text(survey.total)}."
-            " Devices refuse this survey."
-        )
-    return refused
 
 
 @click.command()
@@ -190,10 +93,13 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
     A survey that no browser will answer, because it gives away too much, is only published
     with --anyway.
     """
+    from deniably.authoring.authoring import publish_text
+    from deniably.authoring.checking import refusals
     from deniably_server.commands.author_key import author_key
 
-    survey, _ = _compile_with_notes(file)
-    if (refused := _refusals(survey)) and not anyway:
+    with _sentences(file):
+        survey = publish_text(file.read_bytes())
+    if (refused := refusals(survey)) and not anyway:
         raise click.ClickException(
             "\n".join([*refused, "Nothing was published. To publish it all the same: --anyway"])
         )
@@ -290,12 +196,13 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
     return {"Deniably-Author": signature.author, "Deniably-Signature": signature.value}
 
 
-def _compile_with_notes(file: Path) -> tuple[Survey, list[str]]:
-    from deniably.authoring.authoring import compile_with_notes, load
+@contextmanager
+def _sentences(file: Path) -> Iterator[None]:
+    """What is wrong with the survey in the file, for people."""
     from deniably.core.errors import BadSurvey
 
     try:
-        return compile_with_notes(load(file.read_bytes()))
+        yield
     except BadSurvey as error:
         found = "\n".join(f"  {one_line(str(problem))}" for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{found}") from None

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from deniably.survey.privacy import plain
-from deniably.survey.steering import one_line, steering_problems
+from deniably.core.table import aligned
+from deniably.survey.steering import one_line
 
 if TYPE_CHECKING:
-    from deniably.design.planning import Goal, Plan, Row
+    from deniably.design.planned import Planned
+    from deniably.design.planning import Goal, Plan
     from deniably.survey.survey import Survey
-
-TOGETHER = "all together"
 
 _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n or both)"
 
@@ -69,11 +67,13 @@ def plan(
     epsilon that each question needs.
     """  # fmt: skip
     from deniably.design import planning
+    from deniably.design.planned import plan_survey, planned
 
     if file is None:
         goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
         found = _solve(goal, epsilon, margin, n, confidence)
-        rows = [planning.Row("the question", "mean" if mean else "share", found)]
+        row = planning.Row("the question", "mean" if mean else "share", found)
+        table = planned([row], confidence)
     else:
         if epsilon is not None:
             raise click.UsageError("a survey has its epsilon already; give --margin, --n or both")
@@ -81,17 +81,13 @@ def plan(
             raise click.UsageError(_NEEDED)
         survey = read_definition(file)
         try:
-            rows = planning.plan_survey(
-                survey, n=n, margin=margin, share=share, confidence=confidence
-            )
+            table = plan_survey(survey, n=n, margin=margin, share=share, confidence=confidence)
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-        together = planning.whole(survey, rows)
-        rows.append(planning.Row(TOGETHER, "", together, delta=survey.total.delta))
     if as_json:
-        click.echo(json.dumps([_as_json(row) for row in rows]))
+        click.echo(json.dumps(table.rows))
     else:
-        _show(rows, confidence)
+        _show(table)
 
 
 def _solve(
@@ -117,78 +113,20 @@ def _solve(
 
 def read_definition(file: Path) -> Survey:
     """An author's survey or a published definition. Raises ClickException."""
-    from deniably.authoring.authoring import compile_survey, load
+    from deniably.authoring.files import load_survey
     from deniably.core.errors import BadSurvey
-    from deniably.survey.survey import as_survey
 
     try:
-        document: Any = load(file.read_bytes())
-        if not _is_published(document):
-            return compile_survey(document)
-        if problems := list(steering_problems(document)):
-            raise BadSurvey(problems)
-        return as_survey(document)
+        return load_survey(file)
     except BadSurvey as error:
         found = "\n".join(one_line(str(problem)) for problem in error.problems)
         raise click.ClickException(f"{file} is no valid survey:\n{found}") from None
 
 
-def _is_published(document: Any) -> bool:
-    return isinstance(document, dict) and "spec" in document
-
-
-def _as_json(row: Row) -> dict[str, Any]:
-    return (
-        {"question": row.question, "figure": row.figure}
-        | asdict(row.plan)
-        | {
-            "design_effect": round(row.plan.design_effect, 4),
-            "note": row.note,
-            "delta": plain(row.delta),
-        }
-    )
-
-
-def _show(rows: list[Row], confidence: float) -> None:
-    table: list[tuple[str, ...]] = [
-        (
-            "question",
-            "figure",
-            "epsilon",
-            "delta",
-            "respondents",
-            "margin",
-            "asked directly",
-            "trusted curator",
-        )
-    ]
-    table += [(row.question, row.figure, *_cells(row)) for row in rows]
-    if not any(row.delta for row in rows):
-        table = [(*line[:3], *line[4:]) for line in table]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for first, second, *rest in table:
-        cells = [cell.rjust(width) for cell, width in zip(rest, widths[2:], strict=True)]
-        click.echo("  ".join([first.ljust(widths[0]), second.ljust(widths[1]), *cells]))
-    notes = [f"{row.question}, {row.figure}: {row.note}" for row in rows if row.note]
+def _show(table: Planned) -> None:
+    for line in aligned(table.shown, table.texts):
+        click.echo(line)
+    *notes, price = table.notes
     if notes:
         click.echo("\n" + "\n".join(notes))
-    asked = [row for row in rows if row.question != TOGETHER]
-    worst = max(asked, key=lambda row: (row.plan.n, row.plan.design_effect)).plan
-    click.echo(
-        f"\nMargins hold in {100 * confidence:g} of 100 surveys. The same margin would take"
-        f" {worst.direct:,} people asked directly, and {worst.curator:,} if a trusted curator"
-        " collected true answers and published at the same epsilon: protection costs"
-        f" {'up to ' if len(asked) > 1 else ''}{worst.design_effect:.1f} times the respondents."
-    )
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    plan = row.plan
-    return (
-        f"{plan.epsilon:.2f}",
-        plain(row.delta),
-        f"{plan.n:,}",
-        f"{100 * plan.margin:.1f} %",
-        f"{plan.direct:,}",
-        f"{plan.curator:,}",
-    )
+    click.echo(f"\n{price}")

@@ -80,7 +80,7 @@ def _people(survey: Survey, path: Path) -> People:
 
 
 def _tallies(people: People, runs: int) -> Iterator[Mapping[str, Tally]]:
-    from deniably.simulation.runs import simulate
+    from deniably.simulation.reports import simulate
 
     with click.progressbar(range(runs), label="simulating", file=sys.stderr) as bar:
         for _ in bar:

@@ -16,6 +16,7 @@
         Uninvited         the survey needs an invitation, and none was traded
         BudgetSpent       a report would give away more than the device's owner allows
       BadMemory           a device's memory that no device wrote; carries no part of it
+      NoResults           a server shows no results of a survey; says why
 
 Messages are sentences: what was wrong and what is allowed. No message ever holds an answer.
 """
@@ -169,3 +170,7 @@ class WavesSent(Refused):
 
 class BadMemory(DeniablyError, ValueError):
     """What should be a device's memory is none. The sentence holds nothing of it."""
+
+
+class NoResults(DeniablyError):
+    """A server shows no results: they are hidden, or there is no such survey or server."""

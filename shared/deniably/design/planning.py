@@ -4,7 +4,7 @@ Margins are half the width of a normal interval at the exact variance of one rep
 stands the price: how many people would do if they were asked directly and told the truth, and how
 many if a trusted curator collected true answers and published them at the same epsilon.
 
-    rows = plan_survey(survey, margin=0.05)     # respondents for every figure of every question
+    rows = plan_figures(survey, margin=0.05)     # respondents for every figure of every question
     whole(survey, rows)                         # for all of them together
 """
 
@@ -179,7 +179,7 @@ class Row:
     delta: Fraction = Fraction(0)
 
 
-def plan_survey(
+def plan_figures(
     survey: Survey,
     *,
     n: int | None = None,
@@ -302,7 +302,7 @@ __all__ = [
     "margin",
     "mean_goal",
     "mechanism_goal",
-    "plan_survey",
+    "plan_figures",
     "respondents",
     "share_goal",
     "whole",

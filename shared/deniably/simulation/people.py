@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count, islice
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from deniably.core.errors import BadAnswer
+from deniably.core.table import frame
 from deniably.mechanisms.law import Domain, Ticks
+from deniably.simulation.written import Written, rows_of
 from deniably.survey.questions import (
     NOT_APPLICABLE,
     InParts,
@@ -30,6 +32,9 @@ from deniably.survey.questions import (
 )
 from deniably.survey.report import is_shown
 from deniably.survey.survey import Survey, show_if
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Encoded = npt.NDArray[Any]
 
@@ -86,7 +91,7 @@ class Answers:
         return (self.inputs(people) for people in blocks(self.n))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class People:
     """The true answers of n people, by the survey's questions in their order."""
 
@@ -98,22 +103,35 @@ class People:
         """How many people there are."""
         return self.answers[0].n
 
+    def to_frame(self) -> pd.DataFrame:
+        """The true answers as a pandas DataFrame, a row a person, as ``read_people`` reads them.
+        Raises ImportError where pandas is not installed."""
+        columns = {
+            name: [column.texts[code] for code in column.codes]
+            for answers in self.answers
+            for name, column in zip(column_names(answers.question), answers.columns, strict=True)
+        }
+        return frame(columns)
+
+    def __repr__(self) -> str:
+        return f"{self.n:,} people who answer {len(self.answers)} questions"
+
 
 def blocks(n: int) -> Iterator[slice]:
     """n people, some at a time."""
     return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
-def read_people(survey: Survey, rows: Iterable[Sequence[str]]) -> People:
-    """The people in a table: a row of names, then a row a person.
+def read_people(survey: Survey, table: Written) -> People:
+    """The people in a table: a CSV file, a DataFrame, or rows of which the first has the names.
 
     A column is called as its question, or ``question.part`` where there are parts. A choice is
     written by its name or its label, several ticks as ``a;b``. What is written for a hidden
-    question is not looked at. Raises BadAnswer with the row and what is wrong, never with the
-    answer.
+    question is not looked at. Raises OSError where a file cannot be read, and BadAnswer with the
+    row and what is wrong, never with the answer.
     """
-    names = {question.name: _column_names(question) for question in survey.questions}
-    columns = _read(rows, [name for some in names.values() for name in some])
+    names = {question.name: column_names(question) for question in survey.questions}
+    columns = _read(rows_of(table), [name for some in names.values() for name in some])
     found: dict[str, Answers] = {}
     for question in survey.questions:
         own = [columns[name] for name in names[question.name]]
@@ -121,7 +139,8 @@ def read_people(survey: Survey, rows: Iterable[Sequence[str]]) -> People:
     return People(survey, list(found.values()))
 
 
-def _column_names(question: Question) -> list[str]:
+def column_names(question: Question) -> list[str]:
+    """The columns of a question in a table of people."""
     if isinstance(question, InParts):
         return [f"{question.name}.{part.name}" for part in question.parts]
     return [question.name]

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import sqrt
-from operator import add
 from typing import Literal
 
 import numpy as np
@@ -18,10 +16,8 @@ import numpy as np
 from deniably.core.binomial import Floats
 from deniably.estimation.figures import Found, groups
 from deniably.estimation.tally import Tally
-from deniably.simulation import bulk
-from deniably.simulation.bulk.picks import picked
 from deniably.simulation.expected import SO_MANY, expected_tally
-from deniably.simulation.people import Answers, People, blocks
+from deniably.simulation.people import Answers, People
 from deniably.simulation.truth import Truth, truths
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -95,26 +91,6 @@ class Compared:
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
-
-
-def simulate(people: People) -> dict[str, Tally]:
-    """The tallies of one run: everybody's device answers once.
-
-    Raises ValueError where no device picked a question.
-    """
-    survey, tallies = people.survey, dict[str, list[Tally]]()
-    for some in blocks(people.n):
-        size: int = some.stop - some.start
-        # Which questions each device asks, as ``report.draw_questions`` picks them.
-        asked = picked(np.full(size, survey.asked), len(survey.questions))
-        for answers, own in zip(people.answers, asked.T, strict=True):
-            question = answers.question
-            reports = bulk.randomise_many(question.once, answers.inputs(some)[own])
-            tallies.setdefault(question.name, []).append(bulk.tally_many(question.once, reports))
-    found = {name: reduce(add, some) for name, some in tallies.items()}
-    if short := [name for name, tally in found.items() if tally.n == 0]:
-        raise ValueError(f"nobody was asked {', '.join(short)}; simulate more people")
-    return found
 
 
 def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[Compared]:

@@ -28,7 +28,7 @@ MOST_WAVES = 100
 """Of a panel that is answered with fresh chance."""
 
 
-class Results(Value, frozen=True):
+class ResultsRule(Value, frozen=True):
     """When the results are shown: from ``minimum`` reports on, and ``while_open`` or only after;
     and to whom, which is everybody unless it is said."""
 
@@ -55,7 +55,7 @@ class Survey(Value, frozen=True, dict=True):
     name: SurveyName
     title: Label
     language: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*\Z")]
-    results: Results
+    results: ResultsRule
     questions: Annotated[list[Question], msgspec.Meta(min_length=1, max_length=MOST_QUESTIONS)]
     intro: Prose | msgspec.UnsetType = msgspec.UNSET
     contact: Prose | msgspec.UnsetType = msgspec.UNSET

@@ -1,0 +1,162 @@
+"""The audit of a survey as a table: what each question claims, realises and is proved to give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import comb
+
+from deniably.audit.auditing import TRIALS, Verdict, audit
+from deniably.audit.walking import Walk
+from deniably.audit.whole import Wholes, whole_reports
+from deniably.core.table import Cell, Table
+from deniably.survey.survey import Survey
+
+HEADING = ("question", "claimed", "exact", "certified", "")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audited(Table):
+    """The table of an audit, from the ``verdicts`` on the questions and on ``whole`` reports.
+
+    ``rows`` have for each question its epsilons, ``claimed``, ``exact`` (of the published
+    integers) and ``certified`` (proved by running the code), its ``outcome`` (passed, counted or
+    failed) and a ``fault`` in words.
+    """
+
+    verdicts: Sequence[Verdict]
+    whole: Wholes
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is against the claims."""
+        return not (self.whole.fault or any(one.fault for one in self.verdicts))
+
+
+def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
+    """Audit a survey by the code that devices run: see ``deniably audit --help``.
+
+    Every branch is walked where there are not too many; ``trials`` reports of each of two answers
+    certify an epsilon. A fault is found wrongly with a chance of at most one in a million for each
+    question.
+    """
+    verdicts = audit(survey, trials)
+    together, *pairs = whole_reports(survey)
+    whole = Wholes(together, tuple(pairs))
+    return Audited(
+        caption=f"{survey.name}: {survey.title}",
+        rows=[_cells(one) for one in verdicts],
+        shown=[HEADING, *map(line, verdicts)],
+        texts=1,
+        notes=[f"whole reports: {of_whole(whole)}", *explained(verdicts, whole, trials)],
+        verdicts=verdicts,
+        whole=whole,
+    )
+
+
+def _cells(one: Verdict) -> dict[str, Cell]:
+    return {
+        "question": one.question,
+        "claimed": one.claimed,
+        "exact": one.exact.epsilon,
+        "delta": float(one.exact.delta),
+        "certified": one.certified.epsilon,
+        "walked": one.walk.complete,
+        "outcome": one.outcome,
+        "fault": one.fault,
+    }
+
+
+def line(one: Verdict) -> tuple[str, ...]:
+    """One verdict for people, under ``HEADING``."""
+    claimed, exact = f"{one.claimed:.4f}", f"{one.exact.epsilon:.4f}"
+    return (one.question, claimed, exact, f">= {one.certified.epsilon:.4f}", _outcome(one))
+
+
+def explained(done: Sequence[Verdict], whole: Wholes, trials: int) -> Iterator[str]:
+    """What the words of the table mean, of those that stand in it."""
+    walked = [one for one in done if one.walk.complete and not one.fault]
+    parts = [one for one in done if not one.walk.complete and not one.fault]
+    proved = [one for one in done if one.certified.epsilon]
+    each = f"{trials:,} reports of each of two answers"
+    if walked:
+        where = "" if len(walked) == len(done) else ", where every branch was walked,"
+        yield (
+            f"Walked: every report of the code{where} has exactly the probability that the"
+            " published integers say."
+        )
+    if parts:
+        yield (
+            "Likeliest branches, or some answers: of what was walked, no report is likelier than"
+            " the integers say. The rest was not walked: reports were counted, which shows large"
+            " faults alone."
+        )
+    if proved:
+        yield (
+            f"Certified: {each} prove that the epsilon is at least that, but for one chance in a"
+            " million."
+        )
+    if len(proved) < len(done):
+        yield (
+            f"Nothing certified: {each} are too few to prove any epsilon; more trials prove more."
+        )
+    if not whole.fault:
+        yield _product_of_laws(whole)
+
+
+def _product_of_laws(whole: Wholes) -> str:
+    far, follows = ", as far as they were walked", " The rest was not walked."
+    if whole.outcome == "passed":
+        far = ""
+        follows = (
+            " So all questions together give away what they give away one by one, and no more."
+        )
+    return (
+        f"Whole reports{far}: every byte that is sent has the product of the questions' laws,"
+        f" with an id that nothing else is made of.{follows}"
+    )
+
+
+def of_whole(whole: Wholes) -> str:
+    """What became of whole reports, for people."""
+    together, pairs = whole.together, whole.pairs
+    if whole.fault:
+        return f"FAILED: {whole.fault}"
+    number = len(together.questions)
+    if whole.outcome == "passed":
+        asked = "question" if number == 1 else f"{number} questions together"
+        return f"passed, every branch of all {together.of:,} answers to the {asked} walked"
+    said = (
+        f"in part, likeliest branches ({_part(1 - together.rest)}) of {together.answers:,} of"
+        f" {together.of:,} answers to all {number} questions walked"
+    )
+    if not pairs:
+        return said
+    every, whole_pairs = comb(number, 2), whole.complete_pairs
+    some = f", {len(pairs) - whole_pairs:,} in part" if len(pairs) > whole_pairs else ""
+    none = f", {every - len(pairs):,} not at all" if every > len(pairs) else ""
+    return f"{said}; of {every:,} pairs of questions {whole_pairs:,} to the end{some}{none}"
+
+
+def _outcome(one: Verdict) -> str:
+    delta = f", delta {float(one.exact.delta):g}" if one.exact.delta else ""
+    if one.fault:
+        return f"FAILED: {one.fault}{delta}"
+    how = _walked(one.walk)
+    if one.history:
+        how += f"; waves from one memo, in all {one.history.epsilon:.4f}"
+    said = "passed" if one.outcome == "passed" else "counted, nothing certified"
+    return f"{said}, {how}{delta}"
+
+
+def _walked(walk: Walk) -> str:
+    if walk.complete:
+        return "every branch walked"
+    some = f"{walk.answers:,} of {walk.of:,} answers"
+    if not walk.rest:
+        return f"every branch of {some} walked, reports counted"
+    return f"likeliest branches ({_part(1 - walk.rest)}) of {some} walked, reports counted"
+
+
+def _part(share: float) -> str:
+    return f"{share:.1%}" if share >= 0.001 else "below 0.1%"

@@ -1,0 +1,157 @@
+"""What an author is told about a survey before anybody answers it.
+
+For each question what it gives away and how accurate it is; the choices that were made for the
+author; where devices would refuse the survey; and what respondents read first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from deniably.authoring.authoring import compile_with_notes
+from deniably.authoring.files import read_document
+from deniably.core.loss import Loss
+from deniably.core.table import Cell, Table
+from deniably.design.budgeting import SHARE
+from deniably.design.gridding import grid_note
+from deniably.design.planning import plan_figures
+from deniably.device.ledger import DELTA_LIMIT, Limits
+from deniably.results.odds import odds_text
+from deniably.survey.privacy import plain
+from deniably.survey.questions import Point
+from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves
+from deniably.wording.first_page import first_page
+
+MARGIN_AT = 1000
+"""Respondents for whom the margins of a check are."""
+
+_CROWDS = (500, 2_000, 10_000)  # respondents, for whom the grid of a map is looked at
+_TEXTS = 3  # columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checked(Table):
+    """The table of a check, with the ``survey`` as it would be published.
+
+    ``rows`` have for each question its name, type and mechanism, ``odds``, ``epsilon`` and
+    ``delta`` as texts, and ``margin``: half the 95 % interval of 1,000 respondents, as a part of 1
+    for a share of 30 %, or of the range for a mean, the widest where there are several.
+    ``refused`` says in sentences why devices refuse the survey, and ``first_page`` is what
+    respondents read first, in paragraphs.
+    """
+
+    survey: Survey
+    refused: Sequence[str]
+    first_page: Sequence[str]
+
+
+def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
+    """What an author's survey protects, and how accurate it is.
+
+    ``source`` is a YAML or JSON file as authors write it, or the document itself. Raises OSError
+    where it cannot be read, and BadSurvey with everything that is wrong in it.
+    """
+    survey, said = compile_with_notes(read_document(source))
+    rows = list(_rows(survey))
+    refused = refusals(survey)
+    lines = [[str(row[key]) for key in row if key != "margin"] for row in rows]
+    margins = [_margin_text(row["margin"]) for row in rows]
+    heading = [key for key in rows[0] if key != "margin"]
+    shown = [[*line, margin] for line, margin in zip(lines, margins, strict=True)]
+    shown += [[*line, ""] for line in _totals(survey)]
+    shown = [[*heading, "margin"], *shown]
+    if not survey.total.delta:  # nor has any question
+        shown = [[*line[:5], line[6]] for line in shown]
+    return Checked(
+        caption=f"{survey.name}: {survey.title}",
+        rows=rows,
+        shown=shown,
+        texts=_TEXTS,
+        notes=[*said, *_grid_notes(survey), *refused],
+        survey=survey,
+        refused=refused,
+        first_page=first_page(survey),
+    )
+
+
+def refusals(survey: Survey) -> list[str]:
+    """A sentence where devices refuse the survey for its epsilon, and one for its delta."""
+    refused: list[str] = []
+    limit = Fraction(EPSILON_LIMIT)
+    at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
+    if not at_once.within(limit):
+        above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
+        found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
+        found.append(f"{_together(survey)} {survey.total.epsilon_text()}")
+        if survey.history != survey.total:
+            found.append(f"all waves {survey.history.epsilon_text()}")
+        refused.append(
+            f"epsilon above {EPSILON_LIMIT}: {', '.join(found)}. Devices refuse this"
+            " survey; in a terminal and in Python a respondent can set a higher limit, in a"
+            " browser nobody can."
+        )
+    of_author = Limits().author
+    if survey.count and at_once.within(limit) and not survey.history.within(of_author):
+        refused.append(
+            f"epsilon {survey.history.epsilon_text()} over all {survey.count} waves is above the"
+            f" {of_author} that a device gives away to one author: it refuses the later ones."
+        )
+    if survey.total.delta > DELTA_LIMIT:
+        refused.append(
+            f"delta above {float(DELTA_LIMIT):g}: {_together(survey)} {_delta(survey.total)}."
+            " Devices refuse this survey."
+        )
+    return refused
+
+
+def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
+    margins: dict[str, float] = {}
+    for planned in plan_figures(survey, n=MARGIN_AT, share=SHARE):
+        margins[planned.question] = max(margins.get(planned.question, 0), planned.plan.margin)
+    for question in survey.questions:
+        yield {
+            "question": question.name,
+            "type": question.type,
+            "mechanism": question.mechanism.described,
+            **_protection(question.mechanism.loss),
+            "margin": margins[question.name],
+        }
+
+
+def _totals(survey: Survey) -> Iterator[list[str]]:
+    """What all questions give away, and all waves."""
+    yield [_together(survey), "", "", *_protection(survey.total).values()]
+    if isinstance(survey.waves, Waves):
+        yield ["all waves", "", "", *_protection(survey.history).values()]
+
+
+def _protection(loss: Loss) -> dict[str, str]:
+    return {
+        "odds": odds_text(loss.bound),
+        "epsilon": loss.epsilon_text(),
+        "delta": _delta(loss),
+    }
+
+
+def _delta(loss: Loss) -> str:
+    return plain(loss.delta) if loss.delta else "0"
+
+
+def _margin_text(margin: Cell) -> str:
+    assert isinstance(margin, float)
+    return f"{100 * margin:.1f}" if margin <= 1 else "> 100"
+
+
+def _together(survey: Survey) -> str:
+    return "all together" if survey.asked == len(survey.questions) else "what is asked"
+
+
+def _grid_notes(survey: Survey) -> list[str]:
+    """A sentence for each map whose grid suits another number of people."""
+    answered = survey.asked / len(survey.questions)
+    maps = [question for question in survey.questions if isinstance(question, Point)]
+    found = [(one.name, grid_note(one, _CROWDS, answered)) for one in maps]
+    return [f"{name}: how fine the map may be depends on n: {note}" for name, note in found if note]

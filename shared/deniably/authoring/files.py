@@ -1,0 +1,56 @@
+"""Surveys from files: what an author wrote, or a definition as it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, cast
+
+from deniably.authoring.authoring import compile_survey, load
+from deniably.core.errors import BadSurvey
+from deniably.survey.steering import steering_problems
+from deniably.survey.survey import Survey, as_survey
+
+
+def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
+    """The survey in a file: YAML or JSON as authors write it, or a published definition.
+
+    ``source`` is a path, or the document itself. Raises OSError where the file cannot be read, and
+    BadSurvey with everything that is wrong in it.
+
+    >>> survey = load_survey({
+    ...     "name": "workplace",
+    ...     "title": "Honesty at work",
+    ...     "questions": [{"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3}],
+    ... })
+    >>> survey.total.epsilon_text()
+    '1.10'
+    """
+    document = read_document(source)
+    if not (isinstance(document, dict) and "spec" in document):
+        return compile_survey(document)
+    if problems := list(steering_problems(document)):
+        raise BadSurvey(problems)
+    return as_survey(document)
+
+
+def read_document(source: str | Path | Mapping[str, object]) -> object:
+    """What a file says, or a mapping that was made in Python. Raises OSError and BadSurvey."""
+    if isinstance(source, Mapping):
+        return _written(source)
+    return load(Path(source).read_bytes())
+
+
+def _written(value: object) -> object:
+    """As a file would say it: a number with a point is the decimal that Python shows."""
+    match value:
+        case Mapping():
+            given = cast("Mapping[Any, object]", value)
+            return {str(key): _written(one) for key, one in given.items()}
+        case list() | tuple():
+            return [_written(one) for one in cast("list[object]", value)]
+        case float():
+            return Decimal(repr(value))
+        case _:
+            return value

@@ -1,0 +1,97 @@
+"""The plan of a survey as a table: respondents, margins and epsilons, and what protection costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from deniably.core.table import Cell, Table
+from deniably.design.planning import Row, plan_figures, whole
+from deniably.survey.privacy import plain
+from deniably.survey.survey import Survey
+
+TOGETHER = "all together"
+
+_TEXTS = 2  # columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Planned(Table):
+    """The table of a plan.
+
+    ``rows`` have ``question``, ``figure``, ``epsilon``, ``n`` respondents, ``margin`` (half an
+    interval, as a part of 1 for a share or of the range for a mean), how many people ``direct``
+    questions would take and how many a trusted ``curator``, the ``design_effect`` n / direct, a
+    ``note`` and ``delta``, a text. The last row is for all questions together.
+    """
+
+
+def plan_survey(
+    survey: Survey,
+    *,
+    n: int | None = None,
+    margin: float | None = None,
+    share: float | None = None,
+    confidence: float = 0.95,
+) -> Planned:
+    """The margins that ``n`` respondents give, or the respondents that a ``margin`` takes; of
+    both, the epsilon that each question would need.
+
+    ``margin`` is half an interval: 0.05 for five points of a share, or five percent of the range
+    of a mean. ``share`` is the expected share, by default the worst, and ``confidence`` the part
+    of surveys in which margins hold. Raises ValueError where neither n nor margin is given, and
+    where no epsilon is enough.
+    """
+    rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence)
+    rows.append(Row(TOGETHER, "", whole(survey, rows), delta=survey.total.delta))
+    return planned(rows, confidence, f"{survey.name}: {survey.title}")
+
+
+def planned(rows: Sequence[Row], confidence: float, caption: str = "") -> Planned:
+    """The table of these plans."""
+    return Planned(caption, list(map(_cells, rows)), _shown(rows), _TEXTS, _notes(rows, confidence))
+
+
+def _cells(row: Row) -> dict[str, Cell]:
+    return {
+        "question": row.question,
+        "figure": row.figure,
+        **asdict(row.plan),
+        "design_effect": round(row.plan.design_effect, 4),
+        "note": row.note,
+        "delta": plain(row.delta),
+    }
+
+
+def _shown(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    heading = ("epsilon", "delta", "respondents", "margin", "asked directly", "trusted curator")
+    table = [("question", "figure", *heading), *map(_texts, rows)]
+    if not any(row.delta for row in rows):
+        table = [(*line[:3], *line[4:]) for line in table]
+    return table
+
+
+def _texts(row: Row) -> tuple[str, ...]:
+    plan = row.plan
+    return (
+        row.question,
+        row.figure,
+        f"{plan.epsilon:.2f}",
+        plain(row.delta),
+        f"{plan.n:,}",
+        f"{100 * plan.margin:.1f} %",
+        f"{plan.direct:,}",
+        f"{plan.curator:,}",
+    )
+
+
+def _notes(rows: Sequence[Row], confidence: float) -> list[str]:
+    asked = [row for row in rows if row.question != TOGETHER]
+    worst = max(asked, key=lambda row: (row.plan.n, row.plan.design_effect)).plan
+    return [
+        *(f"{row.question}, {row.figure}: {row.note}" for row in rows if row.note),
+        f"Margins hold in {100 * confidence:g} of 100 surveys. The same margin would take"
+        f" {worst.direct:,} people asked directly, and {worst.curator:,} if a trusted curator"
+        " collected true answers and published at the same epsilon: protection costs"
+        f" {'up to ' if len(asked) > 1 else ''}{worst.design_effect:.1f} times the respondents.",
+    ]

@@ -1,0 +1,68 @@
+"""The results of a survey on a server, over HTTP."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import msgspec
+import requests
+
+from deniably.core.addresses import is_here
+from deniably.core.errors import NoResults
+from deniably.results.document import SurveyResult
+from deniably.results.result import CONFIDENCE
+from deniably.results.results import Results, shown
+
+_PATH = re.compile(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)(?:/results(?:\.csv)?)?/?")
+_PATIENCE = 60  # seconds
+
+
+def open_results(
+    address: str,
+    *,
+    token: str | None = None,
+    confidence: float = CONFIDENCE,
+    smooth: bool = False,
+) -> Results:
+    """The results of a survey that a server shows.
+
+    ``address`` is that of the survey's form or of its results, such as
+    https://example.org/surveys/workplace. ``token`` is an analyst's, for a survey whose results
+    are not for everybody; it is sent over HTTPS or to this machine alone. ``confidence`` is from
+    0.5 to 0.999, with up to three decimals. Raises ValueError where the address is no survey's or
+    a token would be sent in the clear, and NoResults, which says why, where there are none.
+    """
+    parts = urlsplit(address)
+    found = _PATH.fullmatch(parts.path)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not found:
+        raise ValueError(
+            f"{address!r} is no survey's address; one looks like https://example.org/surveys/name"
+        )
+    if token is not None and not (parts.scheme == "https" or is_here(address)):
+        raise ValueError("a token is sent over https:// or to this machine alone")
+    base = urlunsplit((parts.scheme, parts.netloc, found[1], "", ""))
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    query = {"confidence": f"{confidence:g}", "smooth": str(int(smooth))}
+    try:
+        response = requests.get(
+            f"{base}/api/surveys/{quote(found[2])}/results",
+            params=query, headers=headers, timeout=_PATIENCE, allow_redirects=False,
+        )  # fmt: skip
+    except requests.RequestException as error:
+        raise NoResults(f"cannot reach {parts.netloc} ({type(error).__name__})") from None
+    if not response.ok:
+        raise NoResults(_why(response))
+    try:
+        return shown(msgspec.json.decode(response.content, type=SurveyResult))
+    except msgspec.DecodeError:
+        raise NoResults(f"no Deniably server of this version answers at {parts.netloc}") from None
+
+
+def _why(response: requests.Response) -> str:
+    """The sentence in a server's problem document."""
+    try:
+        problem = response.json()
+        return str(problem.get("detail") or problem["title"])
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return f"no Deniably server answers there (status {response.status_code})"

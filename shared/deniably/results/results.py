@@ -1,0 +1,110 @@
+"""A survey's results as a table for people and programs, and the document behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from deniably.core.table import Cell, Table
+from deniably.estimation.tally import Tally
+from deniably.results.document import SurveyResult
+from deniably.results.narrative import estimate_text, figure_text, inside, level_text
+from deniably.results.result import CONFIDENCE, result
+from deniably.results.rows import COLUMNS, Row, rows
+from deniably.survey.survey import Survey
+
+_CONSTANT = ("survey", "digest", "state", "confidence", "invited", "response_rate", "count_of")
+_FIRST = ("question", "part", "choice", "choice_label", "figure", "unit", "n", "estimate",
+          "standard_error", "low", "high")  # fmt: skip
+"""The columns that notebooks look at first."""
+_TEXTS = 2  # columns
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Results(Table):
+    """What the reports say: estimates with their margins, question by question.
+
+    ``rows`` are those of ``results.csv``, without the columns that are the same everywhere and
+    those that are empty: ``question``, ``choice``, ``figure``, ``n``, ``estimate``,
+    ``standard_error``, ``low`` and ``high`` of the interval, and more. Estimates are unbiased, so
+    a share may lie below 0. ``document`` has everything, as ``results.json`` of a server.
+    """
+
+    document: SurveyResult
+
+    def to_json(self) -> str:
+        """The document as JSON."""
+        return msgspec.json.encode(self.document).decode()
+
+
+def estimate(
+    survey: Survey,
+    tallies: Mapping[str, Tally],
+    *,
+    confidence: float = CONFIDENCE,
+    smooth: bool = False,
+) -> Results:
+    """The results of a survey from the tally of each of its questions.
+
+    ``tallies`` are by the name of the question, each of at least one report. ``confidence`` is
+    that of every interval, above 0 and below 1. ``smooth`` fits smooth distributions of numbers,
+    for an analyst who knows them to be smooth. Raises ValueError where a tally is missing or
+    empty, or the confidence is no such number.
+    """
+    for question in survey.questions:
+        if question.name not in tallies or not tallies[question.name].n:
+            raise ValueError(f"{question.name} has no reports: a tally needs at least one")
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
+    return shown(result(survey, "closed", tallies, smooth=smooth, confidence=confidence))
+
+
+def shown(document: SurveyResult) -> Results:
+    """The table of a document of results."""
+    found = list(rows(document))
+    used = [key for key in COLUMNS if any(row.get(key) not in (None, "") for row in found)]
+    kept = [key for key in dict.fromkeys([*_FIRST, *used]) if key in used and key not in _CONSTANT]
+    heading = ("question", "answer", "estimate", f"{level_text(document.confidence)} interval", "n")
+    return Results(
+        caption=document.title,
+        rows=[{key: row.get(key) for key in kept} for row in found],
+        shown=[heading, *_lines(found)],
+        texts=_TEXTS,
+        notes=[note for one in document.questions for note in (one.sentence, *one.flags) if note],
+        document=document,
+    )
+
+
+def _lines(found: list[Row]) -> Iterator[tuple[str, ...]]:
+    before: Cell = None
+    for row in found:
+        if row.get("low") is None:  # a share for display alone
+            continue
+        question = str(row["question"])
+        yield ("" if question == before else question, *_figure(row), f"{row['n']:,}")
+        before = question
+
+
+def _figure(row: Row) -> tuple[str, str, str]:
+    """What a figure is of, its estimate and its interval, as people read them."""
+    interval = (_number(row["low"]), _number(row["high"]))
+    label = ": ".join(str(row[key]) for key in ("part", "choice_label") if row.get(key))
+    if row["figure"] == "mean":
+        error, unit = row.get("standard_error"), str(row.get("unit") or "")
+        name = f"{label}: mean" if label else "mean"
+        if error is None:
+            return name, "cannot be told", ""
+        low, high = (figure_text(end, _number(error)) for end in interval)
+        told = figure_text(inside(_number(row["estimate"]), interval), _number(error))
+        return name, f"{told} {unit}".strip(), f"{low} to {high}"
+    if row["figure"] == "share at most":
+        label = f"at most {label}"
+    low, high = (f"{100 * end:.1f}" for end in interval)
+    return label, estimate_text(_number(row["estimate"]), interval), f"{low} to {high} %"
+
+
+def _number(cell: Cell) -> float:
+    assert isinstance(cell, int | float)
+    return cell

@@ -1,0 +1,166 @@
+"""Results as rows, one a figure, for spreadsheets and notebooks.
+
+A figure is a share of a choice, of a combination or of an area, a mean, or the share of numbers up
+to the end of a range; the column ``figure`` says which. A ``count`` is of reports that support a
+choice and not of people, as ``count_of`` says beside it; with ``p`` and ``q`` of the question it
+gives the estimate, (count / n - q) / (p - q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import UNSET, structs
+
+from deniably.results.document import (
+    BucketResult,
+    CellResult,
+    ChoicePartResult,
+    ChoiceResult,
+    CraftedResult,
+    MeanResult,
+    NumberPartResult,
+    QuestionResult,
+    SurveyResult,
+)
+
+COLUMNS: tuple[str, ...] = (
+    "survey",
+    "digest",
+    "state",
+    "question",
+    "question_label",
+    "n",
+    "odds",
+    "epsilon",
+    "design_effect",
+    "effective_n",
+    "choice",
+    "choice_label",
+    "estimate",
+    "low",
+    "high",
+    "confidence",
+    "standard_error",
+    "count",
+    "count_of",
+    "p",
+    "q",
+    "joint_low",
+    "joint_high",
+    "consistent",
+    "respondents_low",
+    "respondents_high",
+    "figure",
+    "part",
+    "unit",
+    "delta",
+    "stands_out",
+    "fit",
+    "crafted_exchange",
+    "crafted_shift_1",
+    "crafted_shift_5",
+    "crafted_flip",
+    "invited",
+    "response_rate",
+)
+_OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
+"""Columns that are of a question."""
+_CALLED = {"name": "choice", "label": "choice_label"} | {
+    column: column
+    for column in ("n", "unit", "count", "estimate", "standard_error", "consistent", "stands_out")
+}
+"""In which column what is shown of a figure stands."""
+_COUNT_OF = "reports that support the choice, not people"
+Row = dict[str, str | float | None]
+"""Cells by the name of the column; a column that a figure does not have is absent or None."""
+
+
+def rows(result: SurveyResult) -> Iterator[Row]:
+    """The result, one row a figure."""
+    survey: Row = {
+        "survey": result.survey,
+        "digest": result.digest,
+        "state": result.state,
+        "invited": result.invited,
+        "response_rate": result.response_rate,
+        "confidence": result.confidence,
+    }
+    for question in result.questions:
+        asked: Row = survey | {
+            "question": question.name,
+            "question_label": question.label,
+            **{key: _told(question, key) for key in _OF_QUESTIONS},
+            **_crafted(_told(question, "crafted")),
+        }
+        for figure in _figures(question):
+            yield asked | figure
+
+
+def _told(question: QuestionResult, key: str) -> Any:
+    """What the document says under a key; None where it has no such."""
+    found = getattr(question, key, None)
+    return None if found is UNSET else found
+
+
+def _figures(question: QuestionResult) -> Iterator[Row]:
+    for choice in _told(question, "choices") or ():
+        yield _row("share", choice)
+    if mean := _told(question, "mean"):
+        yield _row("mean", mean)
+    for part in _told(question, "parts") or ():
+        yield from ({"part": part.name} | row for row in _of_part(part))
+    for cell in _told(question, "cells") or ():
+        yield _row("joint share", cell)
+    for bucket in _told(question, "distribution") or ():
+        yield from _bucket(bucket, _told(question, "fit"))
+
+
+def _of_part(part: NumberPartResult | ChoicePartResult) -> Iterator[Row]:
+    if isinstance(part, ChoicePartResult):
+        yield from (_row("share", choice) for choice in part.choices)
+    elif part.mean:
+        yield _row("mean", part.mean) | _crafted(part.crafted)
+
+
+def _crafted(crafted: CraftedResult | None) -> Row:
+    if crafted is None:
+        return {}
+    return {
+        "crafted_exchange": crafted.exchange,
+        "crafted_shift_1": crafted.shift[0],
+        "crafted_shift_5": crafted.shift[1],
+        "crafted_flip": crafted.flip,
+    }
+
+
+def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> Row:
+    """What is shown of a figure, each in the column of its name; an interval in two."""
+    row: Row = {"figure": figure}
+    for key, value in structs.asdict(shown).items():
+        if key.endswith("interval"):
+            row |= _ends(key.removesuffix("interval"), value)
+        elif key in _CALLED:
+            row[_CALLED[key]] = value
+    if isinstance(shown, CellResult):
+        row["choice_label"] = "; ".join(shown.names)
+    if row.get("count") is not None:
+        row["count_of"] = _COUNT_OF
+    return row
+
+
+def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[Row]:
+    reach = f"{bucket.low} to {bucket.high}"
+    yield {"figure": "share", "choice_label": reach, "consistent": bucket.consistent, "fit": fit}
+    if bucket.at_most_interval:
+        yield {
+            "figure": "share at most",
+            "choice_label": bucket.high,
+            "estimate": bucket.at_most,
+            **_ends("", bucket.at_most_interval),
+        }
+
+
+def _ends(prefix: str, interval: list[float]) -> Row:
+    return {f"{prefix}low": interval[0], f"{prefix}high": interval[1]}

@@ -1,0 +1,95 @@
+"""People who do not exist, and what they would answer: for rehearsals and simulations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from deniably.core.coins import Coins
+from deniably.survey.parts import Choice, Range
+from deniably.survey.questions import (
+    NOT_APPLICABLE,
+    Number,
+    Point,
+    Product,
+    Question,
+    SelectMultiple,
+    VectorOfNumbers,
+)
+from deniably.survey.report import is_shown
+from deniably.survey.survey import Survey
+
+Answers = dict[str, object]
+Weights = Mapping[str, Sequence[int]]
+
+_LARGEST_WEIGHT = 9
+
+
+def make_up(survey: Survey, people: int, coins: Coins | None = None) -> list[Answers]:
+    """The answers of so many people, by the name of the question; "not applicable" is left out.
+
+    How popular each answer is among them is drawn once; numbers have one hump.
+    """
+    coins = coins or Coins()
+    weights = {
+        name: [1 + coins.below(_LARGEST_WEIGHT) for _ in choices]
+        for question in survey.questions
+        for name, choices in choices_of(question)
+    }
+    return [_person(survey, weights, coins) for _ in range(people)]
+
+
+def _person(survey: Survey, weights: Weights, coins: Coins) -> Answers:
+    answers: Answers = {}
+    hidden: set[str] = set()
+    for question in survey.questions:
+        if is_shown(question, answers, hidden):
+            answers[question.name] = _answer(question, weights, coins)
+        else:
+            hidden.add(question.name)
+    return answers
+
+
+def _answer(question: Question, weights: Weights, coins: Coins) -> object:
+    picked = {
+        name: choices[coins.choose(weights[name])].name for name, choices in choices_of(question)
+    }
+    match question:
+        case SelectMultiple():
+            return _ticks(question, weights[question.name], coins)
+        case Number():
+            return _number(question.range, coins)
+        case VectorOfNumbers() | Point():
+            return {part.name: _number(part.range, coins) for part in question.parts}
+        case Product():
+            return {part.name: picked[f"{question.name}.{part.name}"] for part in question.parts}
+        case _:
+            return picked[question.name]
+
+
+def choices_of(question: Question) -> list[tuple[str, list[Choice]]]:
+    """What is chosen from, by the name of the question or ``question.part``."""
+    match question:
+        case Number() | VectorOfNumbers() | Point():
+            return []
+        case Product():
+            return [(f"{question.name}.{part.name}", part.choices) for part in question.parts]
+        case _:
+            shown = [choice for choice in question.choices if choice.name != NOT_APPLICABLE]
+            return [(question.name, shown)]
+
+
+def _ticks(question: SelectMultiple, weights: Sequence[int], coins: Coins) -> list[str]:
+    ((_, choices),) = choices_of(question)
+    ticked = [
+        choice.name
+        for choice, weight in zip(choices, weights, strict=True)
+        if coins.below(2 * _LARGEST_WEIGHT) < weight
+    ]
+    return [ticked[place] for place in coins.pick(len(ticked), min(len(ticked), question.most))]
+
+
+def _number(grid: Range, coins: Coins) -> str:
+    position = sum(coins.below(grid.positions) for _ in range(3)) // 3
+    value = grid.value(position)
+    return f"{Decimal(value.numerator) / value.denominator:f}"

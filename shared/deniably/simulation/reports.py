@@ -1,0 +1,180 @@
+"""Reports of many devices at once, by exactly the law of a device.
+
+A device draws one report with ``mechanism.randomise``; a million one by one would take minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from operator import add
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.table import Cell, aligned
+from deniably.estimation.tally import Tally
+from deniably.mechanisms.law import Supporting
+from deniably.simulation import bulk
+from deniably.simulation.bulk.any_law import named
+from deniably.simulation.bulk.picks import picked
+from deniably.simulation.made_up import make_up
+from deniably.simulation.people import Answers, People, blocks, column_names, read_people
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+_HEAD = 5
+"""Reports that are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Some:
+    """Reports to one question by some people: of those ``asked``, booleans of shape (n,), in
+    their order, as ``bulk.randomise_many`` returns them."""
+
+    question: Question
+    asked: npt.NDArray[np.bool_]
+    reports: bulk.Reports
+
+    def tally(self) -> Tally:
+        """What these reports count."""
+        return bulk.tally_many(self.question.once, self.reports)
+
+    def cells(self) -> Iterator[tuple[int, ...] | None]:
+        """By person the cells that the report counts in, None for those who are not asked."""
+        law, reports = self.question.once.law, iter(self.reports)
+        for asked in self.asked.tolist():
+            if not asked:
+                yield None
+            elif named(law):
+                bits = np.unpackbits(next(reports), bitorder="little")
+                yield tuple(np.flatnonzero(bits).tolist())
+            else:
+                yield tuple(np.atleast_1d(next(reports)).tolist())
+
+
+Block = Mapping[str, Some]
+"""The reports of some people, by the name of the question."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reports:
+    """The reports of ``n`` people: all that a server sees of them.
+
+    ``blocks`` are some of them at a time. Each is random, and says nothing sure about anybody.
+    """
+
+    survey: Survey
+    n: int
+    blocks: Sequence[Block]
+
+    def rows(self) -> Iterator[dict[str, Cell]]:
+        """A report a row: by the name of the question the choices that it names, or the numbers of
+        the cells that it counts in; None for a question that the device was not asked."""
+        for block in self.blocks:
+            columns = [_texts(some) for some in block.values()]
+            for cells in zip(*columns, strict=True):
+                yield dict(zip(block, cells, strict=True))
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        names = [question.name for question in self.survey.questions]
+        head = [[str(row[name] or "") for name in names] for row in islice(self.rows(), _HEAD)]
+        more = [f"... {self.n:,} reports in all"] if self.n > _HEAD else []
+        return "\n".join([*aligned([names, *head], len(names)), *more])
+
+
+def randomise(people: People) -> Reports:
+    """The report of each person's device, perturbed by the survey's mechanisms.
+
+    Raises ValueError where no device picked a question: simulate more people.
+    """
+    found = list(_blocks(people))
+    for question in people.survey.questions:
+        if not any(block[question.name].asked.any() for block in found):
+            raise ValueError(f"nobody was asked {question.name}; simulate more people")
+    return Reports(people.survey, people.n, found)
+
+
+def tally(reports: Reports) -> dict[str, Tally]:
+    """How many reports count in each cell, by the name of the question: all that estimates need."""
+    return tally_blocks(reports.survey, reports.blocks)
+
+
+def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
+    """The tally of each question of reports that come some at a time."""
+    found: dict[str, list[Tally]] = {question.name: [] for question in survey.questions}
+    for block in some:
+        for name, tallies in found.items():
+            tallies.append(block[name].tally())
+    return {name: reduce(add, tallies) for name, tallies in found.items()}
+
+
+def simulate(people: People) -> dict[str, Tally]:
+    """The tallies of one run: everybody's device answers once. Reports are not kept.
+
+    Raises ValueError where no device picked a question.
+    """
+    found = tally_blocks(people.survey, _blocks(people))
+    if short := [name for name, one in found.items() if one.n == 0]:
+        raise ValueError(f"nobody was asked {', '.join(short)}; simulate more people")
+    return found
+
+
+def simulate_people(survey: Survey, n: int) -> People:
+    """``n`` made-up people, and what they would answer: how popular each choice is among them is
+    drawn once, and numbers have one hump. Raises ValueError unless n is at least 1."""
+    if n < 1:
+        raise ValueError(f"{n} people; there is at least 1")
+    names = [name for question in survey.questions for name in column_names(question)]
+    rows = (_row(survey.questions, answers) for answers in make_up(survey, n))
+    return read_people(survey, [names, *rows])
+
+
+def _blocks(people: People) -> Iterator[Block]:
+    survey = people.survey
+    for some in blocks(people.n):
+        size: int = some.stop - some.start
+        # Which questions each device asks, as ``report.draw_questions`` picks them.
+        asked = picked(np.full(size, survey.asked), len(survey.questions))
+        yield {
+            answers.question.name: _randomised(answers, some, own)
+            for answers, own in zip(people.answers, asked.T, strict=True)
+        }
+
+
+def _randomised(answers: Answers, some: slice, asked: npt.NDArray[np.bool_]) -> Some:
+    inputs = answers.inputs(some)[asked]
+    return Some(answers.question, asked, bulk.randomise_many(answers.question.once, inputs))
+
+
+def _row(questions: Sequence[Question], answers: Mapping[str, object]) -> list[str]:
+    """Answers as a table has them; a question that is hidden has an empty cell."""
+    cells: list[str] = []
+    for question in questions:
+        match answers.get(question.name, ""):
+            case dict() as parts:
+                cells += [str(cell) for cell in parts.values()]  # in the order of the columns
+            case list() as ticked:
+                cells.append(";".join(map(str, ticked)))
+            case cell:
+                cells.append(str(cell))
+    return cells
+
+
+def _texts(some: Some) -> Iterator[Cell]:
+    law, choices = some.question.once.law, _names(some.question)
+    by_name = isinstance(law, Supporting) and len(choices) == law.cell_count
+    for cells in some.cells():
+        if cells is None:
+            yield None
+        else:
+            yield "; ".join(choices[cell] if by_name else str(cell) for cell in cells)
+
+
+def _names(question: Question) -> list[str]:
+    return [choice.name for choice in getattr(question, "choices", [])]

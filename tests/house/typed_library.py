@@ -1,0 +1,33 @@
+"""The types of the library's names, as a type checker sees them (``make lint``); nothing runs."""
+
+from typing import TYPE_CHECKING, assert_type
+
+import deniably as dn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from deniably.audit.audited import Audited
+    from deniably.authoring.checking import Checked
+    from deniably.design.planned import Planned
+    from deniably.estimation.tally import Tally
+    from deniably.survey.report import Report
+
+    survey = dn.load_survey("workplace.yaml")
+    people = dn.simulate_people(survey, 1000)
+    results = dn.estimate(survey, dn.tally(dn.randomise(people)), confidence=0.9, smooth=True)
+
+    assert_type(survey, dn.Survey)
+    assert_type(people, dn.People)
+    assert_type(dn.read_people(survey, "people.csv"), dn.People)
+    assert_type(dn.read_people(survey, people.to_frame()), dn.People)
+    assert_type(dn.randomise(people), dn.Reports)
+    assert_type(dn.randomise_answers(survey, {"stolen": "no"}), Report)
+    assert_type(dn.tally(dn.randomise(people)), dict[str, Tally])
+    assert_type(results, dn.Results)
+    assert_type(results.to_frame(), pd.DataFrame)
+    assert_type(dn.open_results("https://example.org/s/workplace", token="..."), dn.Results)
+    assert_type(dn.check_survey({"name": "workplace"}), Checked)
+    assert_type(dn.plan_survey(survey, n=1000), Planned)
+    assert_type(dn.audit_survey(survey, trials=1000).passed, bool)
+    assert_type(dn.audit_survey(survey), Audited)
