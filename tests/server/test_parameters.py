@@ -23,6 +23,7 @@ from deniably.results.result import result
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
+from deniably_server.app import create_app
 from deniably_server.storage.writing.commit import Bulk
 from deniably_server.web.operation import told_by
 from support.every_type import somebody, survey_of_everything
@@ -32,15 +33,24 @@ Ends = tuple[float, float]
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 
 
-@pytest.fixture
-def closed(app: Flask) -> Survey:
-    """A survey whose results are shown."""
-    store, survey = app.extensions["deniably"], survey_named()
-    store.publish(survey, signed(survey))
+SURVEY = survey_named()
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """One for all tests of this module, which only read; it shows the results of a survey."""
+    database = tmp_path_factory.mktemp("parameters") / "deniably.db"
+    app = create_app({"DATABASE": str(database), "TESTING": True})
+    store = app.extensions["deniably"]
+    store.publish(SURVEY, signed(SURVEY))
+    bulk = Bulk(SURVEY)
     for n in range(120):
-        store.add(survey, a_report(survey, stolen=[n % 2]))
-    store.close_survey(survey.name)
-    return survey
+        bulk.add(a_report(SURVEY, stolen=[n % 2]))
+    store.begin(bulk)
+    bulk.wait()
+    store.close_survey(SURVEY.name)
+    yield app
+    store.close()
 
 
 def test_every_address_that_is_read_refuses_a_parameter_that_it_has_not(app: Flask) -> None:
@@ -72,7 +82,7 @@ def test_every_address_that_is_read_refuses_a_parameter_that_it_has_not(app: Fla
     ],
 )
 def test_a_misspelt_parameter_is_told_the_nearest_one(
-    client: FlaskClient, closed: Survey, path: str, meant: str
+    client: FlaskClient, path: str, meant: str
 ) -> None:
     problem = assert_problem(client.get(path), 400, "bad-parameter")
 
@@ -93,7 +103,7 @@ def test_an_address_without_parameters_says_so(client: FlaskClient) -> None:
     assert problem["detail"] == "“a” is no parameter here: this address has none."
 
 
-def test_a_parameter_that_is_given_twice_is_refused(client: FlaskClient, closed: Survey) -> None:
+def test_a_parameter_that_is_given_twice_is_refused(client: FlaskClient) -> None:
     answer = client.get("/api/surveys/workplace/results?smooth=1&smooth=0")
 
     assert "“smooth” is given 2 times" in assert_problem(answer, 400, "bad-parameter")["detail"]
@@ -113,20 +123,20 @@ def test_the_value_of_an_unknown_parameter_is_never_repeated(client: FlaskClient
         assert "stolen-yes" not in client.get(path).text
 
 
-def test_nobody_is_turned_away_for_what_a_network_appends_to_a_link(
-    client: FlaskClient, closed: Survey
-) -> None:
+def test_nobody_is_turned_away_for_what_a_network_appends_to_a_link(client: FlaskClient) -> None:
     for path in ("/s/workplace", "/surveys/workplace", "/"):
         assert client.get(f"{path}?fbclid=IwAR0&utm_source=x&UTM_medium=y").status_code == 200
     assert client.get("/api/surveys/workplace/results?fbclid=1").status_code == 400
 
 
 def test_what_a_network_appends_makes_no_other_page_of_it(
-    app: Flask, client: FlaskClient, closed: Survey
+    app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else every made-up one would cost a computation of its own."""
     seen: list[dict[str, str]] = []
-    app.before_request(lambda: seen.append(dict(request.args)))
+    known = app.before_request_funcs
+    look = [*known.get(None, []), lambda: seen.append(dict(request.args))]
+    monkeypatch.setitem(known, None, look)
 
     for query in ("confidence=0.9", "confidence=0.9&utm_source=1", "fbclid=2&confidence=0.9"):
         assert client.get(f"/surveys/workplace?{query}").status_code == 200
@@ -202,7 +212,7 @@ def intervals(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Ends,
                 yield from intervals(value, other[key], f"{path}/{key}")
 
 
-def test_cross_tables_follow_it_too(client: FlaskClient, closed: Survey) -> None:
+def test_cross_tables_follow_it_too(client: FlaskClient) -> None:
     path = "surveys/workplace/crosstab?rows=stolen&columns=often"
 
     usual = client.get(f"/api/{path}").get_json()
@@ -229,7 +239,7 @@ def test_cross_tables_follow_it_too(client: FlaskClient, closed: Survey) -> None
     ["95", "95%", "0", "1", "0.4999", "0.499", "0.9999", "nan", "-0.9", "0,9", "9e-1", "", "０.９"],
 )
 def test_a_confidence_that_is_none_is_told_what_it_may_be(
-    client: FlaskClient, closed: Survey, path: str, wrong: str
+    client: FlaskClient, path: str, wrong: str
 ) -> None:
     sign = "&" if "?" in path else "?"
 
@@ -256,7 +266,7 @@ def test_the_fewer_answers_that_are_enough_for_a_lower_confidence_are_told(app: 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_respondent_reads_in_their_language_that_the_address_is_not_right(
-    client: FlaskClient, closed: Survey, language: str
+    client: FlaskClient, language: str
 ) -> None:
     headers = BROWSER | {"Accept-Language": language}
 
@@ -280,7 +290,7 @@ def test_a_respondent_reads_in_their_language_that_the_address_is_not_right(
     ],
 )
 def test_who_reads_a_page_is_told_on_a_page_what_is_wrong(
-    client: FlaskClient, closed: Survey, path: str, says: str
+    client: FlaskClient, path: str, says: str
 ) -> None:
     answer = client.get(path, headers=BROWSER)
 
@@ -311,7 +321,7 @@ def test_programs_that_ask_for_json_get_a_problem_from_pages_too(client: FlaskCl
 
 @pytest.mark.parametrize("path", ["/s/workplace", "/surveys/workplace", "/"])
 def test_a_fault_on_a_page_is_told_on_a_page(
-    app: Flask, closed: Survey, path: str, monkeypatch: pytest.MonkeyPatch
+    app: Flask, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(app, "dispatch_request", lambda: 1 / 0)
 

@@ -4,7 +4,8 @@ nothing."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,18 +15,36 @@ from werkzeug.test import TestResponse
 
 from deniably.survey.report import LARGEST_BODY, Report
 from deniably.survey.survey import Survey
-from support.material import a_report, assert_problem, contents, survey_named
+from deniably_server.app import create_app
+from support.material import a_report, assert_problem, contents, signed, survey_named
 
-PATH = "/api/surveys/workplace/reports"
+PATH = "/api/surveys/{}/reports".format
 WAYS = {"intake": "application/json", "flask": "application/json; charset=utf-8"}
 
-Post = Callable[[bytes], TestResponse]
+Post = Callable[..., TestResponse]
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports") / "deniably.db"
+
+
+@pytest.fixture(scope="module")
+def app(database: Path) -> Iterator[Flask]:
+    """One for all tests of this module: each says what it changes, or that it changes nothing."""
+    app = create_app({"DATABASE": str(database), "TESTING": True})
+    yield app
+    app.extensions["deniably"].close()
 
 
 @pytest.fixture(params=WAYS)
 def post(request: pytest.FixtureRequest, client: FlaskClient) -> Post:
     """Posts a body. Every promise is kept on the short way in and on the one through Flask."""
-    return lambda body: client.post(PATH, data=body, content_type=WAYS[request.param])
+
+    def post(body: bytes, name: str = "workplace") -> TestResponse:
+        return client.post(PATH(name), data=body, content_type=WAYS[request.param])
+
+    return post
 
 
 def test_a_plain_report_is_taken_before_flask_and_any_other_by_it(
@@ -34,7 +53,7 @@ def test_a_plain_report_is_taken_before_flask_and_any_other_by_it(
     monkeypatch.setattr(app, "dispatch_request", lambda: "Flask was here")
 
     answers = {
-        way: client.post(PATH, data=a_report(survey).canonical, content_type=kind)
+        way: client.post(PATH("workplace"), data=a_report(survey).canonical, content_type=kind)
         for way, kind in WAYS.items()
     }
 
@@ -72,7 +91,7 @@ def test_a_body_without_a_length_is_taken(client: FlaskClient, survey: Survey) -
     length_unknown = {"wsgi.input_terminated": True, "CONTENT_LENGTH": ""}
 
     answer = client.post(
-        PATH,
+        PATH("workplace"),
         data=report.canonical,
         content_type="application/json",
         environ_overrides=length_unknown,
@@ -92,15 +111,17 @@ def test_an_id_with_other_values_is_a_conflict(post: Post, survey: Survey, datab
 
 
 def test_a_closed_survey_refuses_new_reports_and_answers_old_ones_as_before(
-    client: FlaskClient, post: Post, survey: Survey, author: dict[str, str], database: Path
+    app: Flask, client: FlaskClient, post: Post, author: dict[str, str], database: Path
 ) -> None:
+    survey = survey_named(f"over-{secrets.token_hex(4)}")
+    app.extensions["deniably"].publish(survey, signed(survey))
     report = a_report(survey)
-    post(report.canonical)
-    client.patch("/api/surveys/workplace", json={"state": "closed"}, headers=author)
+    post(report.canonical, survey.name)
+    client.patch(f"/api/surveys/{survey.name}", json={"state": "closed"}, headers=author)
     before = contents(database)
 
-    assert post(report.canonical).status_code == 200
-    assert_problem(post(a_report(survey).canonical), 409, "closed")
+    assert post(report.canonical, survey.name).status_code == 200
+    assert_problem(post(a_report(survey).canonical, survey.name), 409, "closed")
     assert contents(database) == before
 
 
@@ -116,9 +137,9 @@ def test_a_report_of_another_survey_or_version_is_refused(
 
 
 def test_a_report_to_a_survey_that_is_not_there_is_not_found(post: Post) -> None:
-    report = a_report(survey_named())
+    report = a_report(survey_named("nobody"))
 
-    assert_problem(post(report.canonical), 404, "not-found")
+    assert_problem(post(report.canonical, "nobody"), 404, "not-found")
 
 
 OTHER_BODIES: list[tuple[str, str, bytes]] = [
@@ -229,7 +250,7 @@ def test_another_media_type_is_refused(
 ) -> None:
     before = contents(database)
 
-    answer = client.post(PATH, data=a_report(survey).canonical, content_type=kind)
+    answer = client.post(PATH("workplace"), data=a_report(survey).canonical, content_type=kind)
 
     assert "application/json" in assert_problem(answer, 415, "unsupported-media-type")["detail"]
     assert contents(database) == before
@@ -244,7 +265,7 @@ def test_a_body_of_a_mebibyte_is_read_and_a_byte_more_is_not(
 
     assert_problem(post(body + b" "), 413, "too-large")
     unannounced = client.post(
-        PATH,
+        PATH("workplace"),
         data=body + b" ",
         content_type="application/json",
         environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": ""},
@@ -261,7 +282,7 @@ def test_a_body_shorter_than_announced_is_refused(
     body = a_report(survey).canonical
 
     answer = client.post(
-        PATH,
+        PATH("workplace"),
         data=body,
         content_type=kind,
         environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": str(len(body) + 1)},
@@ -279,7 +300,7 @@ def test_a_length_that_makes_no_sense_is_no_fault_of_the_server(
     before = contents(database)
 
     answer = client.post(
-        PATH,
+        PATH("workplace"),
         data=b"{}",
         content_type=kind,
         environ_overrides={"wsgi.input_terminated": True, "CONTENT_LENGTH": length},
@@ -293,7 +314,7 @@ def test_a_length_that_makes_no_sense_is_no_fault_of_the_server(
 def test_reports_cannot_be_read_changed_or_deleted(
     client: FlaskClient, survey: Survey, method: str
 ) -> None:
-    answer = client.open(PATH, method=method)
+    answer = client.open(PATH("workplace"), method=method)
 
     assert_problem(answer, 405, "method-not-allowed")
     assert "POST" in answer.headers["Allow"]

@@ -25,7 +25,7 @@ from deniably_server.serving import AddressTaken, claim
 from deniably_server.storage.store import Store
 from support.crowd import Crowd
 from support.material import DENIABLY, Process, Server, a_report, assert_kept, survey_named
-from support.nursery import Nursery
+from support.nursery import Nursery, the_nursery
 
 SURVEY = survey_named()
 Serve = Callable[..., Server]
@@ -80,21 +80,23 @@ def test_processes_share_the_file(serve: Serve, database: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delay", [0, 0.01, 0.02, 0.05])
-def test_a_server_that_is_stopped_while_it_starts_stops(database: Path, delay: float) -> None:
-    with subprocess.Popen(
-        [*DENIABLY, "serve", "--port", "0", "--workers", "2", "--database", database],
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(delay)
-        process.terminate()
-        try:
-            assert process.wait(timeout=25) in (0, -signal.SIGTERM)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+def test_a_server_that_is_stopped_while_it_starts_stops(
+    nursery: Nursery, database: Path, delay: float
+) -> None:
+    log = database.with_suffix(".log")
+    log.touch()
+    serve = ["serve", "--port", "0", "--workers", "2", "--database", str(database)]
+    process = nursery.begin(serve, log)
+    while "listens" not in log.read_text():
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.001)
+    time.sleep(delay)
+    process.terminate()
+    try:
+        assert process.wait(timeout=25) in (0, -signal.SIGTERM)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.slow
@@ -137,18 +139,25 @@ def test_the_link_of_the_first_start_is_shown_once(serve: Serve) -> None:
     assert again.log.count("/admin#") == 1
 
 
+def with_full_disk(arguments: list[str], out: Path) -> Process:
+    return the_nursery().begin(arguments, out, Path("/dev/full"))
+
+
+def with_closed_errors(arguments: list[str], out: Path) -> Process:
+    """A process from the start: Python itself finds no standard error."""
+    return subprocess.Popen(
+        ["sh", "-c", f'exec "$@" >>{out} 2>&-', "sh", *DENIABLY, *arguments],
+        start_new_session=True,
+    )
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("where", ["/dev/full", "&-"])
-def test_reports_are_taken_where_nothing_can_be_logged(database: Path, where: str) -> None:
-    """A full disk, or a standard error that was closed; at the end everything is in order, too."""
+@pytest.mark.parametrize("start", [with_full_disk, with_closed_errors])
+def test_reports_are_taken_where_nothing_can_be_logged(
+    database: Path, start: Callable[[list[str], Path], Process]
+) -> None:
+    """At the end everything is in order, too."""
     log = database.with_suffix(".log")
-
-    def start(arguments: list[str], out: Path) -> Process:
-        return subprocess.Popen(
-            ["sh", "-c", f'exec "$@" >>{out} 2>{where}', "sh", *DENIABLY, *arguments],
-            start_new_session=True,
-        )
-
     server = Server(database, "--workers", "2", log=log, begin=start)
     try:
         server.publish(SURVEY)
@@ -160,20 +169,19 @@ def test_reports_are_taken_where_nothing_can_be_logged(database: Path, where: st
     assert "Traceback" not in server.log
 
 
-def test_two_servers_do_not_share_a_port(server: Server, tmp_path: Path) -> None:
+def test_two_servers_do_not_share_a_port(server: Server, nursery: Nursery, tmp_path: Path) -> None:
     """Half of the reports would go to each."""
-    done = subprocess.run(
-        [*DENIABLY, "serve", "--port", str(server.port), "--database", tmp_path / "other.db"],
-        capture_output=True,
-        text=True,
-        timeout=60,
+    out, errors, other = tmp_path / "out", tmp_path / "errors", tmp_path / "other.db"
+    second = nursery.begin(
+        ["serve", "--port", str(server.port), "--database", str(other)], out, errors
     )
 
-    assert done.returncode == 1
+    assert second.wait(60) == 1
     assert re.fullmatch(
-        rf"Error: cannot listen on 127\.0\.0\.1, port {server.port}: .+\n", done.stderr
+        rf"Error: cannot listen on 127\.0\.0\.1, port {server.port}: .+\n", errors.read_text()
     )
-    assert not (tmp_path / "other.db").exists()
+    assert out.read_text() == ""
+    assert not other.exists()
 
 
 def test_a_port_of_0_claims_a_free_one() -> None:
