@@ -4,7 +4,7 @@
 // and the text of the error. What it imports from "/" is in the folder. It runs in a thread of its
 // own, which starts much sooner than a page: what one test breaks (a global, a module's state) no
 // other sees.
-// {"folder": ..., "vectors": path, "most": n}: [ran, failures] of a vector file.
+// {"folder": ..., "vectors": path, "most": n, "first": id}: [ran, failures] of a vector file.
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -12,24 +12,25 @@ import { pathToFileURL } from "node:url";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 
 /**
- * Cases of all groups in turn, those that are refused first, and what walks every branch last: a
- * planted mistake shows sooner.
+ * The `first` case, then those of all groups in turn, those that are refused first, and what walks
+ * every branch last: a planted mistake shows sooner.
  */
-function mixed(file) {
+function mixed(file, first) {
   const late = { channel: 4, noise: 4 };
-  const rank = ({ type }, { result }) => (late[type] ?? 0) + (result === "valid" ? 2 : 0);
+  const rank = ({ type }, { id, result }) =>
+    id === first ? -1 : (late[type] ?? 0) + (result === "valid" ? 2 : 0);
   const groups = file.groups
     .flatMap((group) => group.tests.map((test, place) => ({ ...group, tests: [test], place })))
     .sort((one, other) => rank(one, one.tests[0]) - rank(other, other.tests[0]) || one.place - other.place);
   return { ...file, groups };
 }
 
-async function answer({ folder, body, given, vectors, most }) {
+async function answer({ folder, body, given, vectors, most, first }) {
   const base = pathToFileURL(folder);
   if (vectors) {
     const { consume } = await import(`${base}/consume.js`);
     const file = JSON.parse(readFileSync(vectors, "utf-8"));
-    return most === undefined ? consume(file) : consume(mixed(file), most);
+    return most === undefined ? consume(file) : consume(mixed(file, first), most);
   }
   const here = body.replaceAll(/\bimport\((["'])\//g, `import($1${base}/`);
   const run = new (async () => {}).constructor("given", here);

@@ -26,9 +26,12 @@ class Modules:
         """The value of an async function of ``given``, or the error's name and text."""
         return self._ask(folder=str(self._folder), body=body, given=given)
 
-    def vectors(self, path: Path, folder: Path | None = None, most: int | None = None) -> Any:
-        """[how many cases ran, what failed]; stops at ``most`` failures."""
-        limit = {} if most is None else {"most": most}
+    def vectors(
+        self, path: Path, folder: Path | None = None, most: int | None = None, first: int = 0
+    ) -> Any:
+        """[how many cases ran, what failed]; stops at ``most`` failures. The case of the id
+        ``first`` then runs before the others."""
+        limit = {} if most is None else {"most": most, "first": first}
         return self._ask(folder=str(folder or self._folder), vectors=str(path), **limit)
 
     @contextmanager

@@ -12,13 +12,15 @@ from support.modules import Modules
 
 @dataclass(frozen=True)
 class Mutant:
-    """A text of a module, what is put in its place, and the vector file that notices."""
+    """A text of a module, what is put in its place, and the vector file that notices, by a ``case``
+    that runs first (so that most of the file need not)."""
 
     mistake: str
     module: str
     text: str
     replacement: str
     noticed_by: str
+    case: int
 
 
 SELECTION = "subset_selection"
@@ -28,18 +30,25 @@ LISTED = "registers"
 BLIND = "blind_rsa"
 TOLD = "arguments[2]"  # the entry of the register, within the function that makes our own
 MUTANTS = (
-    Mutant("rejection is one too late", "coins.js", "if (u < limit)", "if (u <= limit)", "coins"),
     Mutant(
-        "rejection is one too early", "coins.js", "if (u < limit)", "if (u < limit - 1)", "coins"
+        "rejection is one too late", "coins.js", "if (u < limit)", "if (u <= limit)", "coins", 19
     ),
-    Mutant("nothing is rejected", "coins.js", "if (u < limit)", "if (u >= 0)", "coins"),
-    Mutant("the top bits stay", "coins.js", "byte & 0x1f", "byte", "coins"),
-    Mutant("one bit too many is dropped", "coins.js", "byte & 0x1f", "byte & 0x0f", "coins"),
-    Mutant("little-endian", "coins.js", "bytes.reduce(", "bytes.toReversed().reduce(", "coins"),
-    Mutant("2^53 is refused", "coins.js", "n > LARGEST)", "n >= LARGEST)", "coins"),
-    Mutant("a sum may be rounded", "coins.js", " || weight > LARGEST - total", "", "coins"),
     Mutant(
-        "weights are one off", "coins.js", "u < (sum += weight)", "u <= (sum += weight)", "coins"
+        "rejection is one too early", "coins.js", "if (u < limit)", "if (u < limit - 1)", "coins", 2
+    ),
+    Mutant("nothing is rejected", "coins.js", "if (u < limit)", "if (u >= 0)", "coins", 19),
+    Mutant("the top bits stay", "coins.js", "byte & 0x1f", "byte", "coins", 195),
+    Mutant("one bit too many is dropped", "coins.js", "byte & 0x1f", "byte & 0x0f", "coins", 16),
+    Mutant("little-endian", "coins.js", "bytes.reduce(", "bytes.toReversed().reduce(", "coins", 16),
+    Mutant("2^53 is refused", "coins.js", "n > LARGEST)", "n >= LARGEST)", "coins", 183),
+    Mutant("a sum may be rounded", "coins.js", " || weight > LARGEST - total", "", "coins", 256),
+    Mutant(
+        "weights are one off",
+        "coins.js",
+        "u < (sum += weight)",
+        "u <= (sum += weight)",
+        "coins",
+        199,
     ),
     Mutant(
         "the weights are swapped",
@@ -47,6 +56,7 @@ MUTANTS = (
         "[omega * own, (k - omega) * other]",
         "[omega * other, (k - omega) * own]",
         SELECTION,
+        1,
     ),
     Mutant(
         "kept and left out are swapped",
@@ -54,14 +64,18 @@ MUTANTS = (
         "[omega * own, (k - omega) * other]",
         "[(k - omega) * other, omega * own]",
         SELECTION,
+        1,
     ),
-    Mutant("Floyd takes j", "subset_selection.js", "k - omega + i - 1", "k - omega + i", SELECTION),
+    Mutant(
+        "Floyd takes j", "subset_selection.js", "k - omega + i - 1", "k - omega + i", SELECTION, 160
+    ),
     Mutant(
         "Floyd takes j - 2",
         "subset_selection.js",
         "k - omega + i - 1",
         "k - omega + i - 2",
         SELECTION,
+        160,
     ),
     Mutant(
         "the bounds of the draws are one off",
@@ -69,6 +83,7 @@ MUTANTS = (
         "coins.below(k - omega + i)",
         "coins.below(k - omega + i + 1)",
         SELECTION,
+        958,
     ),
     Mutant(
         "the sort is gone",
@@ -76,6 +91,7 @@ MUTANTS = (
         "report.sort((a, b) => a - b)",
         "report",
         SELECTION,
+        52,
     ),
     Mutant(
         "the sort is of texts",
@@ -83,9 +99,15 @@ MUTANTS = (
         ".sort((a, b) => a - b)",
         ".sort()",
         SELECTION,
+        910,
     ),
     Mutant(
-        "the last draw is discarded", "subset_selection.js", "i = kept ? 1 : 0", "i = 0", SELECTION
+        "the last draw is discarded",
+        "subset_selection.js",
+        "i = kept ? 1 : 0",
+        "i = 0",
+        SELECTION,
+        1,
     ),
     Mutant(
         "the discarded draw is not taken",
@@ -93,6 +115,7 @@ MUTANTS = (
         "coins.below(k - omega + i))",
         "kept && i === 0 ? 0 : coins.below(k - omega + i))",
         SELECTION,
+        1,
     ),
     Mutant(
         "the answer is not renamed",
@@ -100,6 +123,7 @@ MUTANTS = (
         "i >= answer ?",
         "i > answer ?",
         SELECTION,
+        52,
     ),
     Mutant(
         "Z is summed in doubles",
@@ -107,6 +131,7 @@ MUTANTS = (
         "BigInt(omega) * BigInt(own) + BigInt(k - omega) * BigInt(other)",
         "omega * own + (k - omega) * other",
         SELECTION,
+        1021,
     ),
     Mutant(
         "keys by code points",
@@ -114,16 +139,20 @@ MUTANTS = (
         "(a < b ? -1 : 1)",
         "((a.codePointAt(0) ?? -1) - (b.codePointAt(0) ?? -1))",
         "canonical",
+        15,
     ),
-    Mutant("repeated keys pass", "canonical.js", "keys?.has(key)", "false", "canonical"),
-    Mutant("exponents pass", "canonical.js", "/[.eE]/", "/[.]/", "canonical"),
-    Mutant("lone surrogates pass", "canonical.js", r"\p{Surrogate}/u", "[^\\s\\S]/u", "canonical"),
+    Mutant("repeated keys pass", "canonical.js", "keys?.has(key)", "false", "canonical", 57),
+    Mutant("exponents pass", "canonical.js", "/[.eE]/", "/[.]/", "canonical", 37),
+    Mutant(
+        "lone surrogates pass", "canonical.js", r"\p{Surrogate}/u", "[^\\s\\S]/u", "canonical", 51
+    ),
     Mutant(
         "e^epsilon is a double",
         "claim.js",
         "rest >= 0n && atMostExp(loss.odds, rest, d * b)",
         "Number(loss.odds[0]) / Number(loss.odds[1]) <= Math.exp(Number(n) / Number(d))",
         "claims",
+        15,
     ),
     Mutant(
         "e^epsilon is rounded up",
@@ -131,6 +160,7 @@ MUTANTS = (
         "let sum = term;",
         "let sum = term + (1n << 70n);",
         "claims",
+        131,
     ),
     Mutant(
         "odds are compared the wrong way",
@@ -138,6 +168,7 @@ MUTANTS = (
         "kept = loss.odds[0] * d <=",
         "kept = loss.odds[0] * d >=",
         "claims",
+        136,
     ),
     Mutant(
         "the exponent is not subtracted",
@@ -145,6 +176,7 @@ MUTANTS = (
         "const rest = n * b - a * d;",
         "const rest = n * b;",
         "definitions",
+        355,
     ),
     Mutant(
         "an exponent goes with claimed odds",
@@ -152,50 +184,59 @@ MUTANTS = (
         "delta === undefined && a === 0n",
         "delta === undefined",
         "definitions",
+        354,
     ),
-    Mutant("a delta goes unsaid", "claim.js", "(n > 0n) === m > 0n && ", "", "definitions"),
-    Mutant("delta is not compared", "claim.js", " && m * d <= n * e", "", "definitions"),
-    Mutant("any delta is claimed", "claim.js", "10000n * n <= d", "true", "definitions"),
+    Mutant("a delta goes unsaid", "claim.js", "(n > 0n) === m > 0n && ", "", "definitions", 413),
+    Mutant("delta is not compared", "claim.js", " && m * d <= n * e", "", "definitions", 414),
+    Mutant("any delta is claimed", "claim.js", "10000n * n <= d", "true", "definitions", 415),
     Mutant(
         "unknown keys pass",
         "shape.js",
         "if (check === undefined) throw",
         "if (check === undefined) continue; else if (!check) throw",
         "definitions",
+        112,
     ),
-    Mutant("a terminal may be steered", "shape.js", r"\x0e-\x1f", "", "definitions"),
-    Mutant("a C1 control passes", "shape.js", r"\x7f-\x9f", r"\x7f", "definitions"),
-    Mutant("a text may run backwards", "shape.js", r"\u202a-\u202e", "", "definitions"),
-    Mutant("an isolate passes", "shape.js", r"\u2066-\u2069", r"\u2066", "definitions"),
-    Mutant("a line may be overwritten", "shape.js", r"|\r(?!\n)", "", "definitions"),
-    Mutant("lines may not end", "shape.js", r"|\r(?!\n)", r"|\r", "definitions"),
-    Mutant("names may repeat", "shape.js", "names.size === value.length", "true", "definitions"),
-    Mutant("k may be anything", "choice.js", "=== choices.length", "> 0", "definitions"),
+    Mutant("a terminal may be steered", "shape.js", r"\x0e-\x1f", "", "definitions", 292),
+    Mutant("a C1 control passes", "shape.js", r"\x7f-\x9f", r"\x7f", "definitions", 294),
+    Mutant("a text may run backwards", "shape.js", r"\u202a-\u202e", "", "definitions", 295),
+    Mutant("an isolate passes", "shape.js", r"\u2066-\u2069", r"\u2066", "definitions", 298),
+    Mutant("a line may be overwritten", "shape.js", r"|\r(?!\n)", "", "definitions", 299),
+    Mutant("lines may not end", "shape.js", r"|\r(?!\n)", r"|\r", "definitions", 19),
+    Mutant(
+        "names may repeat", "shape.js", "names.size === value.length", "true", "definitions", 196
+    ),
+    Mutant("k may be anything", "choice.js", "=== choices.length", "> 0", "definitions", 201),
     # --- pick and the mechanisms ---
-    Mutant("pick draws below n each time", "coins.js", "below(n - i)", "below(n)", "coins"),
+    Mutant("pick draws below n each time", "coins.js", "below(n - i)", "below(n)", "coins", 278),
     Mutant(
         "pick does not swap",
         "coins.js",
         "([items[j], items[i]])",
         "([items[j], items[j]])",
         "coins",
+        275,
     ),
-    Mutant("rounding goes to the nearest", "positions.js", "[rest, k - 1 - rest]", "[0, 1]", ALL),
+    Mutant(
+        "rounding goes to the nearest", "positions.js", "[rest, k - 1 - rest]", "[0, 1]", ALL, 4
+    ),
     Mutant(
         "rounding is the wrong way round",
         "positions.js",
         "[rest, k - 1 - rest]",
         "[k - 1 - rest, rest]",
         ALL,
+        1,
     ),
-    Mutant("a window too few", "window.js", "m - w + 1, coins", "m - w, coins", ALL),
-    Mutant("the window is skipped wrongly", "window.js", "j < start", "j <= start", ALL),
+    Mutant("a window too few", "window.js", "m - w + 1, coins", "m - w, coins", ALL, 21),
+    Mutant("the window is skipped wrongly", "window.js", "j < start", "j <= start", ALL, 687),
     Mutant(
         "the outer draw is left out",
         "window.js",
         "const j = coins.below(m - w);",
         "const j = inside ? 0 : coins.below(m - w);",
         ALL,
+        1,
     ),
     Mutant(
         "inside and outside are drawn in the other order",
@@ -205,24 +246,27 @@ MUTANTS = (
         """const j = coins.below(m - w);
     const i = coins.below(w);""",
         ALL,
+        1,
     ),
-    Mutant("a channel's zero passes", "channel.js", "Math.min(...row) >= 1", "true", ALL),
-    Mutant("rows of any sum pass", "channel.js", "sum(row) === total", "true", ALL),
-    Mutant("equal rows pass", "channel.js", "n > d", "n >= d", ALL),
+    Mutant("a channel's zero passes", "channel.js", "Math.min(...row) >= 1", "true", ALL, 1203),
+    Mutant("rows of any sum pass", "channel.js", "sum(row) === total", "true", ALL, 1205),
+    Mutant("equal rows pass", "channel.js", "n > d", "n >= d", ALL, 1202),
     Mutant(
         "the last column counts alone",
         "channel.js",
         "if (n * worst[1] > worst[0] * d) worst",
         "worst",
         ALL,
+        422,
     ),
-    Mutant("no blanks", "ticks.js", "upTo(most - answer.length)", "upTo(0 * most)", ALL),
+    Mutant("no blanks", "ticks.js", "upTo(most - answer.length)", "upTo(0 * most)", ALL, 99),
     Mutant(
         "blanks are counted from the end",
         "ticks.js",
         "(blank) => k + blank",
         "(blank) => k + most - 1 - blank",
         ALL,
+        99,
     ),
     Mutant(
         "sets without a tick weigh own",
@@ -230,6 +274,7 @@ MUTANTS = (
         "shared === 0 ? other : own",
         "shared === 0 ? own : other",
         ALL,
+        99,
     ),
     Mutant(
         "only as much is picked as is used",
@@ -237,14 +282,16 @@ MUTANTS = (
         "coins.pick(k, size).slice(0, size - shared)",
         "coins.pick(k, size - shared)",
         ALL,
+        99,
     ),
-    Mutant("a flip keeps", "ticks.js", "1 - flip : flip", "flip : 1 - flip", ALL),
+    Mutant("a flip keeps", "ticks.js", "1 - flip : flip", "flip : 1 - flip", ALL, 185),
     Mutant(
         "sampled options stay unsorted",
         "ticks.js",
         "ascending(coins.pick(k, s))",
         "coins.pick(k, s)",
         ALL,
+        207,
     ),
     Mutant(
         "one tick's odds are all",
@@ -252,30 +299,40 @@ MUTANTS = (
         "pure([BigInt(own) ** BigInt(s), BigInt(other) ** BigInt(s)])",
         "pure([BigInt(own), BigInt(other)])",
         ALL,
+        225,
     ),
-    Mutant("the options left over are many", "ticks.js", "Math.min(most, k - most)", "most", ALL),
-    Mutant("the better ratio is the worse", "ticks.js", "a * d > c * b", "a * d < c * b", ALL),
     Mutant(
-        "the unticked have own", "ticks.js", "(option) ? own : other", "(option) ? other : own", ALL
+        "the options left over are many", "ticks.js", "Math.min(most, k - most)", "most", ALL, 265
     ),
-    Mutant("ticks may repeat", "ticks.js", "least = tick + 1", "least = tick", ALL),
-    Mutant("the game ends on even", "noise.js", "j % 2 === 1", "j % 2 === 0", ALL),
+    Mutant("the better ratio is the worse", "ticks.js", "a * d > c * b", "a * d < c * b", ALL, 622),
+    Mutant(
+        "the unticked have own",
+        "ticks.js",
+        "(option) ? own : other",
+        "(option) ? other : own",
+        ALL,
+        247,
+    ),
+    Mutant("ticks may repeat", "ticks.js", "least = tick + 1", "least = tick", ALL, 164),
+    Mutant("the game ends on even", "noise.js", "j % 2 === 1", "j % 2 === 0", ALL, 702),
     Mutant(
         "the game stops drawing",
         "noise.js",
         "[coins.choose([n, d - n]), coins.below(j)]",
         "[coins.choose([n, d - n]) || coins.below(j)]",
         ALL,
+        702,
     ),
-    Mutant("the whole part is left out", "noise.js", "whole > 0n", "whole > 1n", ALL),
-    Mutant("not in lowest terms", "noise.js", "parts(fraction(n, d))", "[n, d]", ALL),
-    Mutant("zero comes twice", "noise.js", "if (!negative) return 0;", "return 0;", ALL),
+    Mutant("the whole part is left out", "noise.js", "whole > 0n", "whole > 1n", ALL, 851),
+    Mutant("not in lowest terms", "noise.js", "parts(fraction(n, d))", "[n, d]", ALL, 863),
+    Mutant("zero comes twice", "noise.js", "if (!negative) return 0;", "return 0;", ALL, 703),
     Mutant(
         "zero is returned before its sign is drawn",
         "noise.js",
         "const negative = coins.below(2) === 1;",
         "if (magnitude === 0) return 0;\n    const negative = coins.below(2) === 1;",
         ALL,
+        761,
     ),
     Mutant(
         "the square root is rounded",
@@ -283,6 +340,7 @@ MUTANTS = (
         "Math.floor(Math.sqrt(",
         "Math.round(Math.sqrt(",
         ALL,
+        862,
     ),
     Mutant(
         "the square is a double",
@@ -290,6 +348,7 @@ MUTANTS = (
         "(BigInt(Math.abs(y)) * Q * T - P) ** 2n",
         "BigInt((Math.abs(y) * q * t - p) ** 2)",
         ALL,
+        1147,
     ),
     Mutant(
         "clamping forgets the top",
@@ -297,22 +356,36 @@ MUTANTS = (
         "Math.min(Math.max(y, 0), k - 1)",
         "Math.max(y, 0)",
         ALL,
+        818,
     ),
-    Mutant("k steps apart", "noise.js", "BigInt(k - 1) * s", "BigInt(k) * s", ALL),
+    Mutant("k steps apart", "noise.js", "BigInt(k - 1) * s", "BigInt(k) * s", ALL, 708),
     Mutant(
         "coordinates are blocks",
         "noise.js",
         "reach) * d + c",
         "reach) + c * d",
         ALL,
+        862,
     ),
     Mutant(
-        "noise goes anywhere", "noise.js", "Math.min(Math.max(y, -reach), k - 1 + reach)", "y", ALL
+        "noise goes anywhere",
+        "noise.js",
+        "Math.min(Math.max(y, -reach), k - 1 + reach)",
+        "y",
+        ALL,
+        940,
     ),
-    Mutant("noise is as wide as it likes", "noise.js", "must(k + 2 * reach <=", "must(k <=", ALL),
-    Mutant("any sigma2 is kept", "noise.js", "must(kept,", "must(kept || true,", ALL),
     Mutant(
-        "one number's noise is enough", "gaussian_noise.js", "if (d === 1n)", "if (d >= 1n)", ALL
+        "noise is as wide as it likes", "noise.js", "must(k + 2 * reach <=", "must(k <=", ALL, 1239
+    ),
+    Mutant("any sigma2 is kept", "noise.js", "must(kept,", "must(kept || true,", ALL, 1232),
+    Mutant(
+        "one number's noise is enough",
+        "gaussian_noise.js",
+        "if (d === 1n)",
+        "if (d >= 1n)",
+        ALL,
+        1263,
     ),
     Mutant(
         "the tail starts one too late",
@@ -320,18 +393,20 @@ MUTANTS = (
         "2n * shift * e * q) + 1n",
         "2n * shift * e * q) + 2n",
         ALL,
+        1260,
     ),
-    Mutant("the parts stay unsorted", "vector.js", ".sort((a, b) => a - b)", "", ALL),
-    Mutant("parts are numbered first", "vector.js", "y * d + c", "c * d + y", ALL),
+    Mutant("the parts stay unsorted", "vector.js", ".sort((a, b) => a - b)", "", ALL, 285),
+    Mutant("parts are numbered first", "vector.js", "y * d + c", "c * d + y", ALL, 285),
     Mutant(
         "the first parts are the worst",
         "loss.js",
         "above(a, b) ? -1 : above(b, a) ? 1 : 0",
         "0",
         ALL,
+        907,
     ),
     Mutant(
-        "the smallest losses count", "loss.js", "above(a, b) ? -1", "above(b, a) ? -1", "totals"
+        "the smallest losses count", "loss.js", "above(a, b) ? -1", "above(b, a) ? -1", "totals", 5
     ),
     Mutant(
         "deltas are those of the largest odds",
@@ -339,14 +414,16 @@ MUTANTS = (
         "const { delta } = most(({ delta: [n, d] }, { delta: [m, e] }) => n * e > m * d);",
         "const { delta } = most(above);",
         "totals",
+        8,
     ),
-    Mutant("all are asked", "loss.js", "slice(0, count)", "slice(0)", "totals"),
+    Mutant("all are asked", "loss.js", "slice(0, count)", "slice(0)", "totals", 4),
     Mutant(
         "exponents are not added",
         "loss.js",
         "exponent: plus(one.exponent, two.exponent)",
         "exponent: two.exponent",
         "totals",
+        3,
     ),
     # --- the types of question ---
     Mutant(
@@ -355,11 +432,17 @@ MUTANTS = (
         "exactly ? k === count : k <= count",
         "k <= count",
         "definitions",
+        407,
     ),
-    Mutant("any number of steps passes", "numbers.js", "n % d === 0n && ", "", "definitions"),
-    Mutant("minus nothing is a number", "numbers.js", "(?!-0$)", "", "definitions"),
+    Mutant("any number of steps passes", "numbers.js", "n % d === 0n && ", "", "definitions", 401),
+    Mutant("minus nothing is a number", "numbers.js", "(?!-0$)", "", "definitions", 388),
     Mutant(
-        "grid need not fit", "numbers.js", 'mechanism["k"] === grid * grid', "true", "definitions"
+        "grid need not fit",
+        "numbers.js",
+        'mechanism["k"] === grid * grid',
+        "true",
+        "definitions",
+        424,
     ),
     Mutant(
         "combinations need not fit",
@@ -367,22 +450,25 @@ MUTANTS = (
         'mechanism["k"] === combinations',
         "true",
         "definitions",
+        428,
     ),
-    Mutant("scores may fall", "choices.js", "Math.min(...gaps) > 0", "true", "definitions"),
+    Mutant("scores may fall", "choices.js", "Math.min(...gaps) > 0", "true", "definitions", 382),
     Mutant(
         "scores of a mean may be uneven",
         "choices.js",
         'aim === "distribution" || even',
         "true",
         "definitions",
+        386,
     ),
-    Mutant("most need not fit", "choices.js", "question.most === most", "true", "definitions"),
+    Mutant("most need not fit", "choices.js", "question.most === most", "true", "definitions", 377),
     Mutant(
         "rows need not fit",
         "choice.js",
         'name !== "channel" || weights.length === k',
         "true",
         "definitions",
+        373,
     ),
     Mutant(
         "any mechanism fits",
@@ -390,6 +476,7 @@ MUTANTS = (
         "must(allowed,",
         "must(mechanism?.name,",
         "definitions",
+        359,
     ),
     Mutant(
         "free text is one unknown type of many",
@@ -397,14 +484,18 @@ MUTANTS = (
         "if (!FREE_TEXT",
         "if (true || !FREE_TEXT",
         "definitions",
+        209,
     ),
-    Mutant("every unknown type is free text", "questions.js", "/^(text|", "/(text|", "definitions"),
+    Mutant(
+        "every unknown type is free text", "questions.js", "/^(text|", "/(text|", "definitions", 205
+    ),
     Mutant(
         "an unknown type is not asked for its mechanism",
         "questions.js",
         "if (type === undefined) throw",
         "if (type === undefined) return; else if (!type) throw",
         "definitions",
+        99,
     ),
     Mutant(
         "conditions may look ahead",
@@ -412,6 +503,7 @@ MUTANTS = (
         "questions.slice(0, i)",
         "questions",
         "definitions",
+        438,
     ),
     Mutant(
         "conditions may name anything",
@@ -419,6 +511,7 @@ MUTANTS = (
         "must(known,",
         "must(known || true,",
         "definitions",
+        438,
     ),
     Mutant(
         "ask may be all",
@@ -426,6 +519,7 @@ MUTANTS = (
         "ask < questions.length",
         "ask <= questions.length",
         "definitions",
+        431,
     ),
     Mutant(
         "ask goes with show_if",
@@ -433,6 +527,7 @@ MUTANTS = (
         "must(ask === undefined,",
         "must(true,",
         "definitions",
+        436,
     ),
     Mutant(
         "halves go down",
@@ -440,17 +535,24 @@ MUTANTS = (
         "(2n * n + d) / (2n * d)",
         "(2n * n + d - 1n) / (2n * d)",
         "answers",
+        1,
     ),
-    Mutant("numbers are cut off", "numbers.js", "(2n * n + d) / (2n * d)", "n / d", "answers"),
+    Mutant("numbers are cut off", "numbers.js", "(2n * n + d) / (2n * d)", "n / d", "answers", 1),
     Mutant(
         "numbers may pass the end",
         "numbers.js",
         "Math.min(Math.max(nearest, 0), count - 1)",
         "Math.max(nearest, 0)",
         "answers",
+        5,
     ),
     Mutant(
-        "cells are rounded", "numbers.js", "return Math.floor((", "return Math.round((", "answers"
+        "cells are rounded",
+        "numbers.js",
+        "return Math.floor((",
+        "return Math.round((",
+        "answers",
+        25,
     ),
     Mutant(
         "the second number comes first",
@@ -458,6 +560,7 @@ MUTANTS = (
         "sum * grid + cell",
         "sum + grid * cell",
         "answers",
+        1,
     ),
     Mutant(
         "ticks stay unsorted",
@@ -465,10 +568,16 @@ MUTANTS = (
         "[...ticks].sort((a, b) => a - b)",
         "[...ticks]",
         "answers",
+        1,
     ),
-    Mutant("too many ticks pass", "choices.js", "ticks.size > most", "false", "answers"),
+    Mutant("too many ticks pass", "choices.js", "ticks.size > most", "false", "answers", 48),
     Mutant(
-        "a hidden answer counts", "answers.js", "hidden.includes(earlier) ? HIDDEN :", "", "answers"
+        "a hidden answer counts",
+        "answers.js",
+        "hidden.includes(earlier) ? HIDDEN :",
+        "",
+        "answers",
+        71,
     ),
     Mutant(
         "several are hidden by a name",
@@ -476,9 +585,15 @@ MUTANTS = (
         'type === "select_multiple" ? [HIDDEN] : HIDDEN',
         "HIDDEN",
         "answers",
+        74,
     ),
     Mutant(
-        "deltas are forgotten", "ledger.js", "delta: parts(delta),", "delta: [0n, 1n],", "ledger"
+        "deltas are forgotten",
+        "ledger.js",
+        "delta: parts(delta),",
+        "delta: [0n, 1n],",
+        "ledger",
+        210,
     ),
     Mutant(
         "other surveys count",
@@ -486,6 +601,7 @@ MUTANTS = (
         "ledger.filter((each) => each.version === version)",
         "ledger",
         "ledger",
+        211,
     ),
     Mutant(
         "a charge is free",
@@ -493,18 +609,24 @@ MUTANTS = (
         "const after = sum(before, asked);",
         "const after = before;",
         "ledger",
+        244,
     ),
-    Mutant("limits let half more pass", "ledger.js", "d * b)", "d * b / 2n)", "ledger"),
-    Mutant("deltas have no limit", "ledger.js", "n * DELTA_LIMIT > d", "false", "ledger"),
-    Mutant("a delta may not reach its limit", "ledger.js", "LIMIT > d", "LIMIT >= d", "ledger"),
-    Mutant("no delta is refused", "ledger.js", "asked.delta[0] > 0n && ", "", "ledger"),
-    Mutant("long odds are rounded down", "ledger.js", "(n << 64n) + d - 1n", "n << 64n", "ledger"),
+    Mutant("limits let half more pass", "ledger.js", "d * b)", "d * b / 2n)", "ledger", 244),
+    Mutant("deltas have no limit", "ledger.js", "n * DELTA_LIMIT > d", "false", "ledger", 210),
+    Mutant(
+        "a delta may not reach its limit", "ledger.js", "LIMIT > d", "LIMIT >= d", "ledger", 207
+    ),
+    Mutant("no delta is refused", "ledger.js", "asked.delta[0] > 0n && ", "", "ledger", 213),
+    Mutant(
+        "long odds are rounded down", "ledger.js", "(n << 64n) + d - 1n", "n << 64n", "ledger", 242
+    ),
     Mutant(
         "what is shown after a change stays",
         "memory.js",
         "after || changed.includes",
         "changed.includes",
         "ledger",
+        221,
     ),
     Mutant(
         "repeats are charged",
@@ -512,13 +634,23 @@ MUTANTS = (
         "after || changed.includes(question.name)",
         "true",
         "ledger",
+        172,
     ),
-    Mutant("later waves are charged", "memory.js", "!known.includes(name)", "true", "ledger"),
-    Mutant("a memo costs a report", "memory.js", "history(question.mechanism) ?? ", "", "ledger"),
-    Mutant("every panel is one", "memory.js", "${waves?.panel}", "play", "ledger"),
-    Mutant("a report may be another's", "memory.js", "report.survey === version &&", "", "ledger"),
+    Mutant("later waves are charged", "memory.js", "!known.includes(name)", "true", "ledger", 276),
     Mutant(
-        "any order of keys will do", "memory.js", "canonicalise(memory) === text", "true", "ledger"
+        "a memo costs a report", "memory.js", "history(question.mechanism) ?? ", "", "ledger", 264
+    ),
+    Mutant("every panel is one", "memory.js", "${waves?.panel}", "play", "ledger", 301),
+    Mutant(
+        "a report may be another's", "memory.js", "report.survey === version &&", "", "ledger", 116
+    ),
+    Mutant(
+        "any order of keys will do",
+        "memory.js",
+        "canonicalise(memory) === text",
+        "true",
+        "ledger",
+        9,
     ),
     Mutant(
         "halves may be unreduced",
@@ -526,16 +658,20 @@ MUTANTS = (
         "fraction(...parts(value)) === value",
         "true",
         "ledger",
+        34,
     ),
-    Mutant("any memo will do", "memoised.js", "must(known,", "must(true,", "waves"),
-    Mutant("a memo of any size will do", "memoised.js", "kept.length === 1 &&", "", "waves"),
-    Mutant("a memo beyond the last", "memoised.js", "one < sizes(once).memos", "true", "waves"),
+    Mutant("any memo will do", "memoised.js", "must(known,", "must(true,", "waves", 121),
+    Mutant("a memo of any size will do", "memoised.js", "kept.length === 1 &&", "", "waves", 17),
+    Mutant(
+        "a memo beyond the last", "memoised.js", "one < sizes(once).memos", "true", "waves", 123
+    ),
     Mutant(
         "the memo is not given back",
         "mechanism.js",
         "{ report: again(mechanism, memo, coins), memo }",
         "{ report: again(mechanism, memo, coins), memo: [] }",
         "waves",
+        1,
     ),
     Mutant(
         "the answer is kept as it is",
@@ -543,6 +679,7 @@ MUTANTS = (
         "family(memo(mechanism)).randomise(memo(mechanism), answer, coins)",
         "[answer]",
         "waves",
+        334,
     ),
     Mutant(
         "the memo itself is sent",
@@ -550,6 +687,7 @@ MUTANTS = (
         "return subsetSelection.subset_selection.randomise(fresh(mechanism), one, coins)",
         "return [one]",
         "waves",
+        1,
     ),
     Mutant(
         "a report from the memo as from an answer",
@@ -557,6 +695,7 @@ MUTANTS = (
         "randomise(fresh(mechanism), one, coins)",
         "randomise(once, one, coins)",
         "waves",
+        43,
     ),
     Mutant(
         "one report claims what the history gives away",
@@ -564,6 +703,7 @@ MUTANTS = (
         "loss: ({ once }) => family(once).loss(once)",
         "loss: (mechanism) => family(memo(mechanism)).loss(memo(mechanism))",
         "waves",
+        16,
     ),
     Mutant(
         "the history claims what one report gives away",
@@ -571,16 +711,18 @@ MUTANTS = (
         "history: (mechanism) => family(memo(mechanism)).loss(memo(mechanism))",
         "history: ({ once }) => family(once).loss(once)",
         "waves",
+        16,
     ),
-    Mutant("a memo names several", "memoised.js", "omega: 1, own", "omega: 2, own", "waves"),
-    Mutant("other memos add nothing", "memoised.js", "BigInt(of) * ", "0n * ", "waves"),
-    Mutant("the memo weighs less", "memoised.js", "least + step)", "step)", "waves"),
+    Mutant("a memo names several", "memoised.js", "omega: 1, own", "omega: 2, own", "waves", 1),
+    Mutant("other memos add nothing", "memoised.js", "BigInt(of) * ", "0n * ", "waves", 453),
+    Mutant("the memo weighs less", "memoised.js", "least + step)", "step)", "waves", 22),
     Mutant(
         "a window counts one memo too many",
         "memoised.js",
         "Math.max(y - favoured, -1)",
         "Math.max(y - favoured, -2)",
         "waves",
+        127,
     ),
     Mutant(
         "a window counts memos beyond the last",
@@ -588,10 +730,16 @@ MUTANTS = (
         "Math.min(y, memos - 1)",
         "y",
         "waves",
+        127,
     ),
-    Mutant("a window begins late", "memoised.js", "y >= kept &&", "y > kept &&", "waves"),
+    Mutant("a window begins late", "memoised.js", "y >= kept &&", "y > kept &&", "waves", 127),
     Mutant(
-        "a column is not taken off", "memoised.js", "- BigInt(other) * sum(column)", "", "waves"
+        "a column is not taken off",
+        "memoised.js",
+        "- BigInt(other) * sum(column)",
+        "",
+        "waves",
+        471,
     ),
     Mutant(
         "a memo may rule a report out",
@@ -599,15 +747,28 @@ MUTANTS = (
         "weights(mechanism, sizes(once).of)[0] >= 1n",
         "weights(mechanism, sizes(once).of)[0] >= 0n",
         "waves",
+        453,
     ),
-    Mutant("a row may rule one out", "memoised.js", "weight >= 1n", "weight >= -99n", "waves"),
+    Mutant("a row may rule one out", "memoised.js", "weight >= 1n", "weight >= -99n", "waves", 471),
     Mutant(
-        "too few windows", "memoised.js", "Math.min(w, memos - 1)", "Math.min(w, memos)", "waves"
+        "too few windows",
+        "memoised.js",
+        "Math.min(w, memos - 1)",
+        "Math.min(w, memos)",
+        "waves",
+        466,
     ),
-    Mutant("blanks are no memos", "memoised.js", "memos: k + most, of", "memos: k, of", "waves"),
-    Mutant("ticks are kept in sets", "memoised.js", "size === 1", "true", "waves"),
     Mutant(
-        "weights may be too large", "memoised.js", "must(whole <=", "must(true || whole <=", "waves"
+        "blanks are no memos", "memoised.js", "memos: k + most, of", "memos: k, of", "waves", 480
+    ),
+    Mutant("ticks are kept in sets", "memoised.js", "size === 1", "true", "waves", 478),
+    Mutant(
+        "weights may be too large",
+        "memoised.js",
+        "must(whole <=",
+        "must(true || whole <=",
+        "waves",
+        473,
     ),
     Mutant(
         "a thousand ticks and more",
@@ -615,9 +776,15 @@ MUTANTS = (
         'if (once.name === "set_response") subset',
         "if (false) subset",
         "waves",
+        480,
     ),
     Mutant(
-        "no history is needed", "claim.js", "must(stated ===", "must(true || stated ===", "waves"
+        "no history is needed",
+        "claim.js",
+        "must(stated ===",
+        "must(true || stated ===",
+        "waves",
+        540,
     ),
     Mutant(
         "the history is not verified",
@@ -625,6 +792,7 @@ MUTANTS = (
         "checkClaim(history, loss,",
         "checkClaim(history, pure([1n, 1n]),",
         "waves",
+        516,
     ),
     Mutant(
         "waves may ask some",
@@ -632,47 +800,65 @@ MUTANTS = (
         "waves === undefined || !conditional",
         "true || conditional",
         "waves",
+        519,
     ),
-    Mutant("memos without waves", "survey.js", "must(fits, ", "must(true, ", "waves"),
-    Mutant("memos beside a count", "survey.js", " && waves.count === undefined", "", "waves"),
-    Mutant("any count of waves", "survey.js", "count: between(2, 100)", "count: anything", "waves"),
+    Mutant("memos without waves", "survey.js", "must(fits, ", "must(true, ", "waves", 516),
+    Mutant("memos beside a count", "survey.js", " && waves.count === undefined", "", "waves", 539),
+    Mutant(
+        "any count of waves", "survey.js", "count: between(2, 100)", "count: anything", "waves", 529
+    ),
     Mutant(
         "any number of recognised",
         "survey.js",
         "recognised: between(10, 1000)",
         "recognised: anything",
         "waves",
+        534,
     ),
-    Mutant("counted waves cost one", "total.js", "ask * count,", "ask,", "waves"),
-    Mutant("waves have no end", "memory.js", "if (sent >= most)", "if (false)", "ledger"),
-    Mutant("one wave more", "memory.js", "if (sent >= most)", "if (sent > most)", "ledger"),
-    Mutant("a later count counts", "memory.js", "Math.min(count, stated)", "stated", "ledger"),
-    Mutant("an earlier count counts", "memory.js", "Math.min(count, stated)", "count", "ledger"),
-    Mutant("waves are not counted", "memory.js", "sent: sent + 1", "sent: 1", "ledger"),
-    Mutant("more sent than waves", "memory.js", "value.sent <= value.count", "true", "ledger"),
-    Mutant("none of them sent", "memory.js", "value.sent >= 1 &&", "", "ledger"),
-    # --- the author's signature ---
-    Mutant("any signature will do", "signing.js", "!(await verify(", "(await !verify(", SIGNED),
-    Mutant("the signature is of the digest", "signing.js", "deniably survey 1\\n", "", SIGNED),
-    Mutant("the signature is of any digest", "signing.js", "1\\n${digest}", "1\\n", SIGNED),
-    Mutant("keys of any form", "signing.js", "/^[0-9a-f]{64}$/.test(author)", "true", SIGNED),
-    Mutant("keys go on", "signing.js", "{64}$/", "{64}/", SIGNED),
-    Mutant("keys begin before", "signing.js", "/^[0-9a-f]{64}", "/[0-9a-f]{64}", SIGNED),
+    Mutant("counted waves cost one", "total.js", "ask * count,", "ask,", "waves", 566),
+    Mutant("waves have no end", "memory.js", "if (sent >= most)", "if (false)", "ledger", 301),
+    Mutant("one wave more", "memory.js", "if (sent >= most)", "if (sent > most)", "ledger", 301),
+    Mutant("a later count counts", "memory.js", "Math.min(count, stated)", "stated", "ledger", 307),
     Mutant(
-        "signatures of any form", "signing.js", "/^[0-9a-f]{128}$/.test(signature)", "true", SIGNED
+        "an earlier count counts", "memory.js", "Math.min(count, stated)", "count", "ledger", 305
     ),
-    Mutant("signatures go on", "signing.js", "{128}$/", "{128}/", SIGNED),
-    Mutant("signatures begin before", "signing.js", "/^[0-9a-f]{128}", "/[0-9a-f]{128}", SIGNED),
-    Mutant("a key is no text", "signing.js", 'typeof author === "string" &&', "", LISTED),
-    Mutant("a signature is no text", "signing.js", '&& typeof signature === "string"', "", LISTED),
-    Mutant("half a fingerprint", "signing.js", "slice(0, 32)", "slice(0, 16)", SIGNED),
-    Mutant("the end of a fingerprint", "signing.js", "slice(0, 32)", "slice(32)", SIGNED),
+    Mutant("waves are not counted", "memory.js", "sent: sent + 1", "sent: 1", "ledger", 299),
+    Mutant("more sent than waves", "memory.js", "value.sent <= value.count", "true", "ledger", 140),
+    Mutant("none of them sent", "memory.js", "value.sent >= 1 &&", "", "ledger", 139),
+    # --- the author's signature ---
+    Mutant(
+        "any signature will do", "signing.js", "!(await verify(", "(await !verify(", SIGNED, 109
+    ),
+    Mutant("the signature is of the digest", "signing.js", "deniably survey 1\\n", "", SIGNED, 107),
+    Mutant("the signature is of any digest", "signing.js", "1\\n${digest}", "1\\n", SIGNED, 107),
+    Mutant("keys of any form", "signing.js", "/^[0-9a-f]{64}$/.test(author)", "true", SIGNED, 114),
+    Mutant("keys go on", "signing.js", "{64}$/", "{64}/", SIGNED, 119),
+    Mutant("keys begin before", "signing.js", "/^[0-9a-f]{64}", "/[0-9a-f]{64}", SIGNED, 120),
+    Mutant(
+        "signatures of any form",
+        "signing.js",
+        "/^[0-9a-f]{128}$/.test(signature)",
+        "true",
+        SIGNED,
+        113,
+    ),
+    Mutant("signatures go on", "signing.js", "{128}$/", "{128}/", SIGNED, 117),
+    Mutant(
+        "signatures begin before", "signing.js", "/^[0-9a-f]{128}", "/[0-9a-f]{128}", SIGNED, 118
+    ),
+    Mutant("a key is no text", "signing.js", 'typeof author === "string" &&', "", LISTED, 83),
+    Mutant(
+        "a signature is no text", "signing.js", '&& typeof signature === "string"', "", LISTED, 84
+    ),
+    Mutant("half a fingerprint", "signing.js", "slice(0, 32)", "slice(0, 16)", SIGNED, 107),
+    Mutant("the end of a fingerprint", "signing.js", "slice(0, 32)", "slice(32)", SIGNED, 107),
     Mutant(
         "what the browser says is not heard",
         "signing.js",
         "return await crypto.subtle.verify(",
         "return !!crypto.subtle.verify(",
         SIGNED,
+        2,
     ),
     Mutant(
         "what the browser cannot tell is right",
@@ -680,86 +866,108 @@ MUTANTS = (
         "return own.verify(key, signature, message)",
         "return true",
         SIGNED,
+        46,
     ),
     # --- Ed25519 ---
-    Mutant("S may be too large", "ed25519.js", " || s >= ORDER", "", SIGNED),
-    Mutant("S may be the order", "ed25519.js", "s >= ORDER", "s > ORDER", SIGNED),
-    Mutant("a key of any length", "ed25519.js", "key.length !== 32 || ", "", SIGNED),
-    Mutant("a signature of any length", "ed25519.js", " || signature.length !== 64", "", SIGNED),
-    Mutant("a key that is none", "ed25519.js", "author === undefined || ", "", SIGNED),
-    Mutant("any R will do", "ed25519.js", "=== number(r)", "=== number(r) || true", SIGNED),
+    Mutant("S may be too large", "ed25519.js", " || s >= ORDER", "", SIGNED, 3),
+    Mutant("S may be the order", "ed25519.js", "s >= ORDER", "s > ORDER", SIGNED, 42),
+    Mutant("a key of any length", "ed25519.js", "key.length !== 32 || ", "", SIGNED, 46),
+    Mutant(
+        "a signature of any length", "ed25519.js", " || signature.length !== 64", "", SIGNED, 43
+    ),
+    Mutant("a key that is none", "ed25519.js", "author === undefined || ", "", SIGNED, 41),
+    Mutant("any R will do", "ed25519.js", "=== number(r)", "=== number(r) || true", SIGNED, 2),
     Mutant(
         "the sign of R does not count",
         "ed25519.js",
         "| ((mod(x * inverse) & 1n) << 255n)",
         "| (0n * x)",
         SIGNED,
+        10,
     ),
-    Mutant("A is added", "ed25519.js", "[mod(-x), y, z, mod(-t)]", "[x, y, z, t]", SIGNED),
-    Mutant("R is not hashed", "ed25519.js", "[...r, ...key, ", "[...key, ", SIGNED),
-    Mutant("the key is not hashed", "ed25519.js", "[...r, ...key, ", "[...r, ", SIGNED),
-    Mutant("the message is not hashed", "ed25519.js", ", ...message]", "]", SIGNED),
-    Mutant("an encoding above P", "ed25519.js", "if (y >= P) return undefined;", "", SIGNED),
-    Mutant("an encoding of P", "ed25519.js", "y >= P", "y > P", SIGNED),
+    Mutant("A is added", "ed25519.js", "[mod(-x), y, z, mod(-t)]", "[x, y, z, t]", SIGNED, 1),
+    Mutant("R is not hashed", "ed25519.js", "[...r, ...key, ", "[...key, ", SIGNED, 1),
+    Mutant("the key is not hashed", "ed25519.js", "[...r, ...key, ", "[...r, ", SIGNED, 1),
+    Mutant("the message is not hashed", "ed25519.js", ", ...message]", "]", SIGNED, 2),
+    Mutant("an encoding above P", "ed25519.js", "if (y >= P) return undefined;", "", SIGNED, 69),
+    Mutant("an encoding of P", "ed25519.js", "y >= P", "y > P", SIGNED, 69),
     Mutant(
         "what is not on the curve",
         "ed25519.js",
         "if (mod(x * x) !== square || (",
         "if ((",
         SIGNED,
+        63,
     ),
-    Mutant("nought with a sign", "ed25519.js", " || (x === 0n && sign === 1n)", "", SIGNED),
+    Mutant("nought with a sign", "ed25519.js", " || (x === 0n && sign === 1n)", "", SIGNED, 61),
     Mutant(
         "half of the roots",
         "ed25519.js",
         "if (mod(x * x) !== square) x = mod(x * ROOT);",
         "",
         SIGNED,
+        1,
     ),
-    Mutant("the sign of the key does not count", "ed25519.js", "!== sign) x", "!== 0n) x", SIGNED),
+    Mutant(
+        "the sign of the key does not count", "ed25519.js", "!== sign) x", "!== 0n) x", SIGNED, 49
+    ),
     # --- the register ---
-    Mutant("entries of any number", "register.js", "entry.number === i + 1 &&", "", LISTED),
-    Mutant("the chain is not checked", "register.js", " && entry.previous === last", "", LISTED),
-    Mutant("any head will do", "register.js", "last !== document.head", "false", LISTED),
-    Mutant("the past is rewritten", "register.js", "i === count && last !== head", "false", LISTED),
-    Mutant("the register is cut", "register.js", "entries.length < count", "false", LISTED),
+    Mutant("entries of any number", "register.js", "entry.number === i + 1 &&", "", LISTED, 42),
+    Mutant(
+        "the chain is not checked", "register.js", " && entry.previous === last", "", LISTED, 35
+    ),
+    Mutant("any head will do", "register.js", "last !== document.head", "false", LISTED, 30),
+    Mutant(
+        "the past is rewritten", "register.js", "i === count && last !== head", "false", LISTED, 48
+    ),
+    Mutant("the register is cut", "register.js", "entries.length < count", "false", LISTED, 52),
     Mutant(
         "the whole past is rewritten",
         "register.js",
         "entries.length === count && last !== head",
         "false",
         LISTED,
+        122,
     ),
-    Mutant("what is closed counts", "register.js", 'event === "published" &&', "", LISTED),
-    Mutant("any survey will do", "register.js", " && survey === name", "", LISTED),
-    Mutant("two of one name", "register.js", "found.length > 1", "false", LISTED),
-    Mutant("no survey at all", "register.js", "found.length === 0", "false", LISTED),
+    Mutant("what is closed counts", "register.js", 'event === "published" &&', "", LISTED, 7),
+    Mutant("any survey will do", "register.js", " && survey === name", "", LISTED, 89),
+    Mutant("two of one name", "register.js", "found.length > 1", "false", LISTED, 56),
+    Mutant("no survey at all", "register.js", "found.length === 0", "false", LISTED, 54),
     Mutant(
         "no digest is compared",
         "register.js",
         "entry.digest !== version",
         "(entry.digest = version) !== version",
         LISTED,
+        74,
     ),
-    Mutant("any day will do", "register.js", "if (!dated)", "if (!dated && false)", LISTED),
-    Mutant("a day goes on", "register.js", "\\d{2}$/", "\\d{2}/", LISTED),
-    Mutant("a day begins before", "register.js", "/^\\d{4}", "/\\d{4}", LISTED),
-    Mutant("a day is no text", "register.js", 'typeof entry.day === "string" &&', "", LISTED),
-    Mutant("members more", "register.js", "{ ...own, ...entry }", "own", LISTED),
-    Mutant("members less", "register.js", "{ ...own, ...entry }", "entry", LISTED),
+    Mutant("any day will do", "register.js", "if (!dated)", "if (!dated && false)", LISTED, 66),
+    Mutant("a day goes on", "register.js", "\\d{2}$/", "\\d{2}/", LISTED, 67),
+    Mutant("a day begins before", "register.js", "/^\\d{4}", "/\\d{4}", LISTED, 69),
+    Mutant("a day is no text", "register.js", 'typeof entry.day === "string" &&', "", LISTED, 70),
+    Mutant("members more", "register.js", "{ ...own, ...entry }", "own", LISTED, 64),
+    Mutant("members less", "register.js", "{ ...own, ...entry }", "entry", LISTED, 105),
     Mutant(
-        "nothing is compared", "register.js", "written(own) !== written(entry)", "false", LISTED
+        "nothing is compared", "register.js", "written(own) !== written(entry)", "false", LISTED, 93
     ),
     Mutant(
-        "any epsilon", "register.js", "epsilon: epsilon(all)", f"epsilon: {TOLD}.epsilon", LISTED
+        "any epsilon",
+        "register.js",
+        "epsilon: epsilon(all)",
+        f"epsilon: {TOLD}.epsilon",
+        LISTED,
+        101,
     ),
-    Mutant("any delta", "register.js", "delta: decimal(all.delta)", f"delta: {TOLD}.delta", LISTED),
+    Mutant(
+        "any delta", "register.js", "delta: decimal(all.delta)", f"delta: {TOLD}.delta", LISTED, 63
+    ),
     Mutant(
         "any mechanism",
         "register.js",
         "mechanism: mechanism.name",
         f"mechanism: {TOLD}.questions?.find((one) => one.name === question)?.mechanism ?? ''",
         LISTED,
+        102,
     ),
     Mutant(
         "any epsilon of a question",
@@ -767,6 +975,7 @@ MUTANTS = (
         "epsilon: epsilon(loss(mechanism))",
         f"epsilon: {TOLD}.questions?.find((one) => one.name === question)?.epsilon ?? ''",
         LISTED,
+        78,
     ),
     Mutant(
         "any history",
@@ -774,6 +983,7 @@ MUTANTS = (
         "{ history: epsilon(history(definition)) }",
         f"'history' in {TOLD} && {{ history: {TOLD}.history }}",
         LISTED,
+        93,
     ),
     Mutant(
         "the history is one wave's",
@@ -781,6 +991,7 @@ MUTANTS = (
         "epsilon(history(definition))",
         "epsilon(all)",
         LISTED,
+        104,
     ),
     Mutant(
         "a history without waves",
@@ -788,6 +999,7 @@ MUTANTS = (
         "...(waves && {",
         "...(true && {",
         LISTED,
+        65,
     ),
     Mutant(
         "no history with waves",
@@ -795,56 +1007,75 @@ MUTANTS = (
         "...(waves && {",
         "...(false && {",
         LISTED,
+        105,
     ),
-    Mutant("epsilon is rounded down", "register.js", "String(low)", "String(low - 1n)", LISTED),
+    Mutant("epsilon is rounded down", "register.js", "String(low)", "String(low - 1n)", LISTED, 89),
     Mutant(
         "the signature is not verified",
         "register.js",
         "await checkSignature(version, entry.author, entry.signature);",
         "",
         LISTED,
+        79,
     ),
-    Mutant("any author will do", "register.js", "authors.length > 0 &&", "false &&", LISTED),
-    Mutant("nobody is known", "register.js", "!authors.includes(entry.author) &&", "", LISTED),
+    Mutant("any author will do", "register.js", "authors.length > 0 &&", "false &&", LISTED, 89),
+    Mutant("nobody is known", "register.js", "!authors.includes(entry.author) &&", "", LISTED, 87),
     Mutant(
-        "any author is the accepted one", "register.js", "accepted !== print", "!accepted", LISTED
+        "any author is the accepted one",
+        "register.js",
+        "accepted !== print",
+        "!accepted",
+        LISTED,
+        91,
     ),
-    Mutant("nobody can be accepted", "register.js", " && accepted !== print", "", LISTED),
+    Mutant("nobody can be accepted", "register.js", " && accepted !== print", "", LISTED, 90),
     Mutant(
         "the longer register is forgotten",
         "register.js",
         "(before < count && ",
         "(true && ",
         LISTED,
+        1,
     ),
     Mutant(
-        "the author is not kept", "register.js", "new Set([...authors, author])", "authors", LISTED
+        "the author is not kept",
+        "register.js",
+        "new Set([...authors, author])",
+        "authors",
+        LISTED,
+        1,
     ),
-    Mutant("any key", "register.js", "checkedKey(invitations)", "invitations", LISTED),
-    Mutant("no key of invitations", "register.js", "definition.invited &&", "false &&", LISTED),
+    Mutant("any key", "register.js", "checkedKey(invitations)", "invitations", LISTED, 114),
+    Mutant(
+        "no key of invitations", "register.js", "definition.invited &&", "false &&", LISTED, 121
+    ),
     Mutant(
         "a key without invitations",
         "register.js",
         "definition.invited &&",
         "invitations &&",
         LISTED,
+        121,
     ),
-    Mutant("the key is not told", "register.js", "...(invitations && { invitations })", "", LISTED),
-    Mutant("invited is anything", "survey.js", "value === true", "true", "definitions"),
-    Mutant("trades of nothing", "memory.js", "Object.keys(value).length > 0", "true", "ledger"),
-    Mutant("short tickets", "memory.js", "NUMBER(288, 544)", "NUMBER(1, 544)", "ledger"),
-    Mutant("long tickets", "memory.js", "NUMBER(288, 544)", "NUMBER(288, 1000)", "ledger"),
-    Mutant("any code", "memory.js", "/^[0-9A-HJKMNP-TV-Y]{18}$/", "/^/", "ledger"),
-    Mutant("one square less", "blind_rsa.js", "squared < 16", "squared < 15", BLIND),
-    Mutant("one square more", "blind_rsa.js", "squared < 16", "squared < 17", BLIND),
-    Mutant("an even exponent", "blind_rsa.js", "(result * base) % modulus", "result", BLIND),
-    Mutant("it is not blinded", "blind_rsa.js", "(number * factor) % modulus", "number", BLIND),
+    Mutant(
+        "the key is not told", "register.js", "...(invitations && { invitations })", "", LISTED, 106
+    ),
+    Mutant("invited is anything", "survey.js", "value === true", "true", "definitions", 85),
+    Mutant("trades of nothing", "memory.js", "Object.keys(value).length > 0", "true", "ledger", 54),
+    Mutant("short tickets", "memory.js", "NUMBER(288, 544)", "NUMBER(1, 544)", "ledger", 67),
+    Mutant("long tickets", "memory.js", "NUMBER(288, 544)", "NUMBER(288, 1000)", "ledger", 68),
+    Mutant("any code", "memory.js", "/^[0-9A-HJKMNP-TV-Y]{18}$/", "/^/", "ledger", 86),
+    Mutant("one square less", "blind_rsa.js", "squared < 16", "squared < 15", BLIND, 1),
+    Mutant("one square more", "blind_rsa.js", "squared < 16", "squared < 17", BLIND, 1),
+    Mutant("an even exponent", "blind_rsa.js", "(result * base) % modulus", "result", BLIND, 1),
+    Mutant("it is not blinded", "blind_rsa.js", "(number * factor) % modulus", "number", BLIND, 1),
     Mutant(
         "blinded with the inverse",
         "blind_rsa.js",
         "power(inverted(back, modulus) ?? 0n, modulus)",
         "power(back, modulus)",
         BLIND,
+        1,
     ),
     Mutant(
         "the blinding stays on",
@@ -852,6 +1083,7 @@ MUTANTS = (
         "(read(blindSignature) * read(inverse)) % modulus",
         "read(blindSignature) % modulus",
         BLIND,
+        42,
     ),
     Mutant(
         "a signature is not verified",
@@ -859,37 +1091,50 @@ MUTANTS = (
         "  await verify(key, prepared, signature, saltLength);\n",
         "",
         BLIND,
+        40,
     ),
-    Mutant("any signature is good", "blind_rsa.js", "if (!good)", "if (false)", BLIND),
-    Mutant("any number will do", "blind_rsa.js", " && text < key", "", BLIND),
-    Mutant("any length will do", "blind_rsa.js", "text.length === key.length && ", "", BLIND),
-    Mutant("an even key", "shape.js", "[13579bdf]$/", "[0-9a-f]$/", BLIND),
-    Mutant("a modulus of any length", "shape.js", "{255,511}", "*", BLIND),
-    Mutant("a shorter key", "shape.js", "{255,511}", "{254,511}", BLIND),
-    Mutant("a key that begins with 0", "shape.js", "/^[89a-f]", "/^[0-9a-f]", BLIND),
-    Mutant("a key goes on", "shape.js", "[13579bdf]$/", "[13579bdf]/", BLIND),
+    Mutant("any signature is good", "blind_rsa.js", "if (!good)", "if (false)", BLIND, 40),
+    Mutant("any number will do", "blind_rsa.js", " && text < key", "", BLIND, 46),
+    Mutant("any length will do", "blind_rsa.js", "text.length === key.length && ", "", BLIND, 48),
+    Mutant("an even key", "shape.js", "[13579bdf]$/", "[0-9a-f]$/", BLIND, 88),
+    Mutant("a modulus of any length", "shape.js", "{255,511}", "*", BLIND, 91),
+    Mutant("a shorter key", "shape.js", "{255,511}", "{254,511}", BLIND, 91),
+    Mutant("a key that begins with 0", "shape.js", "/^[89a-f]", "/^[0-9a-f]", BLIND, 89),
+    Mutant("a key goes on", "shape.js", "[13579bdf]$/", "[13579bdf]/", BLIND, 93),
     Mutant(
         "the salt has its usual length",
         "blind_rsa.js",
         ", saltLength };",
         ", saltLength: 48 };",
         BLIND,
+        66,
     ),
-    Mutant("the salt is left out", "blind_rsa.js", "+ salt);", ");", BLIND),
+    Mutant("the salt is left out", "blind_rsa.js", "+ salt);", ");", BLIND, 1),
     Mutant(
         "the message is not hashed first",
         "blind_rsa.js",
         "(await sha384(message))",
         "message",
         BLIND,
+        1,
     ),
-    Mutant("the counter begins at 1", "blind_rsa.js", "let count = 0;", "let count = 1;", BLIND),
+    Mutant("the counter begins at 1", "blind_rsa.js", "let count = 0;", "let count = 1;", BLIND, 1),
     Mutant(
-        "the counter has two bytes", "blind_rsa.js", 'padStart(8, "0")', 'padStart(4, "0")', BLIND
+        "the counter has two bytes",
+        "blind_rsa.js",
+        'padStart(8, "0")',
+        'padStart(4, "0")',
+        BLIND,
+        1,
     ),
-    Mutant("another last byte", "blind_rsa.js", "0xbcn", "0xbdn", BLIND),
+    Mutant("another last byte", "blind_rsa.js", "0xbcn", "0xbdn", BLIND, 1),
     Mutant(
-        "a bit too many", "blind_rsa.js", "asUintN(bits, whole)", "asUintN(bits + 1, whole)", BLIND
+        "a bit too many",
+        "blind_rsa.js",
+        "asUintN(bits, whole)",
+        "asUintN(bits + 1, whole)",
+        BLIND,
+        1,
     ),
     Mutant(
         "noughts are dropped",
@@ -897,22 +1142,26 @@ MUTANTS = (
         '.padStart(key.length, "0");\n  await',
         ";\n  await",
         BLIND,
+        37,
     ),
-    Mutant("weights begin at 0", "codes.js", "(i + 1) * digit", "i * digit", "codes"),
-    Mutant("all weights are one", "codes.js", "(i + 1) * digit", "digit", "codes"),
-    Mutant("no sum", "codes.js", " && adds(code)", "", "codes"),
-    Mutant("the last is in the sum", "codes.js", ".slice(0, -1)", "", "codes"),
-    Mutant("small letters are refused", "codes.js", ".toUpperCase()", "", "codes"),
-    Mutant("U is unlike V", "codes.js", "[OILZU]", "[OILZ]", "codes"),
-    Mutant("any letter is a letter", "codes.js", "!/^[0-9A-Za-z]*$/.test(last)", "false", "codes"),
-    Mutant("19 characters", "codes.js", "code.length === LENGTH && ", "", "codes"),
-    Mutant("links are not read", "codes.js", 'text.lastIndexOf("#") + 1', "0", "codes"),
+    Mutant("weights begin at 0", "codes.js", "(i + 1) * digit", "i * digit", "codes", 27),
+    Mutant("all weights are one", "codes.js", "(i + 1) * digit", "digit", "codes", 42),
+    Mutant("no sum", "codes.js", " && adds(code)", "", "codes", 19),
+    Mutant("the last is in the sum", "codes.js", ".slice(0, -1)", "", "codes", 22),
+    Mutant("small letters are refused", "codes.js", ".toUpperCase()", "", "codes", 12),
+    Mutant("U is unlike V", "codes.js", "[OILZU]", "[OILZ]", "codes", 18),
+    Mutant(
+        "any letter is a letter", "codes.js", "!/^[0-9A-Za-z]*$/.test(last)", "false", "codes", 53
+    ),
+    Mutant("19 characters", "codes.js", "code.length === LENGTH && ", "", "codes", 46),
+    Mutant("links are not read", "codes.js", 'text.lastIndexOf("#") + 1', "0", "codes", 14),
 )
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake.replace(" ", "_"))
 def test_a_planted_mistake_fails_the_vectors(mutant: Mutant, modules: Modules) -> None:
     with modules.planted(mutant.module, mutant.text, mutant.replacement) as folder:
-        _, (failure,) = modules.vectors(VECTORS / f"{mutant.noticed_by}.json", folder, most=1)
+        file = VECTORS / f"{mutant.noticed_by}.json"
+        _, (failure,) = modules.vectors(file, folder, most=1, first=mutant.case)
 
     assert failure.startswith("case ")
