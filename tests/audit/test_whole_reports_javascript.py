@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,22 +25,43 @@ from support.whole_surveys import SURVEYS
 HERE = Path(__file__).parent
 
 
-def fault_of(folder: Path, name: str, how: str, change: Change | None = None) -> str | None:
+Walk = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def walk() -> Iterator[Walk]:
+    """(what ``whole.mjs`` takes) -> the law; one Node process walks for all tests."""
+    node = shutil.which("node")
+    assert node
+    with subprocess.Popen(
+        [node, HERE / "whole.mjs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+
+        def law(**given: Any) -> Any:
+            print(json.dumps(given), file=process.stdin, flush=True)
+            return json.loads(process.stdout.readline())  # type: ignore[union-attr]
+
+        yield law
+        process.stdin.close()
+
+
+def fault_of(
+    walk: Walk, folder: Path, name: str, how: str, change: Change | None = None
+) -> str | None:
     """What is wrong with the law of what the modules send, with a change planted in them."""
     surveys = waves_of(as_survey(SURVEYS[name]))
-    meant = list(combinations_of(surveys[0], every=True))
     waves, several = len(surveys) > 1, len(surveys[0].questions) > 2
     ids = IDS[-1:] if waves or several else IDS[-3:] if how == "a device" else IDS
-    said = [
-        {
+    asked = [{"definition": json.loads(one.canonical), "digest": one.digest} for one in surveys]
+    write_modules(folder, change)
+    for chosen in combinations_of(surveys[0], every=True):
+        said = {
             question.name: question.decode(one)
             for question, one in zip(surveys[0].questions, chosen, strict=True)
         }
-        for chosen in meant
-    ]
-    asked = [{"definition": json.loads(one.canonical), "digest": one.digest} for one in surveys]
-    laws = walked(folder, {"how": how, "surveys": asked, "said": said, "ids": ids}, change)
-    for chosen, found in zip(meant, laws, strict=True):
+        found = walk(folder=str(folder), how=how, surveys=asked, said=said, ids=ids)
         assert sum(Fraction(one["share"]) for one in found) == 1
         for one in found:
             sent = [text.encode() for text in one["sent"]]
@@ -52,7 +74,7 @@ def fault_of(folder: Path, name: str, how: str, change: Change | None = None) ->
     return None
 
 
-def walked(folder: Path, given: dict[str, Any], change: Change | None) -> Any:
+def write_modules(folder: Path, change: Change | None) -> None:
     changed, *texts = change or ("",)
     for module in WEB.glob("*/*.js"):
         source = module.read_text(encoding="utf-8")
@@ -62,13 +84,6 @@ def walked(folder: Path, given: dict[str, Any], change: Change | None) -> Any:
         (folder / module.parent.name).mkdir(exist_ok=True)
         (folder / module.parent.name / module.name).write_text(source, encoding="utf-8")
     (folder / "package.json").write_text('{"type": "module"}')
-    node = shutil.which("node")
-    assert node
-    done = subprocess.run(
-        [node, HERE / "whole.mjs", folder], input=json.dumps(given), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 WALKED = [(name, "make_report") for name in SURVEYS if name != "by invitation"]
@@ -77,20 +92,22 @@ KEPT = ("two questions", "one of two", "a hidden question", "by invitation", "tw
 
 @pytest.mark.parametrize(("name", "how"), WALKED + [(name, "a device") for name in KEPT])
 def test_a_whole_report_has_the_product_of_the_laws_of_its_questions(
-    name: str, how: str, tmp_path: Path
+    name: str, how: str, walk: Walk, tmp_path: Path
 ) -> None:
     """Every answer, every branch; with both waves of a panel, and what a device sends again."""
-    assert fault_of(tmp_path, name, how) is None
+    assert fault_of(walk, tmp_path, name, how) is None
 
 
 @pytest.mark.parametrize(
     "planted", [one for one in PLANTED if one.javascript], ids=lambda one: one.name
 )
-def test_what_is_planted_between_the_questions_is_found(planted: Planted, tmp_path: Path) -> None:
+def test_what_is_planted_between_the_questions_is_found(
+    planted: Planted, walk: Walk, tmp_path: Path
+) -> None:
     assert planted.javascript
     how = "a device" if planted.javascript[0] == "memory.js" else "make_report"
 
-    assert fault_of(tmp_path, planted.survey, how, planted.javascript)
+    assert fault_of(walk, tmp_path, planted.survey, how, planted.javascript)
 
 
 def test_an_id_is_made_of_the_same_bytes_in_both_languages(tmp_path: Path) -> None:

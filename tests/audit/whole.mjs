@@ -1,22 +1,17 @@
-// The laws of what a device sends, walked in the modules of a folder: [{sent, drawn, share}] for
-// each of the answers on standard input, where `how` is makeReport alone or a whole device.
+// The laws of what a device sends, walked in the modules of a folder: for each line of JSON on
+// standard input, [{sent, drawn, share}] of one person's answers, where `how` is makeReport alone or
+// a whole device.
 
-import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const folder = pathToFileURL(process.argv[2]);
-const [{ wholeReports }, { makeReport }, { EMPTY, answer }, { drawQuestions }, { verify }] =
-  await Promise.all(
-    [
-      "audit/audit.js", "survey/report.js", "device/memory.js", "survey/answers.js",
-      "survey/survey.js",
-    ].map((path) => import(`${folder}/${path}`)),
-  );
-const { how, surveys, said, ids } = JSON.parse(readFileSync(0, "utf-8"));
 const limits = { survey: "64", author: "64", overall: "64" };
+const MODULES = [
+  "audit/audit.js", "survey/report.js", "device/memory.js", "survey/answers.js", "survey/survey.js",
+];
 
 const SENDS = {
-  async make_report(answers, coins) {
+  async make_report({ makeReport }, surveys, answers, coins) {
     const sent = [];
     let memos;
     for (const { definition, digest } of surveys) {
@@ -27,7 +22,7 @@ const SENDS = {
     return sent;
   },
   // Each report is sent a second time.
-  async "a device"(answers, coins) {
+  async "a device"({ EMPTY, answer, drawQuestions }, surveys, answers, coins) {
     const sent = [];
     let memory = EMPTY;
     for (const { definition, digest: version } of surveys) {
@@ -45,10 +40,13 @@ const SENDS = {
   },
 };
 
-for (const { definition, digest } of surveys) await verify(definition, digest);
-const laws = [];
-for (const one of said) {
-  const answers = new Map(Object.entries(one));
-  laws.push(await wholeReports((coins) => SENDS[how](answers, coins), ids));
+for await (const line of createInterface({ input: process.stdin })) {
+  const { folder, how, surveys, said, ids } = JSON.parse(line);
+  const base = pathToFileURL(folder);
+  const loaded = await Promise.all(MODULES.map((path) => import(`${base}/${path}`)));
+  const modules = Object.assign({}, ...loaded);
+  for (const { definition, digest } of surveys) await modules.verify(definition, digest);
+  const answers = new Map(Object.entries(said));
+  const send = (coins) => SENDS[how](modules, surveys, answers, coins);
+  process.stdout.write(`${JSON.stringify(await modules.wholeReports(send, ids))}\n`);
 }
-process.stdout.write(JSON.stringify(laws));
