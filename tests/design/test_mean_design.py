@@ -55,6 +55,17 @@ def test_the_best_window_is_the_known_one(epsilon: str, expected: tuple[int, int
     assert found.variance == pytest.approx(expected[2], rel=4e-3)
 
 
+@pytest.mark.parametrize("k", [7, 1001])
+def test_no_window_is_better_than_the_best(k: int) -> None:
+    """Each by its own matrix, at odds where many are nearly as good."""
+    odds = weights("6")
+    every = [
+        worst_variance(Window(k, m, w, *odds)) for m in range(2, 65) for w in range(1, m // 2 + 1)
+    ]
+
+    assert best_window(k, *odds).variance == pytest.approx(min(every), rel=1e-9)
+
+
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 10, 11, 50])
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "2.5"])
 def test_every_design_is_unbiased_and_as_accurate_as_it_says(k: int, epsilon: str) -> None:

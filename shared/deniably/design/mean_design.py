@@ -58,7 +58,9 @@ def best_window(k: int, own: int, other: int) -> Design:
         if best is None or variance < best[0] * (1 - 1e-9):
             best = variance, m, w
     assert best is not None
-    variance, m, w = best
+    _, m, w = best
+    at_rows, between = at_and_between(Window(_WIDEST, m, w, own, other))
+    variance = at_rows if k <= m - w + 1 else max(at_rows, between)
     return Design(Window(k, m, w, own, other), variance)
 
 
@@ -88,12 +90,34 @@ def best_channel(k: int, own: int, other: int) -> Design:
 
 @lru_cache(maxsize=64)
 def _windows(own: int, other: int) -> list[tuple[int, int, float, float]]:
-    """Every window (m, w) of these odds with its worst variances, for any number of positions."""
-    return [
-        (m, w, *at_and_between(Window(_WIDEST, m, w, own, other)))
+    """Every window (m, w) of these odds with its worst variances at the rows and between them, for
+    any number of positions, but for rounding: those of ``at_and_between``, all windows at once."""
+    pairs = [
+        (m, w)
         for m in range(2, _WIDEST + 1)
         for w in range(1, m // 2 + 1)
         if w * own + (m - w) * other <= LARGEST
+    ]
+    m, w = np.array(pairs, dtype=np.float64).T[:, :, None]
+    row, last = np.arange(_WIDEST), m - w  # a window starts at each row up to the last
+    total = w * own + (m - w) * other
+    light, extra = other / total, (own - other) / total  # of any output; of those in the window
+    start = row - (m - 1) / 2  # outputs from the middle of all of them, whose mean is then 0
+    ahead = (w - 1) / 2
+    mean = extra * w * (start + ahead)
+    within = w * (start**2 + 2 * start * ahead + ahead * (2 * w - 1) / 3)
+    square = light * m * (m**2 - 1) / 12 + extra * within
+    place = 2 * row / last - 1
+    noise = (square - mean**2) * (2 / (extra * w * last)) ** 2
+    square = noise + place**2
+    slope = np.diff(square) * last / 2
+    top = np.clip(slope / 2, place[:, :-1], place[:, 1:])
+    between = square[:, :-1] + slope * (top - place[:, :-1]) - top**2
+    at_rows = np.where(row <= last, noise, -np.inf).max(axis=1)
+    between = np.where(row[1:] <= last, between, -np.inf).max(axis=1)
+    return [
+        (*pair, *both)
+        for pair, *both in zip(pairs, at_rows.tolist(), between.tolist(), strict=True)
     ]
 
 

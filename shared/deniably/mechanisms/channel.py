@@ -68,9 +68,13 @@ class Channel(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"channel, {len(self.weights)} rows of {len(self.weights[0])} outputs"
 
-    @cached_property
+    @property
     def law(self) -> Finite:
         """The matrix as it is written."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Finite:
         rows = self.weights
         return Finite(One(self.k), len(rows), len(rows[0]), rows.__getitem__, self)
 

@@ -115,9 +115,13 @@ class Laplace(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"discrete Laplace, scale {self.scale} steps"
 
-    @cached_property
+    @property
     def law(self) -> Noise:
         """Discrete Laplace noise, the same on both sides."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Noise:
         scale = float(ratio(self.scale, "scale"))
         decay = exp(-1 / scale)
         variance = 2 * decay / (1 - decay) ** 2
@@ -185,9 +189,13 @@ class BoundedLaplace(
         how = {"clamp": "clamped", "resample": "resampled"}[self.beyond]
         return f"bounded Laplace, {how}, scale {self.scale} steps"
 
-    @cached_property
+    @property
     def law(self) -> Finite:
         """A row for each position, in floating point."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Finite:
         usual = log(2) * float(ratio(self.scale, "scale"))
         return Finite(One(self.k), self.k, self.k, self._row, self, exact=False, usual=usual)
 
@@ -279,9 +287,13 @@ class Gaussian(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"discrete Gaussian, variance {self.sigma2} steps², delta {self.delta}"
 
-    @cached_property
+    @property
     def law(self) -> Noise | Several:
         """That of one position, or of all in one report."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Noise | Several:
         return self.one if self.d == 1 else Several((self.one,) * self.d, self.d)
 
     def _mass(self, noise: Any) -> Any:

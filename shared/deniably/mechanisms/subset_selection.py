@@ -95,9 +95,13 @@ class SubsetSelection(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"subset selection, {self.omega} of {self.k}"
 
-    @cached_property
+    @property
     def law(self) -> Supporting:
         """A report supports its omega choices."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Supporting:
         joint = TwoLevel(self.k, self.omega, self.own, self.other)
         return Supporting(One(self.k), self.p, self.q, joint, self.omega)
 

@@ -87,9 +87,13 @@ class SetResponse(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"set response, {self.size} of {self.k} and {self.most} blanks"
 
-    @cached_property
+    @property
     def law(self) -> Supporting:
         """A report supports its options; blanks stand for ticks that an answer does not have."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Supporting:
         joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
         ticks = Ticks(self.k, self.most)
         return Supporting(ticks, self.p, self.q, joint, self.size, blanks=self.most)
@@ -173,9 +177,13 @@ class SampledTicks(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"sampled ticks, {self.s} of {self.k}"
 
-    @cached_property
+    @property
     def law(self) -> Supporting:
         """Of each option that is asked about a report has the one cell or the other."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Supporting:
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
         heard = Fraction(self.s, self.k)
         return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, heard, both=True)
@@ -257,9 +265,13 @@ class Unary(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"unary encoding of {self.k}"
 
-    @cached_property
+    @property
     def law(self) -> Supporting:
         """A report supports the options that it names, of which there may be any number."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Supporting:
         joint = CoinEach(self.p, self.q, self.k)
         return Supporting(Ticks(self.k, self.most), self.p, self.q, joint)
 

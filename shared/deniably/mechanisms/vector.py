@@ -64,9 +64,13 @@ class Vector(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"{self.s} of {len(self.parts)} numbers: {self.parts[0].described}"
 
-    @cached_property
+    @property
     def law(self) -> Several:
         """The laws of the parts, of which a report has ``s``."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Several:
         return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Report:

@@ -73,9 +73,13 @@ class Window(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"window, {self.w} of {self.m}"
 
-    @cached_property
+    @property
     def law(self) -> Finite:
         """A matrix with a row for each place where the window can start."""
+        return self._law
+
+    @cached_property
+    def _law(self) -> Finite:
         return Finite(One(self.k), self.m - self.w + 1, self.m, self._row, self, evenly=True)
 
     def _row(self, start: int) -> list[int]:
