@@ -15,11 +15,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.survey.report import Report, randomise_answers
+from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from support.every_type import somebody, survey_of_everything
 from support.material import assert_problem, signed
+from support.people import answer
 
 PEOPLE = 1200
 
@@ -31,7 +32,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     survey, random = survey_of_everything(), Random(1)
     with closing(Store(str(path))) as store:
         store.publish(survey, signed(survey))
-        _add(store, survey, [somebody(random) for _ in range(PEOPLE)])
+        answer(store, survey, [somebody(random) for _ in range(PEOPLE)])
     return path
 
 
@@ -42,18 +43,6 @@ def answered(filled: Path, database: Path, request: pytest.FixtureRequest) -> tu
     shutil.copyfile(filled, database)
     store: Store = request.getfixturevalue("app").extensions["deniably"]
     return survey_of_everything(), store
-
-
-def _add(store: Store, survey: Survey, people: list[dict[str, Any]]) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    def send(answers: dict[str, Any]) -> None:
-        report: Report = randomise_answers(survey, answers)
-        report.check(survey)
-        store.add(survey, report)
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(send, people))
 
 
 def test_tallies_of_every_type_equal_a_recount(answered: tuple[Survey, Store]) -> None:
@@ -208,7 +197,7 @@ def test_a_survey_that_asks_some_of_its_questions_counts_who_was_asked_what(app:
     people = [somebody(random) for _ in range(1300)]
     for person in people:
         del person["what"]
-    _add(store, survey, people)
+    answer(store, survey, people)
 
     tallies = store.tally("everything")
 
@@ -326,7 +315,7 @@ def test_differences_come_with_their_p_value(
     again = survey_of_everything(name="again")
     store.publish(again, signed(again))
     random = Random(3)
-    _add(store, again, [somebody(random) for _ in range(300)])
+    answer(store, again, [somebody(random) for _ in range(300)])
 
     def ask(query: str) -> Any:
         return client.get(f"/api/surveys/everything/difference?{query}").get_json()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Bulk, Outcome
 
 
 def answer(store: Store, survey: Survey, people: Iterable[Mapping[str, object]]) -> None:
-    """Store a report of each of the people, by fresh coins; as many at once as make it quick."""
-
-    def send(answers: Mapping[str, object]) -> None:
-        store.add(survey, randomise_answers(survey, answers))
-
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(send, people))
+    """Store a report of each of the people, by fresh coins; all in one batch."""
+    batch = Bulk(survey)
+    for answers in people:
+        report = randomise_answers(survey, answers)
+        report.check(survey)
+        batch.add(report)
+    store.begin(batch)
+    assert {*batch.wait()} == {Outcome.STORED}
