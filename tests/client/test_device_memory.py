@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,12 +16,14 @@ from deniably.authoring.authoring import publish_text
 from deniably.core.errors import BadAnswer, BadReport, BudgetSpent, WavesSent
 from deniably.device.ledger import Limits, total
 from deniably.device.memory import Memory, Rounds, answer, memo_keys, read_memory
+from deniably.survey.survey import as_survey
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_client import Device
 from deniably_client.device import session
 from deniably_client.errors import MemoryUnusable, Unreachable
 from deniably_client.storage import Storage
-from support.material import Server, contents
+from support.material import Process, Server, contents
+from support.nursery import the_nursery
 from support.soak import soak
 
 SURVEY = publish_text(
@@ -37,7 +37,6 @@ questions:
 """
 )
 ANSWERS = {"stolen": "yes", "often": "never"}
-TESTS = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -62,17 +61,23 @@ def reports(server: Server) -> list[object]:
     return contents(server.database)["reports"]
 
 
-def python(code: str, url: str, storage: Storage) -> subprocess.Popen[str]:
-    """Another process with a ``device`` for the survey at ``url``."""
-    head = (
-        f"import sys; sys.path.insert(0, {str(TESTS)!r})\n"
-        "from client.test_device_memory import *\n"
-        f"device = Device({url!r}, memory=Storage(Path({str(storage.folder)!r})))\n"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", head + code],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+HEAD = f"""
+import os, signal, sys, time
+from pathlib import Path
+
+from deniably_client import Device
+from deniably_client.storage import Storage
+
+storage, ANSWERS = Storage(Path(sys.argv[1])), {ANSWERS!r}
+device = Device(sys.argv[2], memory=storage)
+"""
+
+
+def python(code: str, url: str, storage: Storage) -> Process:
+    """Another process with a ``device`` for the survey at ``url``. What it writes is beside the
+    ``storage``."""
+    given = [str(storage.folder), url]
+    return the_nursery().begin_program(HEAD + code, given, storage.folder.with_name("out"))
 
 
 @pytest.mark.slow
@@ -225,7 +230,6 @@ def test_a_kill_between_the_commit_and_the_sending_is_made_good(
 ) -> None:
     """The process dies by SIGKILL with the report on the disk and not a byte of it sent."""
     code = """
-import os
 device._request_before = device._request
 def die_before_sending(method, *rest, **options):
     if method == "POST":
@@ -234,9 +238,7 @@ def die_before_sending(method, *rest, **options):
 device._request = die_before_sending
 device.answer(ANSWERS)
 """
-    died = python(code, url, storage)
-    died.communicate(timeout=60)
-    assert died.returncode == -signal.SIGKILL
+    assert python(code, url, storage).wait(60) == -signal.SIGKILL
     kept = storage.read().reports[SURVEY.digest]
     assert not kept.sent
     assert reports(server) == []
@@ -253,16 +255,13 @@ def test_a_kill_before_the_commit_has_spent_and_sent_nothing(
     url: str, server: Server, storage: Storage
 ) -> None:
     code = """
-import os
 def die(self, connection, memory):
     os.kill(os.getpid(), signal.SIGKILL)
 device.survey
 Storage._seal = die
 device.answer(ANSWERS)
 """
-    died = python(code, url, storage)
-    died.communicate(timeout=60)
-    assert died.returncode == -signal.SIGKILL
+    assert python(code, url, storage).wait(60) == -signal.SIGKILL
 
     assert storage.read().ledger == ()
     assert reports(server) == []
@@ -273,17 +272,16 @@ device.answer(ANSWERS)
 def test_many_processes_that_answer_at_once_send_one_report(
     url: str, server: Server, storage: Storage
 ) -> None:
-    others = [
-        python("device.survey; sys.stdin.readline(); device.answer(ANSWERS)", url, storage)
-        for _ in range(4)
-    ]
-    for each in others:
-        assert each.stdin
-        each.stdin.write("go\n")
-        each.stdin.flush()
-    for each in others:
-        _, error = each.communicate(timeout=120)
-        assert each.returncode == 0, error
+    code = """
+device.survey
+while not storage.folder.with_name("go").exists():
+    time.sleep(0.001)
+device.answer(ANSWERS)
+"""
+    others = [python(code, url, storage) for _ in range(4)]
+    storage.folder.with_name("go").touch()
+    ended = [each.wait(120) for each in others]
+    assert not any(ended), storage.folder.with_name("out").read_text()
 
     assert len(reports(server)) == 1
     memory = storage.read()
@@ -428,18 +426,16 @@ def test_a_memory_of_kept_reports_is_still_read_and_its_memos_are_not_used() -> 
 
 def test_what_waves_send_is_the_memo_or_chance_in_the_published_share() -> None:
     survey = publish_text(WAVE % 1)
+    document = json.loads(survey.canonical)
     mechanism = survey.questions[0].mechanism
     memory = answer(Memory(), survey, ANSWERS, day="2026-11-21", limits=Limits())
     memo = tuple(memory.memos[memo_keys(survey, "")["stolen"]])
     same = 0
     for number in range(2, 402):
-        wave = publish_text(WAVE % number)
+        wave = as_survey(document | {"name": f"wave-{number}"})
         report = answer(memory, wave, {}, day="2026-11-21", limits=Limits()).report(wave.digest)
         assert report
         same += tuple(report.values["stolen"]) == memo
     expected = float(mechanism.fresh.p)  # type: ignore[union-attr]
     # Hoeffding: further off than this with a chance below 1e-6.
     assert abs(same / 400 - expected) < 0.135
-
-
-__all__ = ["ANSWERS", "Device", "Path", "Storage", "signal"]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
+from inspect import getsource
 from pathlib import Path
 
 import pytest
@@ -19,11 +17,11 @@ from deniably.device.ledger import Limits, total
 from deniably.device.memory import Memory, answer
 from deniably_client.errors import MemoryUnusable
 from deniably_client.storage import Storage
-from support.material import survey_named
+from support.material import Process, survey_named
+from support.nursery import the_nursery
 
 SURVEY = survey_named()
 ANSWERS = {"stolen": "yes", "often": "never"}
-TESTS = Path(__file__).parents[1]
 
 
 def answered(memory: Memory) -> Memory:
@@ -35,17 +33,40 @@ def storage(tmp_path: Path) -> Storage:
     return Storage(tmp_path / "device")
 
 
-def python(code: str, storage: Storage, *arguments: str) -> subprocess.Popen[str]:
-    """Another process that has the same storage, named ``storage``, and a survey, ``SURVEY``."""
-    head = (
-        f"import sys; sys.path.insert(0, {str(TESTS)!r})\n"
-        "from client.test_storage import *\n"
-        f"storage = Storage(Path({str(storage.folder)!r}))\n"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", head + code, *arguments],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+HEAD = f"""
+import json, os, resource, signal, sys, time
+from pathlib import Path
+
+import msgspec
+
+from deniably.device.ledger import Limits
+from deniably.device.memory import Memory, answer, replace
+from deniably.survey.survey import as_survey
+from deniably_client.storage import Storage
+
+storage, SURVEY = Storage(Path(sys.argv[1])), as_survey(json.loads(sys.argv[2]))
+ANSWERS = {ANSWERS!r}
+
+def wait():
+    while not storage.folder.with_name("go").exists():
+        time.sleep(0.001)
+
+{getsource(answered)}
+"""
+
+
+def python(code: str, storage: Storage, *arguments: str) -> Process:
+    """Another process that has the same storage, named ``storage``, and a survey, ``SURVEY``. What
+    it writes is beside the storage; where it waits, it is for a file there."""
+    given = [str(storage.folder), SURVEY.canonical.decode(), *arguments]
+    return the_nursery().begin_program(HEAD + code, given, storage.folder.with_name("out"))
+
+
+def together(others: Sequence[Process], storage: Storage) -> None:
+    """Let processes that wait go on, until they have ended well."""
+    storage.folder.with_name("go").touch()
+    ended = [each.wait(120) for each in others]
+    assert not any(ended), storage.folder.with_name("out").read_text()
 
 
 def test_what_is_kept_is_there_for_the_next_process(storage: Storage) -> None:
@@ -210,8 +231,9 @@ def test_a_full_disk_is_explained_and_loses_nothing(storage: Storage) -> None:
 resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 storage.update(lambda memory: Memory(ledger=memory.ledger * 400))
 """
-    _, error = python(code, storage).communicate(timeout=60)
+    assert python(code, storage).wait(60) == 1
 
+    error = storage.folder.with_name("out").read_text()
     assert "MemoryUnusable" in error
     assert "cannot be written or read now" in error
     assert len(storage.read().ledger) == 2
@@ -246,20 +268,13 @@ def test_many_processes_at_once_lose_no_entry(storage: Storage) -> None:
     """Every process adds entries of its own; all of them are there in the end."""
     code = """
 entry = answered(Memory()).ledger[0]
-sys.stdin.readline()
+wait()
 for number in range(20):
-    mine = msgspec.structs.replace(entry, question=f"q{sys.argv[1]}_{number}")
+    mine = msgspec.structs.replace(entry, question=f"q{sys.argv[3]}_{number}")
     storage.update(lambda memory: replace(memory, ledger=(*memory.ledger, mine)))
 """
-    code = "import msgspec\nfrom deniably.device.memory import replace\n" + code
     others = [python(code, storage, str(number)) for number in range(4)]
-    for each in others:
-        assert each.stdin
-        each.stdin.write("go\n")
-        each.stdin.flush()
-    for each in others:
-        _, error = each.communicate(timeout=120)
-        assert each.returncode == 0, error
+    together(others, storage)
 
     names = [each.question for each in storage.read().ledger]
     assert len(names) == 80
@@ -267,15 +282,9 @@ for number in range(20):
 
 
 def test_many_processes_that_answer_at_once_spend_once(storage: Storage) -> None:
-    code = "sys.stdin.readline(); storage.update(answered)"
+    code = "wait(); storage.update(answered)"
     others = [python(code, storage) for _ in range(4)]
-    for each in others:
-        assert each.stdin
-        each.stdin.write("go\n")
-        each.stdin.flush()
-    for each in others:
-        _, error = each.communicate(timeout=120)
-        assert each.returncode == 0, error
+    together(others, storage)
 
     memory = storage.read()
     assert total(memory.ledger).odds == 9
@@ -294,10 +303,8 @@ def die(memory):
     os.kill(os.getpid(), signal.SIGKILL)
 storage.update(die)
 """
-    died = python(code, storage)
-    died.communicate(timeout=60)
 
-    assert died.returncode == -signal.SIGKILL
+    assert python(code, storage).wait(60) == -signal.SIGKILL
     assert storage.read() == before
     assert len(storage.update(answered).ledger) == 2
 
@@ -309,7 +316,7 @@ def test_a_kill_at_any_step_of_the_first_change_loses_nothing(storage: Storage, 
     """The key is made, and then the first document: at no step between is the device locked out."""
     code = """
 target = {"fsync": (os, "fsync"), "replace": (Path, "replace"), "unlink": (Path, "unlink"),
-          "write": (os, "open")}[sys.argv[1]]
+          "write": (os, "open")}[sys.argv[3]]
 def die(*arguments, **options):
     os.kill(os.getpid(), signal.SIGKILL)
 def answered_and_die(memory):
@@ -317,15 +324,7 @@ def answered_and_die(memory):
     return answered(memory)
 storage.update(answered_and_die)
 """
-    died = python(code, storage, call)
-    died.communicate(timeout=60)
 
-    assert died.returncode == -signal.SIGKILL
+    assert python(code, storage, call).wait(60) == -signal.SIGKILL
     assert len(storage.read().ledger) == (2 if call == "replace" else 0)
     assert len(storage.update(answered).ledger) == 2
-
-
-__all__ = [
-    "ANSWERS", "SURVEY", "Limits", "Memory", "Path", "Storage", "answered", "os", "resource",
-    "signal",
-]  # fmt: skip

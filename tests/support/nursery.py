@@ -191,10 +191,13 @@ if __name__ == "__main__":
     import uvicorn.protocols.http.httptools_impl  # noqa: F401
     from jumping import jump
 
+    import deniably_client
     import deniably_server
 
-    for each in pkgutil.walk_packages(deniably_server.__path__, "deniably_server."):
-        importlib.import_module(each.name)
+    for package in (deniably_client, deniably_server):
+        for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not each.name.endswith(".__main__"):
+                importlib.import_module(each.name)
     gc.collect()
     gc.freeze()  # or each fork would copy what it shares, only to count it
     _serve()
