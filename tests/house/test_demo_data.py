@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-import statsmodels.api as sm
-
 from deniably.authoring.authoring import publish_text
 from deniably_client.demo import HERE, respondents
 
@@ -12,7 +10,9 @@ RELIGIOUS = ["not", "mildly", "fairly", "strongly"]
 
 
 def test_the_committed_table_is_that_of_fair_1978() -> None:
-    data = sm.datasets.fair.load_pandas().data
+    from statsmodels import datasets  # imports for a second
+
+    data = datasets.fair.load_pandas().data
     theirs = Counter(
         ("yes" if affairs > 0 else "no", RATINGS[int(rating) - 1], RELIGIOUS[int(faith) - 1])
         for affairs, rating, faith in zip(

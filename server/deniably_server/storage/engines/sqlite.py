@@ -11,8 +11,6 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import cast
 
-from sqlite_utils import Database
-
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import MOVED, SERVED, Row
 from deniably_server.storage.engines.pages_of_file import lies_by_keys, report_pages
@@ -158,6 +156,8 @@ class SqliteConnection(sqlite3.Connection):
     def columns(self) -> list[tuple[str, str, str]]:
         """Every column of every table. Plug-ins of sqlite-utils are left out: nothing that happens
         to be installed may see reports."""
+        from sqlite_utils import Database  # which takes longer to import than a server to start
+
         return [
             (table.name, str(name), str(kind).upper())
             for table in Database(self, execute_plugins=False).tables
