@@ -20,6 +20,10 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 JOBS ?= 2
 
+# Python keeps what it has compiled, also where the environment says otherwise, as in containers:
+# a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors handbook clean
 .DELETE_ON_ERROR:
 
