@@ -16,9 +16,9 @@ from deniably.authoring.authoring import publish_text
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_server.storage.store import Store
+from support.catalogues import CATALOGUES, ROOT, pattern, texts
 from support.every_type import survey_of_everything
 from support.material import signed
-from wording.test_words import CATALOGUES, ROOT, pattern, texts
 
 VOID = {"br", "hr", "img", "input", "link", "meta", "path"}
 WORD = re.compile(r"[^\W\d_]{2,}")

@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
 
-from authoring.test_panels import ANSWERS, EVERY
 from deniably.authoring.authoring import compile_survey
 from deniably.mechanisms import Memoised
 from deniably.survey.report import make_report
@@ -26,6 +25,7 @@ from deniably_server.commands.plan import plan
 from deniably_server.commands.simulate import simulate
 from deniably_server.storage.store import Store
 from support.material import signed
+from support.waves import ANSWERS, EVERY
 
 QUESTIONS: list[dict[str, Any]] = [
     {"name": "stolen", "type": "yes_no", "label": "Stolen?", "odds": 3},

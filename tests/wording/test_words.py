@@ -2,56 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
 from deniably.wording.explain import clipped, forward, reverse, total
 from deniably.wording.words import LANGUAGES, Words, direction
+from support.catalogues import CATALOGUES, pattern, texts
 from support.every_type import survey_of_everything
 
-ROOT = Path(__file__).parents[2]
-CATALOGUES = {
-    language: json.loads(
-        (ROOT / f"shared/deniably/wording/languages/{language}.json").read_text(encoding="utf-8")
-    )
-    for language in LANGUAGES
-}
 ENGLISH = CATALOGUES["en"]
 FORMS = {"zh": {"other"}}
 PLACE = re.compile(r"\{([a-z_]+)\}")
-
-# What is said to respondents has none of these (research: they read as deceit, or not at all).
-# Whole words; a star stands for any ending.
-FORBIDDEN = {
-    "en": "lie lies lied lying fake* false* noise* noisy epsilon algorithm* anonym*",
-    "de": "Lüge* lügen lügst lügt gelogen gefälscht* falsch* Rauschen verrauscht* Epsilon"
-    " Algorithm* anonym*",
-    "fr": "mensonge* mentir mentez menti faux fausse* bruit* epsilon algorithme* anonym*",
-    "it": "bugi* mentire menta mente mentito falso falsa falsi false rumor* epsilon algoritm*"
-    " anonim*",
-    "zh": "谎 假 噪 算法 匿名 ε epsilon",
-}
-
-
-def texts(language: str) -> list[tuple[str, str]]:
-    """Every text of a catalogue with its key, each plural form by itself."""
-    return [
-        (key, text)
-        for key, entry in CATALOGUES[language].items()
-        for text in ([entry] if isinstance(entry, str) else entry.values())
-    ]
-
-
-def pattern(language: str) -> re.Pattern[str]:
-    words = [re.escape(word).replace(r"\*", r"\w*") for word in FORBIDDEN[language].split()]
-    joined = "|".join(words)
-    whole = joined if language == "zh" else rf"\b(?:{joined})\b"
-    return re.compile(whole, re.IGNORECASE)
 
 
 def places(entry: str | dict[str, str]) -> set[str]:
