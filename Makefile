@@ -10,6 +10,7 @@
 #   make fuzz          100,000 hostile requests: no fault, no change (COUNT=1000 for fewer)
 #   make bench         speed and accuracy, measured side by side with the alternatives
 #   make load          a steady load for ten minutes: latency, and memory that stays flat (MINUTES=)
+#   make release       wheel, source distribution and container file, tried out (VERSION=)
 #   make lock          choose the versions of what is installed anew (constraints.txt)
 #   make vectors       write shared/vectors anew from the reference
 #   make handbook      write the handbook's reference pages from what they describe
@@ -24,7 +25,7 @@ JOBS ?= 2
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors handbook clean
+.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors handbook release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -72,6 +73,9 @@ load: $(VENV)/.dev
 
 fuzz: $(VENV)/.dev
 	cd tests && ../$(BIN)/python -m support.fuzz $(COUNT)
+
+release: $(VENV)/.dev
+	$(BIN)/python .ci/release.py $(VERSION)
 
 # Exact versions of all that is installed, newly chosen: in an environment that has nothing else.
 lock:

@@ -37,7 +37,10 @@ def token() -> None:
 @click.option("--days", default=365, show_default=True, help="Days until it is worth nothing.")
 @click.option("--note", default="", help="Your reminder of whose it is; operators see it.")
 def new(database: str, role: str, survey: str | None, days: int, note: str) -> None:
-    """Make a token and show it, once."""
+    """Make a token and show it, once.
+
+    The token alone goes to standard output: export DENIABLY_TOKEN=$(deniably token new)
+    """
     from deniably_server.storage.tables.tokens import make
 
     try:
@@ -48,7 +51,10 @@ def new(database: str, role: str, survey: str | None, days: int, note: str) -> N
         store.add_token(made)
     scope = f" for {survey}" if survey else ""
     article = "An" if role[0] in "ao" else "A"
-    click.echo(f"{article} {role}'s token{scope}, valid until {made.until}, shown only now: {text}")
+    click.echo(
+        f"{article} {role}'s token{scope}, valid until {made.until}, shown only now:", err=True
+    )
+    click.echo(text)
 
 
 @token.command(name="list")
