@@ -62,6 +62,7 @@ PEOPLE = 60
 _LOCAL = "http://127.0.0.1:8000"
 _ADDRESSES = re.compile(r"http://127\.0\.0\.1:8000|https://(?:[a-z]+\.)?example\.org")
 _TOKEN = re.compile(r"the-(\w+)s-token")
+_INSTEAD = re.compile(r"\$\((deniably .*)\)")
 _ANYTHING = "…"
 
 
@@ -222,8 +223,11 @@ class Reader:
         for word in words:
             self.unread.pop(word, None)
         if words[0] == "export":
-            name, _, value = words[1].partition("=")
-            os.environ[name] = self._token(value)
+            name, _, value = line.removeprefix("export ").partition("=")
+            inner = _INSTEAD.fullmatch(value)
+            os.environ[name] = (
+                self._said(inner[1]) if inner else self._token(words[1][len(name) + 1 :])
+            )
             return ""
         if words[0] != "deniably":
             done = subprocess.run(
@@ -252,6 +256,12 @@ class Reader:
             return result.output
         (self.folder / into).write_text(result.stdout, encoding="utf-8")
         return result.stderr
+
+    def _said(self, line: str) -> str:
+        """What a command of ours prints, as bash puts it in the place of ``$(…)``."""
+        self.output = ""
+        self._command([*shlex.split(line)[1:], ">", "said"], "")
+        return (self.folder / "said").read_text(encoding="utf-8").strip()
 
     def _serve(self, *options: str) -> None:
         given = list(options)
