@@ -69,15 +69,15 @@ def test_two_of_the_three_are_needed(arguments: tuple[object, ...]) -> None:
     assert "give two of --epsilon, --margin and --n" in done.output
 
 
-def test_a_survey_is_planned_question_by_question(file: Path) -> None:
-    done = run(plan, file, "--n", 2000, "--json")
+def test_a_survey_is_planned_question_by_question(short: Path) -> None:
+    done = run(plan, short, "--n", 2000, "--json")
 
     rows = json.loads(done.output)
     assert [row["question"] for row in rows] == ["stolen", "drinks", "all together"]
     assert all(row["n"] == 2000 and 0 < row["margin"] < 0.1 for row in rows)
     assert rows[-1]["margin"] == max(row["margin"] for row in rows)
     assert rows[-1]["epsilon"] == pytest.approx(4)
-    assert run(plan, file, "--n", 5, "--epsilon", 1).exit_code == 2
+    assert run(plan, short, "--n", 5, "--epsilon", 1).exit_code == 2
 
 
 def test_a_survey_is_planned_for_the_epsilon_that_it_needs(short: Path) -> None:
@@ -331,7 +331,7 @@ def test_an_audit_can_be_read_by_programs(short: Path) -> None:
 
 
 def test_a_survey_that_gives_away_more_than_it_claims_fails(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+    short: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A randomiser that keeps the answer too often, under a definition that is right."""
     honest = SubsetSelection.randomise
@@ -340,7 +340,7 @@ def test_a_survey_that_gives_away_more_than_it_claims_fails(
         return (answer,) if coins.choose((1, 3)) == 0 else honest(self, answer, coins)
 
     monkeypatch.setattr(SubsetSelection, "randomise", faulty)
-    done = run(audit, file, "--trials", 2000)
+    done = run(audit, short, "--trials", 2000)
 
     assert done.exit_code == 1
     assert "FAILED" in done.output

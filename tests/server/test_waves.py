@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,13 @@ from deniably.authoring.authoring import compile_survey
 from deniably.mechanisms import Memoised
 from deniably.survey.report import make_report
 from deniably.survey.survey import Survey
+from deniably_server.app import create_app
 from deniably_server.commands.audit import audit
 from deniably_server.commands.authoring import check
 from deniably_server.commands.plan import plan
 from deniably_server.commands.simulate import simulate
 from deniably_server.storage.store import Store
+from deniably_server.storage.writing.commit import Bulk
 from support.material import signed
 from support.waves import ANSWERS, EVERY
 
@@ -50,21 +52,28 @@ def answered(
 ) -> None:
     """Each of the people answers from the memos that their devices keep."""
     store.publish(survey, signed(survey))
+    bulk = Bulk(survey)
     for index, person in enumerate(people):
         made = make_report(survey, person, memos=memos.get(index))
         memos[index] = made.memos
-        store.add(survey, made.report)
+        bulk.add(made.report)
+    store.begin(bulk)
+    bulk.wait()
 
 
-@pytest.fixture
-def waves(app: Flask) -> None:
-    """Two waves of 300 people, 100 of whom say yes; nobody changes."""
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """Two waves of 300 people, 100 of whom say yes; nobody changes. And one of another panel."""
+    database = tmp_path_factory.mktemp("waves") / "deniably.db"
+    app = create_app({"DATABASE": str(database), "TESTING": True})
     store: Store = app.extensions["deniably"]
     people = [{"stolen": "yes" if i < 100 else "no", "happy": "abcde"[i % 5]} for i in range(300)]
     memos: Memos = {}
     for number in (1, 2):
         answered(store, wave(number), people, memos)
     answered(store, wave(1, "other"), people, {})
+    yield app
+    store.close()
 
 
 def shown(client: FlaskClient, path: str) -> dict[str, Any]:
@@ -74,7 +83,6 @@ def shown(client: FlaskClient, path: str) -> dict[str, Any]:
     return body
 
 
-@pytest.mark.usefixtures("waves")
 def test_each_wave_is_estimated_as_if_it_were_alone(client: FlaskClient) -> None:
     """Within six standard errors: false alarm below 1e-8."""
     for number in (1, 2):
@@ -90,7 +98,6 @@ def test_each_wave_is_estimated_as_if_it_were_alone(client: FlaskClient) -> None
         assert abs(mean["estimate"] - 3) < 6 * mean["standard_error"]
 
 
-@pytest.mark.usefixtures("waves")
 def test_two_waves_of_one_panel_are_compared_with_a_note(client: FlaskClient) -> None:
     for query in ("question=stolen&choice=yes", "question=happy"):
         found = shown(client, f"workplace-2/difference?{query}&survey=workplace-1")
@@ -101,7 +108,6 @@ def test_two_waves_of_one_panel_are_compared_with_a_note(client: FlaskClient) ->
     assert all(one["note"] for one in every["differences"])
 
 
-@pytest.mark.usefixtures("waves")
 def test_other_comparisons_need_no_note(client: FlaskClient) -> None:
     for path in (
         "workplace-2/difference?question=stolen&choice=yes&survey=other-1",
@@ -111,7 +117,6 @@ def test_other_comparisons_need_no_note(client: FlaskClient) -> None:
         assert shown(client, path)["note"] is None
 
 
-@pytest.mark.usefixtures("waves")
 def test_the_pages_tell_of_all_waves(client: FlaskClient) -> None:
     form = client.get("/s/workplace-1").text
     dashboard = client.get("/surveys/workplace-1").text
