@@ -11,41 +11,39 @@ from typing import Any
 
 import msgspec
 import pytest
-from playwright.sync_api import Page
 
 from deniably.audit.audit import distribution, distribution_above
 from deniably.audit.histories import joint_probability
 from deniably.core.coins import Coins
 from deniably.mechanisms import Channel, Mechanism, SetResponse, SubsetSelection, Window
 from deniably.mechanisms.memoised import Family, memoised
+from support.modules import Modules
 from support.soak import soak
-
-pytestmark = pytest.mark.browser
 
 FILE = json.loads(
     (Path(__file__).parents[2] / "shared/vectors/channels.json").read_text(encoding="utf-8")
 )
 SHAPES = [case for group in FILE["groups"] for case in group["tests"]]
 
-AUDIT = """async ([mechanism, fault]) => {
+AUDIT = """
+  const [mechanism, fault] = given;
   const { channel, distribution, worstOdds } = await import("/audit/audit.js");
-  const faults = await import("/test/audit/faults.js");
+  const faults = await import("/audit/faults.js");
   const laws = fault === null ? channel(mechanism) : Array.from(
     { length: mechanism.k },
     (_, answer) => distribution((coins) => faults[fault](mechanism, answer, coins)),
   );
   return [laws.map((law) => Object.fromEntries(law)), worstOdds(laws)];
-}"""
+"""
 
 
 @pytest.fixture
-def audit(page: Page, web_url: str) -> Any:
+def audit(modules: Modules) -> Any:
     """(mechanism, fault or None) -> the law of every answer, and the worst odds."""
-    page.goto(web_url)
 
     def run(k: int, omega: int, own: int, other: int, fault: str | None = None) -> Any:
         mechanism = {"name": "subset_selection", "k": k, "omega": omega, "own": own, "other": other}
-        laws, worst = page.evaluate(AUDIT, [mechanism, fault])
+        laws, worst = modules.run(AUDIT, [mechanism, fault])
         exact = [{report: Fraction(text) for report, text in law.items()} for law in laws]
         assert all(sum(law.values()) == 1 for law in exact)
         return exact, worst
@@ -178,7 +176,8 @@ FINITE: list[tuple[dict[str, Any], list[Any]]] = [
     ),
 ]
 
-CHANNEL = """async ([mechanism, answers]) => {
+CHANNEL = """
+  const [mechanism, answers] = given;
   const { channel, worstOdds } = await import("/audit/audit.js");
   const { fraction } = await import("/core/fraction.js");
   const { checkMechanism, loadMechanism, loss } = await import("/mechanisms/mechanism.js");
@@ -187,7 +186,7 @@ CHANNEL = """async ([mechanism, answers]) => {
   const laws = channel(mechanism, answers);
   const { odds } = loss(mechanism);
   return [laws.map((law) => Object.fromEntries(law)), worstOdds(laws).odds, fraction(...odds)];
-}"""
+"""
 
 
 def written(law: dict[Any, Fraction]) -> dict[str, str]:
@@ -198,11 +197,10 @@ def written(law: dict[Any, Fraction]) -> dict[str, str]:
     ("mechanism", "answers"), FINITE, ids=[f"{m['name']}-{i}" for i, (m, _) in enumerate(FINITE)]
 )
 def test_a_finite_mechanism_has_one_channel_in_both_languages(
-    mechanism: dict[str, Any], answers: list[Any], page: Page, web_url: str
+    mechanism: dict[str, Any], answers: list[Any], modules: Modules
 ) -> None:
     """Every answer, every branch; and the worst odds are what the mechanism says it loses."""
-    page.goto(web_url)
-    laws, worst, loss = page.evaluate(CHANNEL, [mechanism, answers])
+    laws, worst, loss = modules.run(CHANNEL, [mechanism, answers])
 
     python = msgspec.convert(mechanism, Mechanism)  # type: ignore[arg-type]
     for answer, law in zip(answers, laws, strict=True):
@@ -212,20 +210,18 @@ def test_a_finite_mechanism_has_one_channel_in_both_languages(
     assert worst == loss == str(python.loss.odds)
 
 
-ABOVE = """async ([sampler, given, cut]) => {
+ABOVE = """
+  const [sampler, parameters, cut] = given;
   const { distributionAbove } = await import("/audit/audit.js");
   const noise = await import("/mechanisms/noise.js");
-  const { law, rest } = distributionAbove((coins) => noise[sampler](...given, coins), cut);
+  const { law, rest } = distributionAbove((coins) => noise[sampler](...parameters, coins), cut);
   return [Object.fromEntries(law), rest];
-}"""
+"""
 
 
 @pytest.mark.parametrize(("n", "d"), [(0, 1), (1, 1), (1, 2), (2, 3), (7, 10**6)])
-def test_the_game_of_chance_is_walked_as_far_as_in_python(
-    n: int, d: int, page: Page, web_url: str
-) -> None:
-    page.goto(web_url)
-    law, rest = page.evaluate(ABOVE, ["chance", [n, d], "1/1000000"])
+def test_the_game_of_chance_is_walked_as_far_as_in_python(n: int, d: int, modules: Modules) -> None:
+    law, rest = modules.run(ABOVE, ["chance", [n, d], "1/1000000"])
 
     # Python's walker takes `chance` as one branch; unbound, it is walked draw by draw.
     expected, unfollowed = distribution_above(
@@ -245,13 +241,10 @@ LAWS = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_noise_has_its_law_as_far_as_its_branches_are_followed(
-    law: str, page: Page, web_url: str
-) -> None:
+def test_noise_has_its_law_as_far_as_its_branches_are_followed(law: str, modules: Modules) -> None:
     """A lower bound of each probability, and no more is missing than was not followed."""
     sampler, given, weight, most = LAWS[law]
-    page.goto(web_url)
-    found, unfollowed = page.evaluate(ABOVE, [sampler, given, "1/100000"])
+    found, unfollowed = modules.run(ABOVE, [sampler, given, "1/100000"])
 
     lower = {int(value): Fraction(text) for value, text in found.items()}
     rest = Fraction(unfollowed)
@@ -264,16 +257,16 @@ def test_noise_has_its_law_as_far_as_its_branches_are_followed(
         assert exact <= lower.get(y, 0) + rest
 
 
-def test_an_endless_sampler_that_is_wrong_is_found_out(page: Page, web_url: str) -> None:
+def test_an_endless_sampler_that_is_wrong_is_found_out(modules: Modules) -> None:
     """Noise of scale 1 is no noise of scale 1/2: the enclosure is tight enough to tell."""
-    page.goto(web_url)
-    found, rest = page.evaluate(ABOVE, ["laplace", [1, 1], "1/100000"])
+    found, rest = modules.run(ABOVE, ["laplace", [1, 1], "1/100000"])
 
     whole = sum(exp(-2 * abs(y)) for y in range(-50, 51))
     assert Fraction(found["0"]) + Fraction(rest) < 1 / whole
 
 
-WAVES = """async ([mechanism, answers]) => {
+WAVES = """
+  const [mechanism, answers] = given;
   const { distribution, worstOdds } = await import("/audit/audit.js");
   const { history, loadMechanism, loss, respond } = await import("/mechanisms/mechanism.js");
   const { fraction } = await import("/core/fraction.js");
@@ -288,34 +281,34 @@ WAVES = """async ([mechanism, answers]) => {
   const odds = [loss(mechanism), history(mechanism)].map((one) => fraction(...one.odds));
   return [...laws.map((law) => worstOdds(law).odds), ...odds,
     Object.fromEntries(laws[1][0])];
-}"""
+"""
 
 
 @pytest.mark.parametrize(
-    ("once", "answers"),
+    ("once", "over_time", "answers"),
     [
-        (SubsetSelection(2, 1, 3, 1), [0, 1]),
-        soak(SubsetSelection(3, 1, 3, 1), [0, 1, 2]),
-        (Window(3, 3, 1, 3, 1), [0, 1, 2]),
-        (Channel(2, ((5, 1), (2, 4))), [0, 1]),
-        (SetResponse(2, 1, 1, 3, 1), [[], [0], [1]]),
+        (SubsetSelection(2, 1, 3, 1), 9, [0, 1]),
+        soak(SubsetSelection(3, 1, 3, 1), 9, [0, 1, 2]),
+        (Window(3, 3, 1, 3, 1), 9, [0, 1, 2]),
+        (Channel(2, ((5, 1), (2, 4))), 9, [0, 1]),
+        (SetResponse(2, 1, 1, 2, 1), 4, [[], [0], [1]]),
+        soak(SetResponse(2, 1, 1, 3, 1), 9, [[], [0], [1]]),
     ],
     ids=str,
 )
 def test_two_waves_from_one_memo_stay_within_the_history(
-    once: Family, answers: list[Any], page: Page, web_url: str
+    once: Family, over_time: int, answers: list[Any], modules: Modules
 ) -> None:
     """Every branch of two waves together: the very law of the Python, and odds below those of
     the memo, where two reports with fresh chance would have those of one squared."""
-    mechanism = memoised(once, Fraction(9))
-    page.goto(web_url)
-
-    one, two, loss, history, law = page.evaluate(
+    mechanism = memoised(once, Fraction(over_time))
+    one, two, loss, history, law = modules.run(
         WAVES, [json.loads(msgspec.json.encode(mechanism)), answers]
     )
 
     assert Fraction(one) == Fraction(loss) == once.loss.odds
-    assert once.loss.odds < Fraction(two) < Fraction(history) == mechanism.history.odds == 9
+    assert once.loss.odds < Fraction(two) < Fraction(history) == mechanism.history.odds
+    assert mechanism.history.odds == over_time
     for key, chance in law.items():
         reports = tuple((int(cell),) for cell in key.split(","))
         first: Any = tuple(answers[0]) if isinstance(answers[0], list) else answers[0]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from deniably.authoring.authoring import publish_text
 from support.every_type import survey_within_limits
 from support.material import Server
-from support.phone import ANSWERS, SURVEY, Watched
+from support.phone import ANSWERS, PHONE, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
 
@@ -46,6 +46,45 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
+AS_OPENED = """() => {
+  for (const one of document.querySelectorAll("[style]")) one.removeAttribute("style");
+  document.activeElement.blur(); // else the next to have the focus may have it already
+  scrollTo(0, 0);
+}"""
+
+
+@pytest.fixture(scope="module")
+def pages(chromium: Browser, server: Server) -> Iterator[Callable[[str], Watched]]:
+    """A form that tests only look at is opened once. After a name and a space, why."""
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    opened: dict[str, Watched] = {}
+
+    def page(name: str) -> Watched:
+        if name not in opened:
+            opened[name] = Watched(context.new_page(), server)
+            opened[name].open(f"/s/{name.split()[0]}")
+        return opened[name]
+
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def shown(pages: Callable[[str], Watched]) -> Callable[[str], Watched]:
+    """Such a form as it was when it was opened: its size, its colours, no style from a test."""
+
+    def form(name: str) -> Watched:
+        phone = pages(name)
+        phone.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        phone.page.emulate_media(
+            media="null", color_scheme="null", reduced_motion="null", forced_colors="null"
+        )
+        phone.page.evaluate(AS_OPENED)
+        return phone
+
+    return form
+
+
 def look(phone: Watched, what: str) -> list[str]:
     """What a script finds wrong in some step of the form."""
     found: list[str] = phone.page.evaluate(EACH_STEP.replace("LOOK", f"({what})"))
@@ -68,18 +107,18 @@ OVERFLOW = f"""() => {{
     ("width", "height", "text"), [(320, 256, 100), (640, 512, 200), (390, 780, 200)]
 )
 def test_nothing_is_cut_off_at_400_percent_or_with_text_twice_as_large(
-    phone: Watched, survey: str, width: int, height: int, text: int
+    shown: Callable[[str], Watched], survey: str, width: int, height: int, text: int
 ) -> None:
     """320 by 256 is a desk's screen of 1280 by 1024 at 400 % (WCAG 1.4.10)."""
+    phone = shown(survey)
     phone.page.set_viewport_size({"width": width, "height": height})
-    phone.open(f"/s/{survey}")
     phone.page.evaluate("size => { document.documentElement.style.fontSize = size }", f"{text}%")
 
     assert look(phone, OVERFLOW) == []
 
 
-def test_what_is_cut_off_would_be_found(phone: Watched) -> None:
-    phone.open("/s/long")
+def test_what_is_cut_off_would_be_found(shown: Callable[[str], Watched]) -> None:
+    phone = shown("long")
     phone.page.evaluate("document.querySelector('main').style.overflowWrap = 'normal'")
 
     assert look(phone, OVERFLOW)
@@ -93,9 +132,9 @@ SLIM = f"""() => {SHOWN}.filter((one) => {{
 }}).map((one) => `${{one.outerHTML}} is written downwards`)"""
 
 
-def test_large_text_on_a_phone_is_not_written_downwards(phone: Watched) -> None:
+def test_large_text_on_a_phone_is_not_written_downwards(shown: Callable[[str], Watched]) -> None:
     """As it is where a table squeezes a column down to a letter or two a line."""
-    phone.open("/s/everything")
+    phone = shown("everything")
     phone.page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert look(phone, SLIM) == []
 
@@ -103,10 +142,10 @@ def test_large_text_on_a_phone_is_not_written_downwards(phone: Watched) -> None:
     assert look(phone, SLIM), "or nothing would be found"
 
 
-def test_spaced_out_text_fits(phone: Watched) -> None:
+def test_spaced_out_text_fits(shown: Callable[[str], Watched]) -> None:
     """The spacing of WCAG 1.4.12."""
+    phone = shown("everything")
     phone.page.set_viewport_size({"width": 320, "height": 640})
-    phone.open("/s/everything")
     phone.page.evaluate("""() => {
       for (const { style } of document.querySelectorAll("*")) {
         style.lineHeight = "1.5"; style.letterSpacing = ".12em"; style.wordSpacing = ".16em";
@@ -124,8 +163,8 @@ MOVES = """() => [...document.querySelectorAll("*")].filter((one) => {
 }).map((one) => `${one.tagName} moves`)"""
 
 
-def test_nothing_moves_for_those_who_asked_for_that(phone: Watched) -> None:
-    phone.open("/s/everything")
+def test_nothing_moves_for_those_who_asked_for_that(shown: Callable[[str], Watched]) -> None:
+    phone = shown("everything")
     phone.page.emulate_media(reduced_motion="no-preference")
     assert look(phone, MOVES), "or nothing is tested here"
 
@@ -142,9 +181,9 @@ UNMARKED = f"""() => {CONTROLS}.filter((one) => {{
 
 
 @pytest.mark.parametrize("forced", ["none", "active"])
-def test_whatever_has_the_focus_shows_it(phone: Watched, forced: Any) -> None:
+def test_whatever_has_the_focus_shows_it(shown: Callable[[str], Watched], forced: Any) -> None:
+    phone = shown("everything")
     phone.page.emulate_media(forced_colors=forced)
-    phone.open("/s/everything")
 
     assert look(phone, UNMARKED) == []
 
@@ -157,10 +196,10 @@ FLAT = f"""() => {CONTROLS}.filter((one) => {{
 }}).map((one) => `${{one.outerHTML}} has no shape`)"""
 
 
-def test_without_its_own_colours_everything_keeps_a_shape(phone: Watched) -> None:
+def test_without_its_own_colours_everything_keeps_a_shape(shown: Callable[[str], Watched]) -> None:
     """Where people force their own colours, what has only a background is not seen."""
+    phone = shown("everything")
     phone.page.emulate_media(forced_colors="active")
-    phone.open("/s/everything")
 
     assert look(phone, FLAT) == []
 
@@ -180,9 +219,11 @@ CONTRAST = f"""() => {{
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_paper_shows_dark_on_white_and_no_way_out(phone: Watched, scheme: Any) -> None:
+def test_paper_shows_dark_on_white_and_no_way_out(
+    shown: Callable[[str], Watched], scheme: Any
+) -> None:
     """Paper is white, and a printer prints no backgrounds."""
-    phone.open("/s/workplace")
+    phone = shown("workplace")
     phone.page.emulate_media(media="print", color_scheme=scheme)
 
     assert look(phone, CONTRAST) == []
@@ -198,10 +239,10 @@ SMALL = f"""() => {CONTROLS}.filter((one) => !one.matches("footer a")).filter((o
 }}).map((one) => `${{one.outerHTML}} is small`)"""
 
 
-def test_everything_can_be_hit(phone: Watched) -> None:
+def test_everything_can_be_hit(shown: Callable[[str], Watched]) -> None:
     """24 by 24 pixels at least (WCAG 2.5.8); links within a sentence are exempt."""
+    phone = shown("everything")
     phone.page.set_viewport_size({"width": 320, "height": 640})
-    phone.open("/s/everything")
 
     assert look(phone, SMALL) == []
 
@@ -217,9 +258,11 @@ COVERED = f"""() => {CONTROLS}.filter((one) => {{
 
 @pytest.mark.parametrize("height", [256, 480])
 @pytest.mark.parametrize("order", ["", ".reverse()"])
-def test_whatever_has_the_focus_is_in_sight(phone: Watched, height: int, order: str) -> None:
+def test_whatever_has_the_focus_is_in_sight(
+    shown: Callable[[str], Watched], height: int, order: str
+) -> None:
+    phone = shown("everything")
     phone.page.set_viewport_size({"width": 320, "height": height})
-    phone.open("/s/everything")
 
     assert look(phone, COVERED.replace(CONTROLS, CONTROLS + order)) == []
 
@@ -324,7 +367,6 @@ def test_a_screen_reader_finds_a_question_its_answers_and_the_ways_on(phone: Wat
 
 
 def to_question(phone: Watched, name: str) -> None:
-    phone.open("/s/everything")
     number = [question.name for question in EVERYTHING.questions].index(name) + 1
     phone.page.evaluate(
         "n => { for (const step of [n, n]) history.pushState({step}, ''); history.back(); }", number
@@ -332,7 +374,10 @@ def to_question(phone: Watched, name: str) -> None:
     phone.page.wait_for_selector(f'[data-question="{name}"]:not([hidden])')
 
 
-def test_a_screen_reader_hears_an_error_and_where_it_is(phone: Watched) -> None:
+def test_a_screen_reader_hears_an_error_and_where_it_is(
+    shown: Callable[[str], Watched],
+) -> None:
+    phone = shown("everything to read")
     to_question(phone, "drinks")
     phone.click("Continue")
 
@@ -365,8 +410,9 @@ def test_a_screen_reader_hears_an_error_and_where_it_is(phone: Watched) -> None:
     ],
 )  # fmt: skip
 def test_a_screen_reader_finds_the_parts_of_a_question(
-    phone: Watched, name: str, lines: list[str]
+    shown: Callable[[str], Watched], name: str, lines: list[str]
 ) -> None:
+    phone = shown("everything to read")
     to_question(phone, name)
     read = iter(tree(phone.page))
 

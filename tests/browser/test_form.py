@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -15,6 +16,7 @@ from deniably.authoring.authoring import publish_text
 from deniably.survey.report import read_report
 from deniably_server.web.files import BUILD
 from support.material import Server
+from support.modules import Modules
 from support.phone import ANSWERS, IMPATIENT, PHONE, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
@@ -25,6 +27,18 @@ STORES = """async () => ({
   databases: (await indexedDB.databases()).map(({ name }) => name), caches: await caches.keys(),
   history: history.state, address: location.href,
 })"""
+
+
+@pytest.fixture(scope="module")
+def sent(chromium: Browser, server: Server) -> Iterator[Watched]:
+    """A phone that has answered and has its receipt. It is only looked at."""
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    phone = Watched(context.new_page(), server)
+    phone.to_check_page()
+    phone.send()
+    phone.wait("receipt")
+    yield phone
+    context.close()
 
 
 def test_a_person_answers_on_a_phone_and_only_the_report_leaves(phone: Watched) -> None:
@@ -43,11 +57,8 @@ def test_a_person_answers_on_a_phone_and_only_the_report_leaves(phone: Watched) 
     assert phone.console == []
 
 
-def test_no_request_goes_elsewhere_or_carries_an_answer(phone: Watched) -> None:
-    phone.to_check_page()
-    phone.send()
-    phone.wait("receipt")
-
+def test_no_request_goes_elsewhere_or_carries_an_answer(sent: Watched) -> None:
+    phone = sent
     assert len(phone.requests) > 5
     for request in phone.requests:
         assert request.url.startswith(phone.url + "/"), "no third party"
@@ -79,11 +90,8 @@ def test_requests_before_sending_are_the_same_whatever_is_answered(
     assert all(method == "GET" for method, _ in seen[0])
 
 
-def test_after_sending_no_true_answer_is_left_anywhere(phone: Watched) -> None:
-    phone.to_check_page()
-    phone.send()
-    phone.wait("receipt")
-
+def test_after_sending_no_true_answer_is_left_anywhere(sent: Watched) -> None:
+    phone = sent
     assert phone.checked() == 0
     assert phone.page.locator("[data-answer]").all_text_contents() == ["", ""]
     stores = phone.page.evaluate(STORES)
@@ -119,14 +127,13 @@ def test_coming_back_from_another_page_finds_no_answer(phone: Watched) -> None:
     assert phone.checked() == 0
 
 
-def test_the_report_is_stored_once_and_the_receipts_agree(phone: Watched, server: Server) -> None:
-    phone.to_check_page()
-    with phone.page.expect_response(lambda r: r.request.method == "POST") as answered:
-        phone.send()
-    phone.wait("receipt")
-
-    report = read_report(phone.posts()[0].post_data_buffer or b"")
-    assert answered.value.status == 201
+def test_the_report_is_stored_once_and_the_receipts_agree(sent: Watched, server: Server) -> None:
+    phone = sent
+    (post,) = phone.posts()
+    report = read_report(post.post_data_buffer or b"")
+    answered = post.response()
+    assert answered
+    assert answered.status == 201
     again = server.post(DEFINITION, report)  # a browser need not keep what a page has read
     assert again.status_code == 200
     assert again.json()["receipt"] == phone.page.inner_text("#digest")
@@ -137,11 +144,8 @@ def test_the_report_is_stored_once_and_the_receipts_agree(phone: Watched, server
     assert count == 1
 
 
-def test_the_receipt_can_be_kept_and_holds_no_answer(phone: Watched) -> None:
-    phone.to_check_page()
-    phone.send()
-    phone.wait("receipt")
-
+def test_the_receipt_can_be_kept_and_holds_no_answer(sent: Watched) -> None:
+    phone = sent
     with phone.page.expect_download() as kept:
         phone.page.click("#download")
 
@@ -241,27 +245,47 @@ def test_the_whole_form_works_with_the_keyboard_alone(phone: Watched) -> None:
     phone.wait("receipt")
 
 
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (('"own":3', '"own":30'), "larger odds"),
-        (("Honesty", "Dishonesty"), "was changed"),
-        (('"name":"subset_selection"', '"name":"plain"'), "subset_selection"),
-        (('"type":"yes_no"', '"type":"text"'), "free text cannot be asked"),
-        (('"type":"yes_no"', '"type":"ranking"'), "no such type"),
-        (('{"contact"', '{"contact":"x","contact"'), "twice"),
-        (('{"contact"', "<html>"), "JSON"),
-    ],
-)
+TAMPERED = {
+    ('"own":3', '"own":30'): "larger odds",
+    ("Honesty", "Dishonesty"): "was changed",
+    ('"name":"subset_selection"', '"name":"plain"'): "subset_selection",
+    ('"type":"yes_no"', '"type":"text"'): "free text cannot be asked",
+    ('"type":"yes_no"', '"type":"ranking"'): "no such type",
+    ('{"contact"', '{"contact":"x","contact"'): "twice",
+    ('{"contact"', "<html>"): "JSON",
+}
+"""What somebody on the way makes of the definition, and what is said of it."""
+VERIFY = """
+  const { parse } = await import("/core/canonical.js");
+  const { verify } = await import("/survey/survey.js");
+  return verify(parse(given.text), given.digest);
+"""
+
+
+@pytest.mark.parametrize("change", TAMPERED)
+def test_whatever_is_tampered_with_in_a_definition_is_seen(
+    modules: Modules, change: tuple[str, str]
+) -> None:
+    text = DEFINITION.canonical.decode()
+    assert change[0] in text
+    given = {"text": text.replace(*change, 1), "digest": DEFINITION.digest}
+
+    error = modules.run(VERIFY, given)
+
+    assert error["name"] == "Refused"
+    assert TAMPERED[change] in error["message"]
+
+
+@pytest.mark.parametrize("change", [("Honesty", "Dishonesty"), ('{"contact"', "<html>")])
 def test_a_definition_that_was_tampered_with_is_refused(
-    phone: Watched, change: tuple[str, str], why: str
+    phone: Watched, change: tuple[str, str]
 ) -> None:
     phone.tamper(*change)
     phone.open()
 
     phone.wait("refused")
     assert "does not trust it" in phone.page.inner_text("#why")
-    assert why in phone.page.inner_text("#detail")
+    assert TAMPERED[change] in phone.page.inner_text("#detail")
     assert phone.posts() == []
     assert phone.page.locator("input:visible").count() == 0, "nobody is asked anything"
 
@@ -351,8 +375,8 @@ def test_a_closed_survey_asks_nothing(phone: Watched) -> None:
     assert phone.page.locator("input, form").count() == 0
 
 
-def test_the_words_are_plain_and_promise_no_more_than_they_keep(phone: Watched) -> None:
-    phone.to_check_page()
+def test_the_words_are_plain_and_promise_no_more_than_they_keep(sent: Watched) -> None:
+    phone = sent
     words = phone.page.locator("main").text_content() or ""
 
     for forbidden in (" lie", "fake", "false", "noise", "epsilon", "algorithm", "100 % anonymous"):

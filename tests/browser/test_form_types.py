@@ -69,6 +69,25 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.kill()
 
 
+RESET = "for (const form of document.forms) form.reset();"
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: Browser, server: Server) -> Iterator[Watched]:
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    phone = Watched(context.new_page(), server)
+    phone.open("/s/everything")
+    yield phone
+    context.close()
+
+
+@pytest.fixture
+def everything(opened: Watched) -> Watched:
+    """A form that is opened once and sends nothing, with empty fields."""
+    opened.page.evaluate(RESET)
+    return opened
+
+
 def question(phone: Watched) -> str:
     """The name of the question that is shown."""
     return phone.page.locator("form.step:visible").get_attribute("data-question") or ""
@@ -177,9 +196,11 @@ def test_after_sending_every_field_is_empty(phone: Watched) -> None:
     assert set(phone.page.locator("[data-answer]").all_text_contents()) == {""}
 
 
-def test_no_service_of_the_browser_gets_an_answer_to_translate_or_to_spell(phone: Watched) -> None:
+def test_no_service_of_the_browser_gets_an_answer_to_translate_or_to_spell(
+    everything: Watched,
+) -> None:
     """Browsers that translate a page or look at its spelling may send its text away."""
-    phone.open("/s/everything")
+    phone = everything
 
     for selector, kept in (("[data-answer]", "translate"), ("input[type=text]", "spellcheck")):
         places = phone.page.locator(selector)
@@ -260,9 +281,9 @@ def test_chance_picks_the_questions(phone: Watched) -> None:
     ],
 )
 def test_what_is_missing_is_said(
-    phone: Watched, name: str, do: Callable[[Watched], None], message: str
+    everything: Watched, name: str, do: Callable[[Watched], None], message: str
 ) -> None:
-    phone.open("/s/everything")
+    phone = everything
     number = [q.name for q in EVERYTHING.questions].index(name) + 1
     phone.page.evaluate(JUMP, number)
     phone.page.wait_for_selector(f'[data-question="{name}"]:not([hidden])')
@@ -273,8 +294,8 @@ def test_what_is_missing_is_said(
     assert question(phone) == name
 
 
-def test_none_of_these_stands_alone(phone: Watched) -> None:
-    phone.open("/s/everything")
+def test_none_of_these_stands_alone(everything: Watched) -> None:
+    phone = everything
     phone.page.evaluate(JUMP, 4)
     phone.page.wait_for_selector('[data-question="drugs"]:not([hidden])')
     tick(phone, "Cannabis", "Lsd", "None of these")
@@ -358,9 +379,9 @@ def test_no_result_has_a_violation_that_axe_finds(
 
 
 def test_what_happens_to_numbers_out_of_bounds_is_said_before_they_are_written(
-    phone: Watched,
+    everything: Watched,
 ) -> None:
-    phone.open("/s/everything")
+    phone = everything
     phone.page.evaluate(JUMP, 8)
     phone.page.wait_for_function("document.querySelector('[data-question=drinks]').hidden == false")
 
@@ -371,9 +392,9 @@ def test_what_happens_to_numbers_out_of_bounds_is_said_before_they_are_written(
     assert phone.page.evaluate(above.format(described.get_attribute("id")))
 
 
-def test_a_promise_that_may_fail_says_how_rarely(phone: Watched) -> None:
+def test_a_promise_that_may_fail_says_how_rarely(everything: Watched) -> None:
     """Discrete Gaussian noise has a delta; the question, the start and the receipt name it."""
-    phone.open("/s/everything")
+    phone = everything
     named = [
         phone.page.locator(f'[data-question="{question.name}"] details').inner_text()
         for question in EVERYTHING.questions

@@ -3,17 +3,29 @@ between who changes what it says."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
 from deniably.authoring.authoring import publish_text
+from deniably.core.canonical import canonical
 from deniably.trust.signing import fingerprint
-from support.between import Between, Entries
-from support.lies import LATER, LIES, STRANGER, a_wrong_signature, signed_by_a_stranger
-from support.material import AUTHOR, Server
+from support.between import Between, Entries, rechained
+from support.lies import (
+    LATER,
+    LIES,
+    STRANGER,
+    a_wrong_signature,
+    forked,
+    missing,
+    signed_by_a_stranger,
+)
+from support.material import AUTHOR, Server, register_of, register_text
+from support.modules import Modules
 from support.phone import PHONE, SURVEY, Watched, answer, memory
 
 pytestmark = pytest.mark.browser
@@ -22,6 +34,8 @@ FIRST, ASKED, LAST = (
     publish_text(SURVEY.replace("name: workplace", f"name: {name}"))
     for name in ("first", "w", "last")
 )
+
+NO_REGISTER = (b"<html></html>", b'{"entries":[],"head":""}', b"", b"{}")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +84,54 @@ def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_rec
     assert {charge["author"] for charge in kept["ledger"]} == {AUTHOR.author}
 
 
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+CONTACT = """
+  const { contact } = await import("/trust/register.js");
+  const { verify } = await import("/survey/survey.js");
+  const definition = await verify(given.definition, given.digest);
+  return contact(given.known, "https://there", definition, given.digest, given.text);
+"""
+REGISTER = register_of(FIRST, ASKED, LAST)
+SEEN = {
+    "authors": {"https://there": [AUTHOR.author]},
+    "registers": {"https://there": {"count": 3, "head": REGISTER.head}},
+}
+"""What a device remembers that saw the true register."""
+
+
+def met(modules: Modules, text: bytes, known: dict[str, Any] | None = None) -> Any:
+    """What the script makes of a register: a contact, or an error."""
+    return modules.run(
+        CONTACT,
+        {
+            "known": known or {"authors": {}, "registers": {}},
+            "definition": json.loads(ASKED.canonical),
+            "digest": ASKED.digest,
+            "text": text.decode(),
+        },
+    )
+
+
+@pytest.mark.parametrize("lie", [*LIES, *LATER], ids=lambda lie: lie.__name__)
+def test_every_lie_is_seen_through(modules: Modules, lie: Callable[[Entries], None]) -> None:
+    """Those about the past where it was seen; and the truth is taken at both times."""
+    text = register_text(REGISTER)
+    entries = json.loads(text)["entries"]
+    known = SEEN if lie in LATER else None
+    assert met(modules, text, known)["fingerprint"] == fingerprint(AUTHOR.author)
+    lie(entries)
+
+    error = met(modules, canonical(rechained(entries)), known)
+
+    assert error["name"] == "Refused"
+    assert re.search((LIES | LATER)[lie], error["message"])
+
+
+@pytest.mark.parametrize("text", NO_REGISTER)
+def test_what_is_no_register_is_refused(modules: Modules, text: bytes) -> None:
+    assert met(modules, text)["name"] == "Refused"
+
+
+@pytest.mark.parametrize("lie", [missing, a_wrong_signature], ids=lambda lie: lie.__name__)
 def test_a_lie_is_seen_through_before_anything_is_asked(
     phone: Watched, way: Between, lie: Callable[[Entries], None]
 ) -> None:
@@ -108,7 +169,7 @@ def test_a_phone_that_cannot_verify_signatures_itself_is_not_lied_to(
     assert re.search(LIES[a_wrong_signature], refusal(phone))
 
 
-@pytest.mark.parametrize("lie", LATER, ids=lambda lie: lie.__name__)
+@pytest.mark.parametrize("lie", [forked], ids=lambda lie: lie.__name__)
 def test_a_lie_about_the_past_is_seen_through_later(
     phone: Watched, way: Between, lie: Callable[[Entries], None]
 ) -> None:
@@ -129,7 +190,7 @@ def test_a_register_without_end_is_not_read_to_its_end(phone: Watched, way: Betw
     assert "more than 65536 KiB" in refusal(phone)
 
 
-@pytest.mark.parametrize("register", [b"", b"{}", b'{"entries":[],"head":""}', b"<html></html>"])
+@pytest.mark.parametrize("register", NO_REGISTER[:2])
 def test_without_a_register_nothing_is_asked(phone: Watched, way: Between, register: bytes) -> None:
     way.changes["/register"] = lambda _: register
 

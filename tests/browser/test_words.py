@@ -16,6 +16,7 @@ from deniably.wording.words import LANGUAGES, Words
 from deniably_client.plain import TwoReadings, plain
 from support.every_type import survey_of_everything
 from support.material import Server
+from support.modules import Modules
 from support.phone import PHONE, Watched
 
 pytestmark = pytest.mark.browser
@@ -53,41 +54,34 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 # --- the twin -----------------------------------------------------------------------------------
 
 
+# As in a page, which has its language and brings its texts.
+IN_A_PAGE = """
+  const [language, texts, expression] = given;
+  const documentElement = { lang: language };
+  const block = { textContent: texts };
+  const getElementById = (id) => (id === "words" ? block : null);
+  globalThis.document = { documentElement, getElementById };
+  const { words, decimal } = await import("/wording/words.js");
+  const { plain, nearest } = await import("/wording/plain.js");
+  const run = new Function("words", "decimal", "plain", "nearest", `return ${expression}`);
+  return run(words, decimal, plain, nearest);
+"""
+
+
 @pytest.fixture
-def modules(page: Page, web_url: str) -> Callable[[str, str], Any]:
+def script(modules: Modules) -> Callable[[str, str], Any]:
     """(language, expression over ``words``, ``decimal``, ``plain``, ``nearest``) -> its value."""
 
     def evaluate(language: str, expression: str) -> Any:
-        page.goto(web_url)
-        texts = Words(language).some("")
-        page.evaluate(
-            """([language, texts]) => {
-                document.documentElement.lang = language;
-                const block = document.createElement("script");
-                block.type = "application/json";
-                block.id = "words";
-                block.textContent = texts;
-                document.head.append(block);
-            }""",
-            [language, json.dumps(texts)],
-        )
-        return page.evaluate(
-            """async (expression) => {
-                const { words, decimal } = await import("/wording/words.js");
-                const { plain, nearest } = await import("/wording/plain.js");
-                const run = new Function("words", "decimal", "plain", "nearest",
-                                         `return ${expression}`);
-                return run(words, decimal, plain, nearest);
-            }""",
-            expression,
-        )
+        texts = json.dumps(Words(language).some(""))
+        return modules.run(IN_A_PAGE, [language, texts, expression])
 
     return evaluate
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_script_says_the_same_as_the_server(
-    modules: Callable[[str, str], Any], language: str
+    script: Callable[[str, str], Any], language: str
 ) -> None:
     """Every text of the catalogue, with small and large counts."""
     words = Words(language)
@@ -98,7 +92,7 @@ def test_the_script_says_the_same_as_the_server(
         for key, text in every.items()
     }
 
-    said = modules(
+    said = script(
         language,
         f"Object.entries({json.dumps({key: sorted(found) for key, found in places.items()})})"
         f".map(([key, places]) => {list(counts)}.map((count) => words(key,"
@@ -111,16 +105,15 @@ def test_the_script_says_the_same_as_the_server(
 
 
 def test_the_script_refuses_unknown_keys_and_missing_values(
-    modules: Callable[[str, str], Any],
+    script: Callable[[str, str], Any],
 ) -> None:
     for call, why in (
         ("words('script.nothing')", "no words for script.nothing"),
         ("words('constructor')", "no words for constructor"),
         ("words('script.pair', {name: 'a'})", "needs text"),
     ):
-        with pytest.raises(Exception, match=why):
-            modules("en", call)
-    assert modules("en", "words('script.pair', {name: '{text}', text: 'b'})") == "{text}: b"
+        assert why in script("en", call)["message"]
+    assert script("en", "words('script.pair', {name: '{text}', text: 'b'})") == "{text}: b"
 
 
 WRITTEN = [
@@ -131,9 +124,9 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_both_clients_read_numbers_alike(modules: Callable[[str, str], Any], language: str) -> None:
+def test_both_clients_read_numbers_alike(script: Callable[[str, str], Any], language: str) -> None:
     words = Words(language)
-    found = modules(language, f"{json.dumps(WRITTEN)}.map(plain)")
+    found = script(language, f"{json.dumps(WRITTEN)}.map(plain)")
 
     for text, one in zip(WRITTEN, found, strict=True):
         try:
@@ -169,7 +162,7 @@ def test_what_could_be_two_numbers_is_never_guessed(
 
 
 def test_the_number_that_counts_is_the_one_that_is_randomised(
-    modules: Callable[[str, str], Any],
+    script: Callable[[str, str], Any],
 ) -> None:
     """The script's announcement against the position that Python finds, on every kind of grid."""
     alone = [one.range for one in EVERYTHING.questions if isinstance(one, Number)]
@@ -181,10 +174,10 @@ def test_the_number_that_counts_is_the_one_that_is_randomised(
     ]
     ranges = alone + parts
     numbers = ["-7.5", "-3", "-0.4", "0", ".5", "3", "12.4", "12.5", "2345.50", "2350", "99999"]
-    for grid in ranges:
-        ends = json.dumps([grid.minimum, grid.maximum, grid.step])[1:-1]
-        found = modules("en", f"{json.dumps(numbers)}.map((given) => nearest(given, {ends}))")
-        assert found == [grid.nearest(given) for given in numbers]
+    ends = json.dumps([[grid.minimum, grid.maximum, grid.step] for grid in ranges])
+    of_all = f"{json.dumps(numbers)}.map((given) => nearest(given, ...ends))"
+    found = script("en", f"{ends}.map((ends) => {of_all})")
+    assert found == [[grid.nearest(given) for given in numbers] for grid in ranges]
     assert ranges[1].nearest("2345.50") == "2300"
 
 

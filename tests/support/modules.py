@@ -60,13 +60,15 @@ class Modules:
 
 @contextmanager
 def the_modules(folder: Path) -> Iterator[Modules]:
-    """The modules as they are shipped, and the consumer of the vectors, in ``folder``."""
+    """The modules as they are shipped, the consumer of the vectors, and the faults that tests of
+    the auditor plant, in ``folder``."""
     node = shutil.which("node")
     assert node, "The tests of the modules need Node.js."
     shipped = folder / "shipped"
     for module in WEB.glob("*/*.js"):
         (shipped / module.parent.name).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(module, shipped / module.parent.name / module.name)
+    shutil.copyfile(TESTS / "audit/faults.js", shipped / "audit/faults.js")
     consumer = (TESTS / "vectors/consume.js").read_text(encoding="utf-8")
     (shipped / "consume.js").write_text(consumer.replace('from "/', 'from "./'), encoding="utf-8")
     (shipped / "package.json").write_text('{"type": "module"}')
