@@ -115,8 +115,19 @@ FIGURES = {
     "home": ["share of an area"],
     "vote": ["share of party", "share of union", "share of a combination"],
 }
+
+
+def coarse(question: dict[str, Any]) -> dict[str, Any]:
+    """With nine positions where several numbers are designed for again and again."""
+    if question["type"] != "vector":
+        return question
+    parts = [part | {"range": part["range"] | {"maximum": "8"}} for part in question["parts"]]
+    windows = [window | {"k": 9} for window in question["mechanism"]["parts"]]
+    return question | {"parts": parts, "mechanism": question["mechanism"] | {"parts": windows}}
+
+
 ONE_BY_ONE = [
-    survey_of_everything(questions=[{"claim": {"epsilon": "2"}} | question])
+    survey_of_everything(questions=[{"claim": {"epsilon": "2"}} | coarse(question)])
     for question in QUESTIONS
     if "show_if" not in question
 ]

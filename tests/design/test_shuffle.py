@@ -65,7 +65,7 @@ def to_digits(value: float, printed: str) -> str:
 
 @pytest.mark.parametrize(
     "figures",
-    all_but((FIGURES[0], FIGURES[3], FIGURES[7]), FIGURES),
+    all_but((FIGURES[3], FIGURES[7]), FIGURES),
 )
 def test_seven_ways_to_count_what_shuffling_hides(
     figures: tuple[int, float, str | None, str | None, str, str, str, str, str],
@@ -279,7 +279,7 @@ def test_the_number_of_yes_gives_away_less_than_the_reports(n: int, epsilon0: fl
 # --- laws -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.integers(2, 10**4), st.floats(0.1, 6), st.floats(1e-10, 0.1), st.integers(2, 20))
 def test_epsilon_is_the_smallest_that_keeps_delta(
     n: int, epsilon0: float, delta: float, k: int

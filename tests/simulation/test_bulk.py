@@ -32,7 +32,7 @@ from deniably.mechanisms.subset_selection import (
 from deniably.simulation.bulk import randomise_many, uniform
 from deniably.simulation.bulk import single_choice as bulk
 from deniably.simulation.bulk.blocks import BLOCK
-from support.soak import soak
+from support.soak import all_but, soak
 from support.textbook import weights_for_epsilon
 
 ONE = weights_for_epsilon(Fraction(1))
@@ -177,7 +177,11 @@ def test_the_rotation_adds_the_answer_to_every_choice(k: int) -> None:
         ]
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=repr)
+@pytest.mark.parametrize(
+    "mechanism",
+    all_but([one for one in SMALL if one.k < 5 or (one.own, one.other) == ONE], SMALL),
+    ids=repr,
+)
 def test_table_and_rotation_have_the_law_of_the_shipped_randomiser(
     mechanism: SubsetSelection,
 ) -> None:
@@ -275,7 +279,7 @@ FALSE_ALARM = 1e-8
         (SubsetSelection(8, 2, 1 << 40, 1 << 37), 500_000),
         (k_ary(40, *ONE), 500_000),
         soak(SubsetSelection(40, 2, *ONE), 1_000_000),
-        (k_ary(200, *weights_for_epsilon(Fraction(7))), 300_000),
+        soak(k_ary(200, *weights_for_epsilon(Fraction(7))), 300_000),
     ],
     ids=repr,
 )

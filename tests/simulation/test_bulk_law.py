@@ -37,6 +37,7 @@ from deniably.simulation.bulk import ordered, randomise_many, tally_many, unifor
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS
 from deniably.simulation.bulk.picks import picked
 from support.bulk_law import drawing, listed, one_report
+from support.soak import soak
 
 Answers = npt.NDArray[np.generic]
 
@@ -129,14 +130,17 @@ def test_positions_are_reported_in_bulk_as_on_the_device(mechanism: Window | Cha
     [
         SetResponse(3, 1, 1, 3, 1),
         SetResponse(3, 2, 2, 3, 1),
-        SetResponse(4, 2, 3, 5, 2),
+        SetResponse(3, 1, 2, 5, 2),
+        soak(SetResponse(4, 2, 3, 5, 2)),
         SetResponse(2, 2, 1, 2, 1),
         SampledTicks(3, 1, 3, 1),
         SampledTicks(3, 2, 3, 1),
-        SampledTicks(3, 3, 5, 2),
+        SampledTicks(2, 2, 5, 2),
+        soak(SampledTicks(3, 3, 5, 2)),
         Unary(3, 1, 3, 1, 4),
         Unary(3, 3, 2, 1, 4),
-        Unary(4, 2, 5, 1, 7),
+        Unary(2, 1, 5, 1, 7),
+        soak(Unary(4, 2, 5, 1, 7)),
     ],
     ids=repr,
 )

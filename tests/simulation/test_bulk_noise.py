@@ -108,7 +108,9 @@ def test_laplace_noise_has_its_law(scale: Fraction) -> None:
     )
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 2), Fraction(1), Fraction(3), Fraction(7, 3)])
+@pytest.mark.parametrize(
+    "variance", [Fraction(1, 2), soak(Fraction(1)), soak(Fraction(3)), Fraction(7, 3)]
+)
 def test_gaussian_noise_has_its_law(variance: Fraction) -> None:
     halved = mpf(variance.denominator) / (2 * variance.numerator)
     total = mp.nsum(lambda y: mp.exp(-halved * y * y), [-mp.inf, mp.inf])
@@ -120,7 +122,7 @@ def test_gaussian_noise_has_its_law(variance: Fraction) -> None:
     )
 
 
-@pytest.mark.parametrize("answer", range(4))
+@pytest.mark.parametrize("answer", [0, soak(1), soak(2), 3])
 def test_clamped_noise_puts_each_tail_on_its_end(answer: int) -> None:
     law, decay = laplace_law(Fraction(3, 2)), mp.exp(-mpf(2) / 3)
 
@@ -137,11 +139,17 @@ def test_clamped_noise_puts_each_tail_on_its_end(answer: int) -> None:
     )
 
 
-@pytest.mark.parametrize("low", [0, noise._LOW], ids=["noise proposed", "positions proposed"])
-@pytest.mark.parametrize("answer", [0, soak(1), soak(2), 3])
+@pytest.mark.parametrize(
+    ("answer", "low"),
+    [
+        *[(3, 0), (0, noise._LOW), (3, noise._LOW), soak(0, 0)],
+        *(soak(answer, low) for answer in (1, 2) for low in (0, noise._LOW)),
+    ],
+)
 def test_resampled_noise_is_that_within_the_ends(
     answer: int, low: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where noise is proposed (``low`` is 0), and where positions are."""
     monkeypatch.setattr(noise, "_LOW", low)
     law = laplace_law(Fraction(3, 2))
     total = sum(law(y - answer) for y in range(4))
