@@ -9,13 +9,17 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from support.commands import Done, call, in_a_process
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BIN = Path(sys.executable).parent
+Runs = Callable[..., Done]
 
 
 def blocks(language: str) -> list[str]:
@@ -43,6 +47,11 @@ def authors_token(started: str) -> str:
         return str(json.load(answer)["author"]["token"])
 
 
+def process_of(*command: str) -> Done:
+    done = subprocess.run(command, capture_output=True, text=True)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
 def wait_for(process: subprocess.Popen[str], url: str) -> None:
     for _ in range(600):
         try:
@@ -63,19 +72,21 @@ def test_the_two_commands_of_the_start_are_what_continuous_integration_runs() ->
 
 
 @pytest.mark.slow
-def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
+def test_a_newcomer_gets_from_the_file_to_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     port = free_port()
-    environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
-    environment["DENIABLY_HOME"] = str(tmp_path / "device")
-    environment["XDG_CONFIG_HOME"] = str(tmp_path / "author")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
+    monkeypatch.setenv("DENIABLY_HOME", str(tmp_path / "device"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "author"))
+    monkeypatch.setenv("DENIABLY_SERVER", f"http://127.0.0.1:{port}")  # where 8000 is taken
 
-    environment["DENIABLY_SERVER"] = f"http://127.0.0.1:{port}"  # where 8000 is taken
-
-    def run(line: str, keys: str | None = None) -> str:
+    def run(line: str, keys: str = "", by: Runs = call) -> str:
+        """What a line prints; what is no command of ours is a process in any case."""
         command = shlex.split(line.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, input=keys, capture_output=True, text=True
-        )
+        ours = command[0] == "deniably"
+        done = by(*command[1:], keys=keys) if ours else process_of(*command)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -88,22 +99,22 @@ def test_a_newcomer_gets_from_the_file_to_the_results(tmp_path: Path) -> None:
     check, serve, export, publish, answer, rehearse, close, results, *more = COMMANDS[2:]
     doctor, backup, new_token, tokens, check_every, plan, check_panel, ledger, forget = more
 
-    assert "stolen" in run(check)
+    assert "stolen" in run(check, by=in_a_process)
     assert "picked by chance on the device" in run(check_every)
     assert "trusted curator" in run(plan)
     assert "all waves" in run(check_panel)
     process = subprocess.Popen(
         [*shlex.split(serve), "--port", str(port)],
-        cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     try:
         wait_for(process, f"http://127.0.0.1:{port}/")
         assert process.stdout
         started = process.stdout.readline() + process.stdout.readline()
         name, _, _ = export.removeprefix("export ").partition("=")
-        environment[name] = authors_token(started)
-        assert f"http://127.0.0.1:{port}/s/workplace" in run(publish)
-        assert "receipt" in run(answer, keys="1\n2\ny\n")
+        monkeypatch.setenv(name, authors_token(started))
+        assert f"http://127.0.0.1:{port}/s/workplace" in run(publish, by=in_a_process)
+        assert "receipt" in run(answer, "1\n2\ny\n", in_a_process)
         (tmp_path / "answer.py").write_text(script.replace(":8000", f":{port}"), encoding="utf-8")
         assert "sent" in run("python answer.py")
         rehearsed = run(rehearse)
