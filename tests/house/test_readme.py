@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import Done, call, in_a_process
+from support.soak import soak
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,9 +73,11 @@ def test_the_two_commands_of_the_start_are_what_continuous_integration_runs() ->
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("people", [200, soak(1000)])
 def test_a_newcomer_gets_from_the_file_to_the_results(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    people: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The rehearsal has fewer people than in the README: each has a device of their own."""
     port = free_port()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
@@ -82,11 +85,11 @@ def test_a_newcomer_gets_from_the_file_to_the_results(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "author"))
     monkeypatch.setenv("DENIABLY_SERVER", f"http://127.0.0.1:{port}")  # where 8000 is taken
 
-    def run(line: str, keys: str = "", by: Runs = call) -> str:
+    def run(line: str, keys: str = "", by: Runs | None = None) -> str:
         """What a line prints; what is no command of ours is a process in any case."""
         command = shlex.split(line.replace("127.0.0.1:8000", f"127.0.0.1:{port}"))
         ours = command[0] == "deniably"
-        done = by(*command[1:], keys=keys) if ours else process_of(*command)
+        done = (by or call)(*command[1:], keys=keys) if ours else process_of(*command)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -117,20 +120,21 @@ def test_a_newcomer_gets_from_the_file_to_the_results(
         assert "receipt" in run(answer, "1\n2\ny\n", in_a_process)
         (tmp_path / "answer.py").write_text(script.replace(":8000", f":{port}"), encoding="utf-8")
         assert "sent" in run("python answer.py")
-        rehearsed = run(rehearse)
-        assert "1,000 made-up people have answered workplace so" in rehearsed
+        assert rehearse.endswith(" 1000")
+        rehearsed = run(rehearse.replace(" 1000", f" {people}"))
+        assert f"{people:,} made-up people have answered workplace so" in rehearsed
         assert "author's token for spring-7" in run(new_token)
         assert "A. Researcher" in run(tokens)
         assert "stolen" in run(ledger)
         assert "Forgotten" in run(forget)
-        assert "workplace is closed, with 1,001 reports" in run(close)
+        assert f"workplace is closed, with {people + 1:,} reports" in run(close)
         assert '"design_effect"' in run(results)
         picture = f"http://127.0.0.1:{port}/surveys/workplace"
         assert picture in rehearsed
         with urllib.request.urlopen(picture, timeout=30) as page:
             assert page.read().count(b"<svg") >= 2, "a picture for each question"
-        assert "whole: 1 survey, 1,001 reports" in run(doctor)
-        assert "1,001 reports copied into" in run(backup)
+        assert f"whole: 1 survey, {people + 1:,} reports" in run(doctor)
+        assert f"{people + 1:,} reports copied into" in run(backup)
     finally:
         process.terminate()
         process.communicate(timeout=20)
