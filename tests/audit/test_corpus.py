@@ -46,8 +46,13 @@ from support.whole_faults import send_with
 from support.whole_surveys import SURVEYS
 
 TRIALS = 1000
-# Rare enough to need more reports.
-MORE = {"a_new_memo_now_and_then_ticks": 4000}
+FEW = 200
+# What is wrong with few reports, or with two of them together, takes more of them.
+MORE = {
+    **{one.name: TRIALS for one in FAULTS if one.name.startswith("another_generator_beside")},
+    "a_new_memo_now_and_then_select_one": TRIALS,
+    "a_new_memo_now_and_then_ticks": 4000,
+}
 
 
 def tape(start: int = 0) -> Coins:
@@ -63,7 +68,7 @@ def verdict_on(fault: Planted) -> Verdict:
     return audit_question(
         fault.question,
         fault.randomise,
-        MORE.get(fault.name, TRIALS),
+        MORE.get(fault.name, FEW),
         coins=lambda: coins,
         in_waves=fault.in_waves,
     )

@@ -164,11 +164,16 @@ class _Stem(Coins):
 
 @lru_cache(maxsize=4096)
 def _chance(n: int, d: int) -> tuple[int, int]:
-    """Weights of not and of e**-(n/d), from below and to 2**-255."""
+    """Weights of not and of e**-(n/d), from below and to 2**-255.
+
+    Their sum is a power of two, so that paths with many of them have a common denominator that is
+    not much longer than their own.
+    """
     if not n:
         return 0, 1
     one = 1 << _BITS
-    return exp_bounds(Fraction(n, d), _BITS)[1] - one, one
+    happens = one * one // exp_bounds(Fraction(n, d), _BITS)[1]
+    return one - happens, happens
 
 
 Shares = defaultdict[R, defaultdict[int, int]]
