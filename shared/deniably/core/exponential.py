@@ -7,8 +7,10 @@ must never round in the survey's favour, so it is done with an enclosure, not wi
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 
+@lru_cache(maxsize=1024)  # a budget has few limits, and each report asks for them again
 def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     """Integers ``low <= 2**bits * e**x <= high`` for ``0 <= x <= 64``.
 
@@ -21,11 +23,11 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     if not 0 <= x <= 64:
         raise ValueError("exp_bounds takes 0 <= x <= 64")
     low = high = low_term = high_term = 1 << bits
-    index = 0
-    while high_term > 1 or index < 2 * x:
+    index, n, d = 0, x.numerator, x.denominator
+    while high_term > 1 or index * d < 2 * n:
         index += 1
-        low_term = low_term * x.numerator // (x.denominator * index)
-        high_term = -(-high_term * x.numerator // (x.denominator * index))
+        low_term = low_term * n // (d * index)
+        high_term = -(-high_term * n // (d * index))
         low += low_term
         high += high_term
     return low, high + high_term
