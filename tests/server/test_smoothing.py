@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import compile_survey
+from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.documents import results
 from support.material import assert_problem, signed
@@ -29,7 +31,16 @@ ASKED: dict[str, Any] = {
 RULES = {"minimum": 10, "while_open": True}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """One for all tests of this module: each only reads, or has a survey of its own."""
+    database = tmp_path_factory.mktemp("smoothing") / "deniably.db"
+    app = create_app({"DATABASE": str(database), "TESTING": True})
+    yield app
+    app.extensions["deniably"].close()
+
+
+@pytest.fixture(scope="module")
 def store(app: Flask) -> Store:
     """Reports of 200 people on two numbers, by a square wave and by subset selection."""
     questions = [ASKED, ASKED | {"name": "spent", "mechanism": "subset_selection"}]
@@ -44,8 +55,8 @@ def store(app: Flask) -> Store:
     return store
 
 
-def shown(client: FlaskClient, query: str) -> dict[str, Any]:
-    found: dict[str, Any] = client.get(f"/api/surveys/s/results{query}").get_json()
+def shown(client: FlaskClient, query: str, name: str = "s") -> dict[str, Any]:
+    found: dict[str, Any] = client.get(f"/api/surveys/{name}/results{query}").get_json()
     return {question["name"]: question for question in found["questions"]}
 
 
@@ -113,13 +124,13 @@ def test_anything_else_is_refused(store: Store, client: FlaskClient, path: str) 
 
 def test_where_noise_hides_the_shape_the_page_says_so(app: Flask, client: FlaskClient) -> None:
     noisy = ASKED | {"mechanism": "gaussian", "delta": 0.00001, "maximum": 15, "epsilon": 4}
-    survey = compile_survey({"name": "s", "title": "T", "results": RULES, "questions": [noisy]})
+    survey = compile_survey({"name": "n", "title": "T", "results": RULES, "questions": [noisy]})
     store: Store = app.extensions["deniably"]
     store.publish(survey, signed(survey))
     answer(store, survey, [{"income": n % 16} for n in range(200)])
 
-    found = shown(client, "")["income"]
+    found = shown(client, "", "n")["income"]
 
     assert found["quantiles"] == []
     assert any(flag.startswith("The noise hides the shape") for flag in found["flags"])
-    assert "The noise hides the shape" in client.get("/surveys/s").text
+    assert "The noise hides the shape" in client.get("/surveys/n").text
