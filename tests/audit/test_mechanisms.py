@@ -66,7 +66,7 @@ def realised_and_claimed(mechanism: Any, laws: list[Law]) -> None:
     for law in laws:
         for report in law:
             mechanism.check(report)
-            assert all(0 <= cell < mechanism.cell_count for cell in report)
+            assert all(0 <= cell < mechanism.law.cell_count for cell in report)
 
 
 @pytest.mark.parametrize("mechanism", POSITIONS, ids=named)
@@ -75,7 +75,7 @@ def test_positions_are_as_private_as_stated_and_unbiased(mechanism: Window | Cha
 
     realised_and_claimed(mechanism, laws)
     exact = np.array(
-        [[float(law.get((y,), 0)) for y in range(mechanism.cell_count)] for law in laws]
+        [[float(law.get((y,), 0)) for y in range(mechanism.law.cell_count)] for law in laws]
     )
     np.testing.assert_allclose(matrix(mechanism), exact, rtol=1e-12)
     np.testing.assert_allclose(

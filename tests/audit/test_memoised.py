@@ -127,7 +127,7 @@ def test_the_same_draws_are_made_for_every_memo_and_every_report(once: Family) -
 
     bounds = {
         draws_of(lambda coins, memo=memo: mechanism.again((memo,), coins))  # type: ignore[misc]
-        for memo in range(mechanism.memo.cell_count)
+        for memo in range(mechanism.memo.law.cell_count)
         for _ in range(10)
     }
 

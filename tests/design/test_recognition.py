@@ -72,7 +72,7 @@ def laws_given(asked: Any) -> list[dict[Any, Fraction]]:
     if isinstance(asked, Memoised):
         return [
             dict(distribution(lambda coins, z=z: asked.again((z,), coins)))  # type: ignore[misc]
-            for z in range(asked.memo.cell_count)
+            for z in range(asked.memo.law.cell_count)
         ]
     return [
         dict(distribution(lambda coins, x=x: asked.randomise(x, coins)))  # type: ignore[misc]
@@ -208,7 +208,7 @@ def matched(asked: Sequence[Any], random: Random) -> int:
         first, second = (said([person[wave] for person in sent], one) for wave in (0, 1))
         same, other = pair_law(one)
         if one.fresh is None:
-            table = np.log(same / other).reshape(one.cell_count, -1)
+            table = np.log(same / other).reshape(one.law.cell_count, -1)
             likeliest += first @ table @ second.T
         else:
             likeliest += np.log(same / other)[(first @ second.T).astype(int)]
@@ -224,7 +224,7 @@ def given(asked: Any, answer: int, random: Random) -> Any:
 
 def said(reports: Sequence[Sequence[int]], asked: Any) -> Any:
     """A row of 0 and 1 for each report."""
-    found = np.zeros((len(reports), asked.cell_count))
+    found = np.zeros((len(reports), asked.law.cell_count))
     places = list(chain.from_iterable(reports))
     found[np.repeat(np.arange(len(reports)), len(reports[0])), places] = 1
     return found

@@ -275,7 +275,7 @@ def test_every_number_of_a_vector_has_its_own_reports() -> None:
         1: 3 * (n - round(n * high)),
     }
 
-    seen = from_cells(4 * n, cells, question.mechanism.cell_count)
+    seen = from_cells(4 * n, cells, question.mechanism.law.cell_count)
     a, b = (analysis.mean_of_part(question, index, seen) for index in (0, 1))
 
     assert a is not None

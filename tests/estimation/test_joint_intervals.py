@@ -64,7 +64,7 @@ def test_the_interval_of_each_share_misses_a_kth_part_of_the_risk(design: Design
 )
 def test_ticks_have_exact_intervals_too(mechanism: SetResponse | Unary) -> None:
     n, p, q = 60, float(mechanism.p), float(mechanism.q)
-    counts = np.zeros(mechanism.cell_count, dtype=np.int64)
+    counts = np.zeros(mechanism.law.cell_count, dtype=np.int64)
     counts[:4] = 0, 1, 30, 60
 
     found = estimate(Tally(n, counts), mechanism)

@@ -88,10 +88,6 @@ class Hadamard(msgspec.Struct, frozen=True, tag_field="name", tag="hadamard"):
         return Loss(Fraction(self.own, self.other))
 
     @property
-    def cell_count(self) -> int:
-        return self.outputs
-
-    @property
     def law(self) -> Finite:
         return Finite(One(self.k), self.k, self.outputs, self._row, self)
 
@@ -118,10 +114,6 @@ class Named(msgspec.Struct, frozen=True, tag_field="name", tag="any_named"):
     def loss(self) -> Loss:
         p, q = self.law.p, self.law.q
         return Loss(p / q * (1 - q) / (1 - p))
-
-    @property
-    def cell_count(self) -> int:
-        return self.k
 
     @property
     def law(self) -> Supporting:
@@ -152,10 +144,6 @@ class OneTick(msgspec.Struct, frozen=True, tag_field="name", tag="one_tick"):
         return Loss(Fraction(self.own, self.other))
 
     @property
-    def cell_count(self) -> int:
-        return 2 * self.k
-
-    @property
     def law(self) -> Supporting:
         p = Fraction(self.own, self.own + self.other)
         joint = CoinForSome(p, 1 - p, self.k)
@@ -182,10 +170,6 @@ class Twice(msgspec.Struct, frozen=True, tag_field="name", tag="laplace_twice"):
     @property
     def loss(self) -> Loss:
         return Loss(exponent=Fraction(self.k - 1, self.scale))
-
-    @property
-    def cell_count(self) -> None:
-        return None
 
     @property
     def reach(self) -> int:
@@ -289,7 +273,7 @@ def tallies(people: list[dict[str, Any]]) -> dict[str, Tally]:
     new, coins = survey(), Coins(Random(11).randbytes)
     made = [randomise_answers(new, one, coins).values for one in people]
     return {
-        one.name: tally([report[one.name] for report in made], one.once.cell_count)
+        one.name: tally([report[one.name] for report in made], one.once.law.cell_count)
         for one in new.questions
     }
 
@@ -482,11 +466,11 @@ def every_report(mechanism: Any) -> list[Report]:
         case Twice():
             return [(-mechanism.reach,), (3,), (mechanism.k - 1 + mechanism.reach,)]
         case _:
-            return [(cell,) for cell in range(mechanism.cell_count)]
+            return [(cell,) for cell in range(mechanism.law.cell_count)]
 
 
 def figures_of(question: Question, reports: Sequence[Report]) -> Any:
-    counted = tally(reports, question.once.cell_count)
+    counted = tally(reports, question.once.law.cell_count)
     return np.array([one.estimate for one in found_in(question, counted)])
 
 
@@ -494,7 +478,7 @@ def test_counts_that_no_answers_explain_are_told(tallies: dict[str, Tally]) -> N
     for mechanism in (NAMED, ONE_TICK):
         honest = tallies[question_of(mechanism).name]
         assert not plausibility.impossible(mechanism, honest, 1e-6).any()
-        crafted = tally([(0,)] * 500, mechanism.cell_count)
+        crafted = tally([(0,)] * 500, mechanism.law.cell_count)
         assert plausibility.impossible(mechanism, crafted, 1e-6).any()
     far = tally([(11 + TWICE.reach - 5,)] * 3 + [(3,)] * 100, None)
     assert plausibility.beyond_noise(TWICE, far, 1e-6) == 3
@@ -561,7 +545,6 @@ def test_results_fail_loudly_of_a_mechanism_that_nobody_described(
         k: int = 3
         loss = HADAMARD.loss
         law = HADAMARD.law
-        cell_count = HADAMARD.cell_count
 
     new = survey()
     new = msgspec.structs.replace(

@@ -141,4 +141,4 @@ def test_the_law_says_what_is_published_of_the_mechanism(mechanism: Any) -> None
     assert law.law is law
     assert law == twin.law
     assert hash(law) == hash(twin.law)
-    assert law.cell_count == mechanism.cell_count
+    assert law.cell_count == mechanism.law.cell_count

@@ -92,7 +92,7 @@ def even(mechanism: SubsetSelection) -> Tally:
         counts = [round(500 * (1 - p)), round(500 * p), round(500 * (1 - q)), round(500 * q)]
     else:
         counts = [round(1000 * p)] + [round(1000 * q)] * (mechanism.k - 1)
-        counts += [round(1000 * q)] * (mechanism.cell_count - mechanism.k)
+        counts += [round(1000 * q)] * (mechanism.law.cell_count - mechanism.k)
     return Tally(1000, np.array(counts))
 
 

@@ -54,7 +54,7 @@ def test_tallies_of_every_type_equal_a_recount(answered: tuple[Survey, Store]) -
     assert {tally.n for tally in tallies.values()} == {PEOPLE}
     assert sum(map(len, store.values("everything"))) == PEOPLE
     for question in survey.questions:
-        assert tallies[question.name].endless == (question.mechanism.cell_count is None)
+        assert tallies[question.name].endless == (question.mechanism.law.cell_count is None)
 
 
 def test_no_share_is_shown_outside_its_interval(

@@ -243,8 +243,8 @@ def test_reports_of_every_position_follow_the_channel(
     each = 3000
     answers = np.tile(np.arange(mechanism.k), each)
     reports = randomise_many(mechanism, answers)
-    cells = answers * mechanism.cell_count + reports
-    counts = np.bincount(cells, minlength=mechanism.k * mechanism.cell_count)
+    cells = answers * mechanism.law.cell_count + reports
+    counts = np.bincount(cells, minlength=mechanism.k * mechanism.law.cell_count)
     assert fits(counts.reshape(mechanism.k, -1), matrix(mechanism) * each)
 
 
@@ -305,7 +305,7 @@ def test_reports_are_valid_and_tallied_as_those_of_devices(
     assert len(reports) == len(lists) == n
     for report in lists:
         mechanism.check(report)
-    assert tally_many(mechanism, reports) == tally(lists, mechanism.cell_count)
+    assert tally_many(mechanism, reports) == tally(lists, mechanism.law.cell_count)
 
 
 @every_mechanism

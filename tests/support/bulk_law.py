@@ -61,5 +61,5 @@ def listed(mechanism: Mechanism, reports: npt.NDArray[np.generic]) -> list[Repor
     if not isinstance(mechanism, SubsetSelection | SetResponse | Unary):
         return [tuple(np.ravel(row).tolist()) for row in reports]
     bits = np.unpackbits(np.asarray(reports, dtype=np.uint8), axis=1, bitorder="little")
-    assert not bits[:, mechanism.cell_count :].any()
+    assert not bits[:, mechanism.law.cell_count :].any()
     return [tuple(np.flatnonzero(row).tolist()) for row in bits]

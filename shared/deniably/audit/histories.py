@@ -60,7 +60,7 @@ def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[R
         (
             keeping.probability(answer, (memo,))
             * prod(sent_probability(mechanism, memo, sent) for sent in reports)
-            for memo in range(keeping.cell_count)
+            for memo in range(keeping.law.cell_count)
         ),
         Fraction(0),
     )
@@ -128,9 +128,9 @@ def common_law(mechanism: Memoised[Any], answer: Any) -> list[Fraction]:
     """P(the reports of two waves have so many numbers in common | answer), from none on."""
     if sent := mechanism.fresh:
         return overlap_law(sent)
-    outputs = range(mechanism.cell_count)
+    outputs = range(mechanism.law.cell_count)
     alike = Fraction(0)
-    for memo in range(mechanism.memo.cell_count):
+    for memo in range(mechanism.memo.law.cell_count):
         same = sum(sent_probability(mechanism, memo, (output,)) ** 2 for output in outputs)
         alike += mechanism.memo.law.probability(answer, (memo,)) * same
     return [1 - alike, alike]

@@ -91,7 +91,7 @@ def pair_law(asked: Asked) -> tuple[Floats, Floats]:
 
 def _sent_rows(asked: Memoised[Any]) -> Floats:
     """P(output | memo)."""
-    weights = np.array([asked.row(memo) for memo in range(asked.memo.cell_count)], dtype=float)
+    weights = np.array([asked.row(memo) for memo in range(asked.memo.law.cell_count)], dtype=float)
     return cast(Floats, weights / weights.sum(axis=1, keepdims=True))
 
 

@@ -2,8 +2,8 @@
 
 ``mechanism.randomise(answer, coins)`` makes a report, ``mechanism.check(report)`` says whether it
 could have made it, ``mechanism.loss`` is what a report can give away. A report is the list of the
-cells of a tally that it counts in; there are ``mechanism.cell_count`` of them, or None where there
-is no end. Parameters are published integers (SPEC section 2).
+cells of a tally that it counts in; there are ``mechanism.law.cell_count`` of them, or None where
+there is no end. Parameters are published integers (SPEC section 2).
 """
 
 from __future__ import annotations

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
-
-import msgspec
 
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadMechanism
 from deniably.core.loss import Loss
 from deniably.mechanisms.law import Finite, One
+from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions, knot
 from deniably.mechanisms.reports import Report, check_one
 
 MOST_WEIGHTS = 4096
 
 
-class Channel(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="channel",
-):
+class Channel(Parameters, frozen=True, tag="channel"):
     """Report output y with probability ``weights[row][y]`` over the row's sum.
 
     The answer is one of ``k`` positions; where there are fewer rows than positions it is first
@@ -59,22 +50,13 @@ class Channel(
         return Loss(max(Fraction(max(column), min(column)) for column in columns))
 
     @property
-    def cell_count(self) -> int:
-        """A tally has one cell an output."""
-        return len(self.weights[0])
-
-    @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"channel, {len(self.weights)} rows of {len(self.weights[0])} outputs"
 
-    @property
+    @kept
     def law(self) -> Finite:
         """The matrix as it is written."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Finite:
         rows = self.weights
         return Finite(One(self.k), len(rows), len(rows[0]), rows.__getitem__, self)
 
@@ -86,4 +68,4 @@ class Channel(
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
-        check_one(report, 0, self.cell_count - 1, path)
+        check_one(report, 0, len(self.weights[0]) - 1, path)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, combinations, product
 from math import comb, fsum, prod
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from deniably.core.coins import Coins
 from deniably.core.loss import Loss
@@ -230,8 +230,31 @@ class CoinForSome:
 # --- the four families ----------------------------------------------------------------------
 
 
+class _Itself:
+    @property
+    def law(self) -> Self:
+        """A law is its own."""
+        return self
+
+
+class _OfPosition(_Itself):
+    """A law of one position on a grid."""
+
+    domain: One
+
+    @property
+    def k(self) -> int:
+        """The number of positions."""
+        return self.domain.k
+
+    @property
+    def heard(self) -> Fraction:
+        """Every report counts."""
+        return Fraction(1)
+
+
 @dataclass(frozen=True)
-class Supporting:
+class Supporting(_Itself):
     """A report names cells; one that speaks for the answer is named with ``p``, another with ``q``.
 
     There is a cell for each choice. ``blanks`` more fill an answer up to as many, so that every
@@ -248,11 +271,6 @@ class Supporting:
     heard: Fraction = Fraction(1)
     blanks: int = 0
     both: bool = False
-
-    @property
-    def law(self) -> Supporting:
-        """Itself."""
-        return self
 
     @property
     def k(self) -> int:
@@ -314,7 +332,7 @@ Row = Callable[[int], Sequence[int] | Sequence[float]]
 
 
 @dataclass(frozen=True)
-class Finite:
+class Finite(_OfPosition):
     """A position is rounded at random, without bias, to one of so many ``rows``; each has its
     weights of ``outputs``.
 
@@ -332,21 +350,6 @@ class Finite:
     evenly: bool = False
     exact: bool = True
     usual: float | None = None
-
-    @property
-    def law(self) -> Finite:
-        """Itself."""
-        return self
-
-    @property
-    def k(self) -> int:
-        """The number of positions."""
-        return self.domain.k
-
-    @property
-    def heard(self) -> Fraction:
-        """Every report counts."""
-        return Fraction(1)
 
     @property
     def cell_count(self) -> int:
@@ -410,7 +413,7 @@ class Finite:
 
 
 @dataclass(frozen=True)
-class Noise:
+class Noise(_OfPosition):
     """A position plus whole-number noise with this ``variance`` (in steps squared) and a ``usual``,
     median, magnitude, which reaches at most ``reach`` beyond the grid: what lies farther is
     reported there.
@@ -426,21 +429,6 @@ class Noise:
     mass: Callable[[Any], Any] = field(compare=False)
     tail: Callable[[Any], Any] = field(compare=False)
     source: Hashable
-
-    @property
-    def law(self) -> Noise:
-        """Itself."""
-        return self
-
-    @property
-    def k(self) -> int:
-        """The number of positions."""
-        return self.domain.k
-
-    @property
-    def heard(self) -> Fraction:
-        """Every report counts."""
-        return Fraction(1)
 
     @property
     def cell_count(self) -> None:
@@ -476,17 +464,12 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Several:
+class Several(_Itself):
     """``s`` of several numbers, picked at random, each by the law of its part; the cell is
     ``number * parts + part``."""
 
     parts: tuple[Finite | Noise, ...]
     s: int
-
-    @property
-    def law(self) -> Several:
-        """Itself."""
-        return self
 
     @property
     def domain(self) -> Each:
@@ -562,11 +545,6 @@ class Randomiser(HasLaw[L_co], Protocol[L_co]):
     @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
-        ...
-
-    @property
-    def cell_count(self) -> int | None:
-        """The number of cells of a tally, None where there is no end of them."""
         ...
 
     def randomise(self, answer: Any, coins: Coins) -> Report:

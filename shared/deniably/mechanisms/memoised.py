@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from deniably.core.coins import LARGEST, Coins
@@ -14,6 +13,7 @@ from deniably.core.errors import BadMechanism
 from deniably.core.loss import Loss
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.law import Finite, Supporting
+from deniably.mechanisms.parameters import Parameters
 from deniably.mechanisms.reports import Report
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.mechanisms.ticks import SetResponse
@@ -25,14 +25,7 @@ Family = SubsetSelection | Window | Channel | SetResponse
 F = TypeVar("F", bound=Family)
 
 
-class Memoised(
-    msgspec.Struct,
-    Generic[F],
-    frozen=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="memoised",
-):
+class Memoised(Parameters, Generic[F], frozen=True, tag="memoised"):
     """Randomise the answer once, for all waves, and what came of that afresh in each of them.
 
     The memo is a randomised *answer* (``memo``: k-ary response with the odds ``own / other``),
@@ -129,11 +122,6 @@ class Memoised(
     def k(self) -> int:
         """The number of choices, options or positions."""
         return self.once.k
-
-    @property
-    def cell_count(self) -> int:
-        """A tally has the cells of one of ``once``."""
-        return self.once.cell_count
 
     def draw_memo(self, answer: Any, coins: Coins) -> Report:
         """What is to be kept for an answer. Raises BadAnswer, before any draw."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import ceil, e, exp, floor, fsum, isqrt, log, sqrt, tanh
 from typing import Annotated, Any, Literal
 
@@ -20,6 +20,7 @@ from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss
 from deniably.mechanisms.gaussian_noise import discrete_gaussian_vector_delta_upper
 from deniably.mechanisms.law import Finite, Noise, One, Several
+from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions
 from deniably.mechanisms.reports import Report, check_one
 
@@ -71,14 +72,7 @@ def discrete_gaussian(variance: Fraction, coins: Coins) -> int:
 # --- mechanisms -----------------------------------------------------------------------------
 
 
-class Laplace(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="laplace",
-):
+class Laplace(Parameters, frozen=True, tag="laplace"):
     """Report the position plus discrete Laplace noise of this ``scale``, in steps of the grid.
 
     The answer is one of ``k`` positions. Two answers are at most ``k - 1`` steps apart, so the
@@ -100,11 +94,6 @@ class Laplace(
         return Loss(exponent=(self.k - 1) / ratio(self.scale, "scale"))
 
     @property
-    def cell_count(self) -> None:
-        """The numbers that can be reported are far too many to have a cell each."""
-        return None
-
-    @property
     def reach(self) -> int:
         """How far beyond the grid a report may lie. Honest noise goes there less than once in
         10**17 reports; without an end one crafted report could move any mean anywhere."""
@@ -115,13 +104,9 @@ class Laplace(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"discrete Laplace, scale {self.scale} steps"
 
-    @property
+    @kept
     def law(self) -> Noise:
         """Discrete Laplace noise, the same on both sides."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Noise:
         scale = float(ratio(self.scale, "scale"))
         decay = exp(-1 / scale)
         variance = 2 * decay / (1 - decay) ** 2
@@ -147,14 +132,7 @@ class Laplace(
         check_one(report, -self.reach, self.k - 1 + self.reach, path)
 
 
-class BoundedLaplace(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="bounded_laplace",
-):
+class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
     """Laplace noise that stays on the grid: ``beyond`` it, ``clamp`` to its end or ``resample``.
 
     Clamping is post-processing. Resampling (Holohan et al. 2020, J. Privacy and Confidentiality
@@ -179,23 +157,14 @@ class BoundedLaplace(
         return Loss(exponent=(self.k - 1) / ratio(self.scale, "scale"))
 
     @property
-    def cell_count(self) -> int:
-        """A tally has one cell a position."""
-        return self.k
-
-    @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
         how = {"clamp": "clamped", "resample": "resampled"}[self.beyond]
         return f"bounded Laplace, {how}, scale {self.scale} steps"
 
-    @property
+    @kept
     def law(self) -> Finite:
         """A row for each position, in floating point."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Finite:
         usual = log(2) * float(ratio(self.scale, "scale"))
         return Finite(One(self.k), self.k, self.k, self._row, self, exact=False, usual=usual)
 
@@ -221,14 +190,7 @@ class BoundedLaplace(
         check_one(report, 0, self.k - 1, path)
 
 
-class Gaussian(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="gaussian",
-):
+class Gaussian(Parameters, frozen=True, tag="gaussian"):
     """Report ``d`` positions, each plus discrete Gaussian noise of variance ``sigma2`` (steps**2).
 
     Each answer is one of ``k`` positions. The promise is weaker than that of every other
@@ -264,11 +226,6 @@ class Gaussian(
         return Loss(exponent=decimal(self.epsilon, "epsilon"), delta=decimal(self.delta, "delta"))
 
     @property
-    def cell_count(self) -> None:
-        """The numbers that can be reported are far too many to have a cell each."""
-        return None
-
-    @property
     def reach(self) -> int:
         """How far beyond the grid a report may lie, as for ``Laplace``: 12 sigma or more."""
         return 12 * (isqrt(floor(ratio(self.sigma2, "sigma2"))) + 1)
@@ -287,13 +244,9 @@ class Gaussian(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"discrete Gaussian, variance {self.sigma2} steps², delta {self.delta}"
 
-    @property
+    @kept
     def law(self) -> Noise | Several:
         """That of one position, or of all in one report."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Noise | Several:
         return self.one if self.d == 1 else Several((self.one,) * self.d, self.d)
 
     def _mass(self, noise: Any) -> Any:

@@ -7,30 +7,20 @@ epsilon is ``ln(own / other)``, a rational ratio that anybody can check.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
-
-import msgspec
 
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism
 from deniably.core.loss import Loss
 from deniably.mechanisms.law import One, Supporting, TwoLevel
+from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.reports import Report, check_subset
 
 MOST_CHOICES = 1024
 
 
-class SubsetSelection(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="subset_selection",
-):
+class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
     """Report ``omega`` of ``k`` choices; sets with the answer weigh ``own``, others ``other``.
 
     Source: Ye and Barg 2018 (IEEE Trans. Inf. Theory 64:5662), scheme of section III; Wang et
@@ -64,19 +54,9 @@ class SubsetSelection(
         return Fraction(self.own, self.other)
 
     @property
-    def epsilon(self) -> float:
-        """ln(own / other), rounded to a float for display only."""
-        return math.log(self.own / self.other)
-
-    @property
     def loss(self) -> Loss:
         """The same odds as what a report can give away."""
         return Loss(self.odds)
-
-    @property
-    def cell_count(self) -> int:
-        """A tally has one cell a choice."""
-        return self.k
 
     @property
     def p(self) -> Fraction:
@@ -95,13 +75,9 @@ class SubsetSelection(
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"subset selection, {self.omega} of {self.k}"
 
-    @property
+    @kept
     def law(self) -> Supporting:
         """A report supports its omega choices."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Supporting:
         joint = TwoLevel(self.k, self.omega, self.own, self.other)
         return Supporting(One(self.k), self.p, self.q, joint, self.omega)
 

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
 from math import comb
-
-import msgspec
 
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss
 from deniably.mechanisms.law import CoinEach, CoinForSome, Supporting, Ticks, TwoLevel
+from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.reports import Report, check_subset
 
 MOST_OPTIONS = 1024
 
 
-class SetResponse(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="set_response",
-):
+class SetResponse(Parameters, frozen=True, tag="set_response"):
     """Report ``size`` of ``k`` options and ``most`` blanks; sets that meet the ticks weigh more.
 
     An answer has at most ``most`` ticks and is padded with blanks (the numbers from ``k`` on) to
@@ -78,22 +69,13 @@ class SetResponse(
         return Fraction(self.own * together + self.other * alone, self.total)
 
     @property
-    def cell_count(self) -> int:
-        """A tally has one cell an option and one a blank."""
-        return self.domain
-
-    @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"set response, {self.size} of {self.k} and {self.most} blanks"
 
-    @property
+    @kept
     def law(self) -> Supporting:
         """A report supports its options; blanks stand for ticks that an answer does not have."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Supporting:
         joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
         ticks = Ticks(self.k, self.most)
         return Supporting(ticks, self.p, self.q, joint, self.size, blanks=self.most)
@@ -125,14 +107,7 @@ class SetResponse(
         check_subset(report, self.size, self.domain, path)
 
 
-class SampledTicks(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="sampled_ticks",
-):
+class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
     """Report ``s`` of ``k`` options, picked at random, each with its tick randomised.
 
     Every option asked about gets a Warner 1965 response with the weights ``own`` and ``other``;
@@ -168,22 +143,13 @@ class SampledTicks(
         return 1 - self.p
 
     @property
-    def cell_count(self) -> int:
-        """A tally has two cells an option: reported without and with a tick."""
-        return 2 * self.k
-
-    @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"sampled ticks, {self.s} of {self.k}"
 
-    @property
+    @kept
     def law(self) -> Supporting:
         """Of each option that is asked about a report has the one cell or the other."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Supporting:
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
         heard = Fraction(self.s, self.k)
         return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, heard, both=True)
@@ -207,14 +173,7 @@ class SampledTicks(
             raise BadReport("an option is reported with a tick or without one, not both", path)
 
 
-class Unary(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="unary",
-):
+class Unary(Parameters, frozen=True, tag="unary"):
     """Report every option by a coin: ``own`` of ``total`` if it is ticked, else ``other``.
 
     Optimised unary encoding (Wang et al. 2017, USENIX Security, 4.3) has own / total = 1/2, the
@@ -256,22 +215,13 @@ class Unary(
         return Fraction(self.other, self.total)
 
     @property
-    def cell_count(self) -> int:
-        """A tally has one cell an option."""
-        return self.k
-
-    @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"unary encoding of {self.k}"
 
-    @property
+    @kept
     def law(self) -> Supporting:
         """A report supports the options that it names, of which there may be any number."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Supporting:
         joint = CoinEach(self.p, self.q, self.k)
         return Supporting(Ticks(self.k, self.most), self.p, self.q, joint)
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import pairwise
-
-import msgspec
 
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
@@ -14,6 +11,7 @@ from deniably.core.loss import Loss, largest
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.law import Several
 from deniably.mechanisms.noise import BoundedLaplace, Laplace
+from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.reports import LARGEST_NUMBER, Report
 from deniably.mechanisms.window import Window
 
@@ -22,14 +20,7 @@ Part = Window | Channel | Laplace | BoundedLaplace
 MOST_PARTS = 64
 
 
-class Vector(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="vector",
-):
+class Vector(Parameters, frozen=True, tag="vector"):
     """Report ``s`` of the numbers, picked at random, each by the mechanism of its part.
 
     Which numbers are picked is drawn without looking at the answer. What a report can give away
@@ -53,24 +44,13 @@ class Vector(
         return largest([part.loss for part in self.parts], self.s)
 
     @property
-    def cell_count(self) -> int | None:
-        """Cell ``number * parts + part``; None where a part has no end of numbers."""
-        counts = [part.cell_count for part in self.parts]
-        known = [count for count in counts if count is not None]
-        return max(known) * len(self.parts) if len(known) == len(counts) else None
-
-    @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"{self.s} of {len(self.parts)} numbers: {self.parts[0].described}"
 
-    @property
+    @kept
     def law(self) -> Several:
         """The laws of the parts, of which a report has ``s``."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Several:
         return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Report:

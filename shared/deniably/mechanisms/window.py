@@ -4,28 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
-
-import msgspec
 
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadMechanism
 from deniably.core.loss import Loss
 from deniably.mechanisms.law import Finite, One
+from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions, knot
 from deniably.mechanisms.reports import Report, check_one
 
 MOST_OUTPUTS = 4096
 
 
-class Window(
-    msgspec.Struct,
-    frozen=True,
-    dict=True,
-    forbid_unknown_fields=True,
-    tag_field="name",
-    tag="window",
-):
+class Window(Parameters, frozen=True, tag="window"):
     """Report one of ``m`` outputs; the ``w`` of the window around the answer weigh more.
 
     The answer is one of ``k`` positions. It is rounded at random (without bias) to one of the
@@ -64,22 +55,13 @@ class Window(
         return Loss(Fraction(self.own, self.other))
 
     @property
-    def cell_count(self) -> int:
-        """A tally has one cell an output."""
-        return self.m
-
-    @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
         return f"window, {self.w} of {self.m}"
 
-    @property
+    @kept
     def law(self) -> Finite:
         """A matrix with a row for each place where the window can start."""
-        return self._law
-
-    @cached_property
-    def _law(self) -> Finite:
         return Finite(One(self.k), self.m - self.w + 1, self.m, self._row, self, evenly=True)
 
     def _row(self, start: int) -> list[int]:

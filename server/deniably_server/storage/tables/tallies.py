@@ -70,7 +70,7 @@ def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:
         question.name: from_cells(
             totals.get(question.name, everybody),
             cells[question.name],
-            question.mechanism.cell_count,
+            question.mechanism.law.cell_count,
         )
         for question in survey.questions
     }

@@ -61,10 +61,10 @@ def _given(law: Law, answers: Answers) -> Any:
 def tally_many(mechanism: Randomiser[Law], reports: Reports) -> Tally:
     """The tally of reports as ``randomise_many`` returns them."""
     if named(mechanism.law):
-        cell_count = mechanism.cell_count or 0
+        cell_count = mechanism.law.cell_count or 0
         return tally_packed(reports.astype(np.uint8, copy=False), cell_count)
     cells = reports.astype(np.int64, copy=False).ravel()
-    if mechanism.cell_count is not None:
-        return Tally(len(reports), np.bincount(cells, minlength=mechanism.cell_count))
+    if mechanism.law.cell_count is not None:
+        return Tally(len(reports), np.bincount(cells, minlength=mechanism.law.cell_count))
     start = int(cells.min()) if cells.size else 0
     return Tally(len(reports), np.bincount(cells - start), start, endless=True)

@@ -31,7 +31,7 @@ def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
     coins = Coins()
     reports = [mechanism.randomise(answer, coins) for answer in given]
     if named(law):
-        bits = np.zeros((len(reports), mechanism.cell_count or 0), dtype=np.bool_)
+        bits = np.zeros((len(reports), mechanism.law.cell_count or 0), dtype=np.bool_)
         for row, report in zip(bits, reports, strict=True):
             row[list(report)] = True
         return np.packbits(bits, axis=1, bitorder="little")

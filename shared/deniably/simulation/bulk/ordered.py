@@ -26,7 +26,7 @@ def channel(mechanism: Channel, answers: Int64) -> Int64:
     ends, total = _ends(mechanism)
     row = knots(answers, mechanism.k, len(mechanism.weights))
     u = below(total, len(answers)) + row.astype(np.uint64) * np.uint64(total)
-    return np.searchsorted(ends, u, side="right") - row * mechanism.cell_count
+    return np.searchsorted(ends, u, side="right") - row * mechanism.law.cell_count
 
 
 def knots(answers: Int64, k: int, count: int) -> Int64:
