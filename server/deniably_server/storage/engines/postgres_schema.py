@@ -1,63 +1,20 @@
 """PostgreSQL's tables, as steps: the tables and the promises of ``sqlite_schema``."""
 
+from __future__ import annotations
+
+from deniably_server.storage.engines.common_schema import TABLES
+
+
+def _own(table: str) -> str:
+    """With PostgreSQL's names of the types."""
+    return table.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA")
+
+
 STEPS = (
     (
-        """
-        CREATE TABLE surveys (
-            name TEXT PRIMARY KEY,
-            digest TEXT NOT NULL UNIQUE,
-            definition TEXT NOT NULL,
-            state TEXT NOT NULL CHECK (state IN ('open', 'closed'))
-        )
-        """,
-        """
-        CREATE TABLE reports (
-            id BYTEA PRIMARY KEY CHECK (length(id) = 16),
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            report TEXT NOT NULL
-        )
-        """,
+        *map(_own, TABLES),
         """
         CREATE INDEX reports_of_a_survey ON reports (survey, id)
-        """,
-        """
-        CREATE TABLE totals (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            reports BIGINT NOT NULL CHECK (reports >= 0)
-        )
-        """,
-        """
-        CREATE TABLE tallies (
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            question TEXT NOT NULL,
-            choice BIGINT NOT NULL,
-            count BIGINT NOT NULL CHECK (count >= 0),
-            PRIMARY KEY (survey, question, choice)
-        )
-        """,
-        """
-        CREATE TABLE answered (
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            question TEXT NOT NULL,
-            reports BIGINT NOT NULL CHECK (reports >= 0),
-            PRIMARY KEY (survey, question)
-        )
-        """,
-        """
-        CREATE TABLE settings (
-            key TEXT PRIMARY KEY,
-            value TEXT NOT NULL
-        )
-        """,
-        """
-        CREATE TABLE register (
-            number BIGINT PRIMARY KEY,
-            event TEXT NOT NULL,
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            entry TEXT NOT NULL,
-            hash TEXT NOT NULL CHECK (length(hash) = 64),
-            UNIQUE (survey, event)
-        )
         """,
         """
         CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -111,30 +68,6 @@ STEPS = (
         EXECUTE FUNCTION never('an entry of the register never changes')
         """,
         """
-        CREATE TABLE tokens (
-            id TEXT PRIMARY KEY,
-            hash TEXT NOT NULL CHECK (length(hash) = 64),
-            role TEXT NOT NULL CHECK (role IN ('author', 'analyst', 'monitor', 'operator')),
-            survey TEXT,
-            until TEXT NOT NULL CHECK (length(until) = 10),
-            note TEXT NOT NULL,
-            revoked BIGINT NOT NULL CHECK (revoked IN (0, 1))
-        )
-        """,
-        """
-        CREATE TABLE keys (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            secret TEXT NOT NULL
-        )
-        """,
-        """
-        CREATE TABLE invitations (
-            hash BYTEA PRIMARY KEY CHECK (length(hash) = 32),
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            blinded BYTEA NOT NULL CHECK (length(blinded) = 32)
-        )
-        """,
-        """
         CREATE TRIGGER a_key_never_changes
         BEFORE UPDATE OR DELETE OR TRUNCATE ON keys
         EXECUTE FUNCTION never('the key of a survey never changes')
@@ -144,27 +77,6 @@ STEPS = (
         BEFORE UPDATE ON invitations FOR EACH ROW
         WHEN (OLD.blinded <> decode(repeat('00', 32), 'hex'))
         EXECUTE FUNCTION never('a used invitation stays used')
-        """,
-        """
-        CREATE TABLE snapshots (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            reports BIGINT NOT NULL CHECK (reports >= 0),
-            tallies TEXT NOT NULL
-        )
-        """,
-        """
-        CREATE TABLE issued (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            invitations BIGINT NOT NULL CHECK (invitations >= 0)
-        )
-        """,
-        """
-        CREATE TABLE owners (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            token TEXT NOT NULL,
-            day TEXT NOT NULL CHECK (length(day) = 10),
-            bytes BIGINT NOT NULL CHECK (bytes >= 0)
-        )
         """,
     ),
 )

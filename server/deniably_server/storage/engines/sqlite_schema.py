@@ -1,47 +1,24 @@
-"""SQLite's tables, as steps. No table of reports has a column for a time, an address or an order.
+"""SQLite's tables, as steps, with what holds their promises.
 
 Rows are stored under their keys (WITHOUT ROWID); the key of a report is its random id, so that
 the table says nothing about who came first.
 """
 
+from __future__ import annotations
+
+from deniably_server.storage.engines.common_schema import TABLES
+
+
+def _strict(table: str) -> str:
+    """With types that are held to, and rows under their keys; the register's are numbers as it
+    is."""
+    kept = "STRICT" if "INTEGER PRIMARY KEY" in table else "STRICT, WITHOUT ROWID"
+    return f"{table.rstrip()} {kept}"
+
+
 STEPS = (
     (
-        """
-        CREATE TABLE surveys (
-            name TEXT PRIMARY KEY,
-            digest TEXT NOT NULL UNIQUE,
-            definition TEXT NOT NULL,
-            state TEXT NOT NULL CHECK (state IN ('open', 'closed'))
-        ) STRICT, WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE reports (
-            id BLOB PRIMARY KEY CHECK (length(id) = 16),
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            report TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE totals (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            reports INTEGER NOT NULL CHECK (reports >= 0)
-        ) STRICT, WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE tallies (
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            question TEXT NOT NULL,
-            choice INTEGER NOT NULL,
-            count INTEGER NOT NULL CHECK (count >= 0),
-            PRIMARY KEY (survey, question, choice)
-        ) STRICT, WITHOUT ROWID
-        """,
-        """
-        CREATE TABLE settings (
-            key TEXT PRIMARY KEY,
-            value TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID
-        """,
+        *map(_strict, TABLES),
         """
         CREATE TRIGGER a_definition_never_changes
         BEFORE UPDATE OF name, digest, definition ON surveys
@@ -69,28 +46,6 @@ STEPS = (
         BEFORE UPDATE ON reports
         BEGIN SELECT RAISE(ABORT, 'a stored report never changes'); END
         """,
-        # How many reports each question has, where a survey asks only some of its questions.
-        """
-        CREATE TABLE answered (
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            question TEXT NOT NULL,
-            reports INTEGER NOT NULL CHECK (reports >= 0),
-            PRIMARY KEY (survey, question)
-        ) STRICT, WITHOUT ROWID
-        """,
-        # The entries are public, each chained to the last; ``hash`` is the digest of ``entry``. The
-        # other columns repeat what is in it, so that the database itself refuses a second
-        # publication.
-        """
-        CREATE TABLE register (
-            number INTEGER PRIMARY KEY,
-            event TEXT NOT NULL,
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            entry TEXT NOT NULL,
-            hash TEXT NOT NULL CHECK (length(hash) = 64),
-            UNIQUE (survey, event)
-        ) STRICT
-        """,
         """
         CREATE TRIGGER the_register_continues
         BEFORE INSERT ON register
@@ -112,34 +67,6 @@ STEPS = (
         BEFORE DELETE ON register
         BEGIN SELECT RAISE(ABORT, 'an entry of the register never changes'); END
         """,
-        # The survey of a token need not be published yet.
-        """
-        CREATE TABLE tokens (
-            id TEXT PRIMARY KEY,
-            hash TEXT NOT NULL CHECK (length(hash) = 64),
-            role TEXT NOT NULL CHECK (role IN ('author', 'analyst', 'monitor', 'operator')),
-            survey TEXT,
-            until TEXT NOT NULL CHECK (length(until) = 10),
-            note TEXT NOT NULL,
-            revoked INTEGER NOT NULL CHECK (revoked IN (0, 1))
-        ) STRICT, WITHOUT ROWID
-        """,
-        # The keys that sign tickets blindly.
-        """
-        CREATE TABLE keys (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            secret TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID
-        """,
-        # ``blinded`` is the hash of what was signed for an invitation, 32 zeros as long as nothing
-        # was: the row keeps its length, and with it its place. Nothing here refers to a report.
-        """
-        CREATE TABLE invitations (
-            hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
-            survey TEXT NOT NULL REFERENCES surveys (name),
-            blinded BLOB NOT NULL CHECK (length(blinded) = 32)
-        ) STRICT, WITHOUT ROWID
-        """,
         """
         CREATE TRIGGER a_key_never_changes BEFORE UPDATE ON keys
         BEGIN SELECT RAISE(ABORT, 'the key of a survey never changes'); END
@@ -152,30 +79,6 @@ STEPS = (
         CREATE TRIGGER a_used_invitation_stays_used BEFORE UPDATE ON invitations
         WHEN OLD.blinded <> zeroblob(32)
         BEGIN SELECT RAISE(ABORT, 'a used invitation stays used'); END
-        """,
-        # What the results of open surveys show.
-        """
-        CREATE TABLE snapshots (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            reports INTEGER NOT NULL CHECK (reports >= 0),
-            tallies TEXT NOT NULL
-        ) STRICT, WITHOUT ROWID
-        """,
-        # How many invitations of a survey stand, used or not, without counting them each time.
-        """
-        CREATE TABLE issued (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            invitations INTEGER NOT NULL CHECK (invitations >= 0)
-        ) STRICT, WITHOUT ROWID
-        """,
-        # Whose token published a survey, on which day, and how much of the register it takes.
-        """
-        CREATE TABLE owners (
-            survey TEXT PRIMARY KEY REFERENCES surveys (name),
-            token TEXT NOT NULL,
-            day TEXT NOT NULL CHECK (length(day) = 10),
-            bytes INTEGER NOT NULL CHECK (bytes >= 0)
-        ) STRICT, WITHOUT ROWID
         """,
     ),
 )
