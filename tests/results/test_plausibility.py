@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from deniably.core.binomial import upper_tail
@@ -24,6 +25,7 @@ from deniably.mechanisms import (
 )
 from deniably.mechanisms.subset_selection import k_ary
 from deniably.results.plausibility import (
+    PairCounts,
     Spread,
     beyond_noise,
     deviation,
@@ -31,7 +33,6 @@ from deniably.results.plausibility import (
     impossible,
     impossible_shares,
     of_score,
-    pair_counts,
     pair_score,
     says_pairs,
     too_far,
@@ -43,6 +44,13 @@ BITS = Unary(6, 1, 5, 2, 10)
 
 
 # --- single counts ------------------------------------------------------------------------------
+
+
+def pair_counts(reports: Iterable[Sequence[int]], k: int) -> tuple[int, npt.NDArray[np.int64]]:
+    """``n`` and ``both`` of ``PairCounts``."""
+    counts = PairCounts(k)
+    counts.add(reports)
+    return counts.n, counts.both
 
 
 @pytest.mark.parametrize("n", [1, 7, 40, 300])

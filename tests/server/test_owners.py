@@ -17,13 +17,14 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import publish_text
 from deniably.trust.register import closing_digest
-from deniably.trust.signing import Key, key_of
+from deniably.trust.signing import Key
 from deniably_server.app import create_app
 from deniably_server.commands import authoring
 from deniably_server.commands.care import doctor
 from deniably_server.storage.maintenance.moving import move
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import owners
+from support.keys import key_of
 from support.material import AUTHOR, Server, assert_problem, new_token, signed_headers
 
 OTHER = key_of(bytes(range(1, 33)))

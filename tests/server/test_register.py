@@ -16,9 +16,10 @@ from deniably.core.canonical import canonical, digest
 from deniably.core.errors import BadSignature
 from deniably.survey.survey import Survey
 from deniably.trust.register import NOTHING, read_register
-from deniably.trust.signing import Signature, key_of
+from deniably.trust.signing import Signature
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.store import Store
+from support.keys import key_of
 from support.material import AUTHOR, assert_problem, contents, signed, survey_named
 from support.nursery import Forked, Nursery
 

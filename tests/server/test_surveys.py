@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import publish_text, schema
 from deniably.survey.survey import Survey, read_survey
-from deniably.trust.signing import key_of
+from support.keys import key_of
 from support.material import (
     a_report,
     assert_problem,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from deniably.survey.survey import Survey
-from deniably.trust.signing import key_of
 from support.between import Entries
+from support.keys import key_of
 from support.material import signed
 
 STRANGER = key_of(bytes(32))

@@ -25,10 +25,11 @@ from deniably.survey.report import Report
 from deniably.survey.survey import Survey, as_survey
 from deniably.trust import blind_rsa
 from deniably.trust.register import NOTHING, Entry, Register, published_entry
-from deniably.trust.signing import Key, Signature, key_of
+from deniably.trust.signing import Key, Signature
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Role, make
+from support.keys import key_of
 from support.nursery import the_nursery
 
 DENIABLY = (sys.executable, "-m", "deniably_client")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -30,6 +31,8 @@ _FOR_RESPONDENTS = ("pages.form",)
 _MISSING = ("missing.title", "missing.heading", "missing.text", "missing.link")
 _ADDRESS = ("address.title", "address.heading", "address.text", "address.link")
 _TROUBLE = ("trouble.title", "trouble.heading", "trouble.text", "trouble.link")
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 problems = Blueprint("problems", __name__)
 log = logging.getLogger("deniably")
@@ -206,31 +209,12 @@ KINDS = {
 }
 
 BY_EXCEPTION: dict[type[Exception], str] = {
+    **{one: _WORDS.sub("-", one.__name__).lower() for one in errors.Refusal.__subclasses__()},
     BadInvitation: "uninvited",
     BadReport: "bad-report",
     BadSurvey: "bad-survey",
     MalformedReport: "malformed",
-    errors.BadParameter: "bad-parameter",
-    errors.Busy: "busy",
-    errors.Closed: "closed",
-    errors.Conflict: "conflict",
-    errors.Forbidden: "forbidden",
-    errors.Hidden: "hidden",
-    errors.Malformed: "malformed",
-    errors.Misdirected: "misdirected",
-    errors.NotFound: "not-found",
-    errors.Quota: "quota",
-    errors.TooFew: "too-few",
-    errors.TooLarge: "too-large",
-    errors.TooMany: "too-many",
-    errors.TooMuch: "too-much",
-    errors.Unauthorised: "unauthorised",
     errors.Unavailable: "unavailable",
-    errors.Unsigned: "unsigned",
-    errors.UnsupportedMediaType: "unsupported-media-type",
-    errors.Uninvited: "uninvited",
-    errors.Used: "used",
-    errors.WrongDigest: "wrong-digest",
     http.BadRequest: "malformed",
     http.MethodNotAllowed: "method-not-allowed",
     http.NotFound: "not-found",
@@ -238,6 +222,7 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     http.UnsupportedMediaType: "unsupported-media-type",
     Exception: "internal",
 }
+"""The kinds of what is raised; a refusal is called as its class is."""
 
 
 def members(error: Exception) -> dict[str, object]:

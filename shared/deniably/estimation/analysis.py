@@ -52,14 +52,13 @@ from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, OfNumber, Severa
 from deniably.survey.parts import Range
 from deniably.survey.questions import (
     Number,
+    OfChoices,
     Point,
     Product,
     Question,
     Scale,
     SelectMultiple,
-    SelectOne,
     VectorOfNumbers,
-    YesNo,
 )
 
 CONFIDENCE = 0.95
@@ -78,7 +77,7 @@ _MOST_TILTED = 1000  # different numbers, of noise without an end
 
 
 def shares(
-    question: YesNo | SelectOne | SelectMultiple | Scale,
+    question: OfChoices,
     tally: Tally,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
@@ -95,7 +94,7 @@ def shares(
 
 
 def shown_shares(
-    question: YesNo | SelectOne | SelectMultiple | Scale | Product | Point,
+    question: OfChoices | Product | Point,
     tally: Tally,
     found: Estimate,
 ) -> Floats:

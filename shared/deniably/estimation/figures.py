@@ -31,6 +31,7 @@ from deniably.mechanisms.law import HasLaw, Law, Supporting
 from deniably.survey.parts import Choice, ChoicePart, NumberPart, Range
 from deniably.survey.questions import (
     Number,
+    OfChoices,
     Point,
     Product,
     Question,
@@ -363,7 +364,7 @@ def _is_spread(question: Number | Scale) -> bool:
     return question.aim == "distribution"
 
 
-def _choices(question: YesNo | SelectOne | SelectMultiple | Scale) -> Shares:
+def _choices(question: OfChoices) -> Shares:
     every = tuple(_choice(one, [v], one.name) for v, one in enumerate(question.choices))
     return Shares("share", every, partial(analysis.shares, question))
 

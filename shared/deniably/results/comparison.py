@@ -29,22 +29,13 @@ from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, two_sided
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
-from deniably.survey.questions import (
-    Number,
-    Question,
-    Scale,
-    SelectMultiple,
-    SelectOne,
-    VectorOfNumbers,
-    YesNo,
-)
+from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers
 from deniably.survey.readable import number_text, rounded
 from deniably.survey.survey import Survey, Waves
 
 NOT_OF_MEANS = "the question has no mean"
 
 _T = TypeVar("_T")
-_Choices = YesNo | SelectOne | SelectMultiple | Scale
 _MOST_AT_ONCE = 20
 _NO_MEAN = "the reports to this question give no mean"
 
@@ -87,7 +78,7 @@ class Side:
     def answers(self, choice: str) -> Answers:
         """The reports that support a choice. Raises Incomparable."""
         question, law = self.question, self.question.once.law
-        if not isinstance(question, _Choices) or not isinstance(law, Supporting):
+        if not isinstance(question, OfChoices) or not isinstance(law, Supporting):
             raise Incomparable("the question has no choices whose reports can be counted")
         if choice not in question.names:
             raise Incomparable("“choice” is one of " + ", ".join(question.names))
@@ -99,7 +90,7 @@ class Side:
     def choices(self) -> list[str]:
         """The names of its choices, where they are compared all at once. Raises Incomparable."""
         question = self.question
-        if not isinstance(question, _Choices) or len(question.names) > _MOST_AT_ONCE:
+        if not isinstance(question, OfChoices) or len(question.names) > _MOST_AT_ONCE:
             raise Incomparable(
                 f"many comparisons are for questions of up to {_MOST_AT_ONCE} choices"
             )

@@ -17,11 +17,10 @@ from deniably.estimation.independence import independence
 from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import CellResult
-from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey.questions import OfChoices, Question, SelectMultiple
 from deniably.survey.readable import rounded
 from deniably.survey.survey import Survey
 
-Crossable = YesNo | SelectOne | SelectMultiple | Scale
 Blocks = Iterable[Sequence[Sequence[list[int] | None]]]
 """Some reports at a time: of each the values of the chosen questions, in the survey's order."""
 _Bits = npt.NDArray[np.bool_]
@@ -57,7 +56,7 @@ class CrosstabResult(TypedDict):
 def is_crossable(question: Question) -> bool:
     """Whether its answers can be crossed with those to another."""
     law = question.once.law
-    return isinstance(question, Crossable) and isinstance(law, Supporting) and law.heard == 1
+    return isinstance(question, OfChoices) and isinstance(law, Supporting) and law.heard == 1
 
 
 def cell_count(*questions: Question) -> int:
@@ -80,7 +79,7 @@ def crosstab_result(
     test = independence(*ordered)
     questions = [survey.questions[index] for index in chosen]
     fit, shown = _for_display(questions, first, second, found.raw)
-    crossed = [question for question in questions if isinstance(question, Crossable)]
+    crossed = [question for question in questions if isinstance(question, OfChoices)]
     rows, columns = ([choice.label for choice in question.choices] for question in crossed)
     row_names, column_names = (list(question.names) for question in crossed)
     return {

@@ -15,11 +15,10 @@ from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import QuantileResult
-from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
+from deniably.survey.questions import OfChoices, Question, SelectMultiple, SelectOne, YesNo
 from deniably.survey.readable import number_text, rounded
 
 CHOICES = (YesNo, SelectOne, SelectMultiple)
-Asked = YesNo | SelectOne | SelectMultiple | Scale
 
 WIDEST_USEFUL = 0.10
 """Half the width of an interval from which on it is too wide to use."""
@@ -33,7 +32,7 @@ _MOST_NAMED = 3
 _LEAST = 0.001  # a share that is printed as 0.1 %
 
 
-def sentence(question: Asked, found: Estimate) -> str:
+def sentence(question: OfChoices, found: Estimate) -> str:
     """The estimate of one question as one plain sentence."""
     if isinstance(question, YesNo):
         share = _estimated(found, 0)
@@ -171,7 +170,7 @@ def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[
     ]
 
 
-def support_counts(question: Asked, tally: Tally) -> list[int] | None:
+def support_counts(question: OfChoices, tally: Tally) -> list[int] | None:
     """How many reports support each choice; None where outputs are no choices."""
     law = question.once.law
     if isinstance(law, Supporting):

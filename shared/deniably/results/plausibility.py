@@ -130,17 +130,10 @@ class PairCounts:
             self.n += len(block)
 
 
-def pair_counts(reports: Iterable[Sequence[int]], k: int) -> tuple[int, npt.NDArray[np.int64]]:
-    """``n`` and ``both`` of ``PairCounts``."""
-    counts = PairCounts(k)
-    counts.add(reports)
-    return counts.n, counts.both
-
-
 def implausible_pairs(mechanism: Pure, n: int, both: npt.ArrayLike, risk: float) -> list[Pair]:
     """The pairs of choices that do not go together as chance would have them, the oddest first.
 
-    ``both`` is that of ``pair_counts``; every person has one answer. What a report says about a
+    ``both`` is that of ``PairCounts``; every person has one answer. What a report says about a
     pair, less what it says about the two one by one, has the expectation 0 whatever the answer is;
     over all pairs a false alarm has at most the chance ``risk``. Nothing is found where a report
     names one choice only.

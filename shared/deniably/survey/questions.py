@@ -390,6 +390,8 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
 InParts = VectorOfNumbers | Point | Product
 """Questions whose answers have a value for each part."""
 Question = YesNo | SelectOne | SelectMultiple | Scale | Number | VectorOfNumbers | Point | Product
+OfChoices = YesNo | SelectOne | SelectMultiple | Scale
+"""Questions with a list of choices."""
 Conditional = SelectOne | SelectMultiple | Scale
 """Questions that can be hidden."""
 Condition = YesNo | SelectOne | Scale

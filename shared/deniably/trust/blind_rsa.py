@@ -129,14 +129,6 @@ def new_key() -> PrivateKey:
     return PrivateKey(rsa.generate_private_key(EXPONENT, _BITS))
 
 
-def key_of(p: int, q: int) -> PrivateKey:
-    """The key of two primes."""
-    d = pow(EXPONENT, -1, math.lcm(p - 1, q - 1))
-    rest = (rsa.rsa_crt_dmp1(d, p), rsa.rsa_crt_dmq1(d, q), rsa.rsa_crt_iqmp(p, q))
-    public = rsa.RSAPublicNumbers(EXPONENT, p * q)
-    return PrivateKey(rsa.RSAPrivateNumbers(p, q, d, *rest, public).private_key())
-
-
 def read_private_key(text: str) -> PrivateKey:
     """The key in the text of a file. Raises BadKey."""
     try:

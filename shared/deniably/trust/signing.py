@@ -66,11 +66,6 @@ def new_key() -> Key:
     return Key(Ed25519PrivateKey.generate())
 
 
-def key_of(seed: bytes) -> Key:
-    """The key of RFC 8032 with these 32 secret bytes."""
-    return Key(Ed25519PrivateKey.from_private_bytes(seed))
-
-
 def read_key(text: bytes) -> Key:
     """The key in the text of a file. Raises BadKey."""
     try:
