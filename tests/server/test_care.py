@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -20,7 +18,7 @@ from deniably_server.commands import care
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
-from support.material import Contents, Server, a_report, contents, signed, survey_named
+from support.material import Contents, Server, a_report, begin, contents, signed, survey_named
 
 SURVEY = survey_named()
 OTHER = survey_named("other", ask=1)
@@ -263,15 +261,13 @@ def test_what_a_server_runs_on_is_not_moved_away_from_under_it(
     assert of_surveys(tmp_path / "copy.db")["surveys"] == of_surveys(address)["surveys"]
 
 
-def test_no_server_begins_while_its_database_is_moved(filled: str) -> None:
-    command = [sys.executable, "-m", "deniably_client", "serve", "--port", "0"]
+def test_no_server_begins_while_its_database_is_moved(filled: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
     with engine_at(filled).alone():
-        done = subprocess.run(
-            [*command, "--database", filled], capture_output=True, text=True, timeout=60
-        )
+        status = begin(["serve", "--port", "0", "--database", filled], log).wait(60)
 
-    assert done.returncode == 1
-    assert "the database is just being moved elsewhere" in done.stderr
+    assert status == 1
+    assert "the database is just being moved elsewhere" in log.read_text()
 
 
 def test_several_servers_may_share_a_database(filled: str) -> None:

@@ -36,6 +36,7 @@ from deniably_server.commands.author_key import author_key
 from deniably_server.commands.plan import plan
 from deniably_server.settings import SETTINGS
 from support.material import Server, signed, survey_named
+from support.nursery import Nursery
 
 ROOT = Path(__file__).parents[2]
 SURVEY = """
@@ -635,19 +636,26 @@ def test_a_folder_is_no_key(file: Path, tmp_path: Path) -> None:
     assert f"cannot read the author's key {tmp_path}" in done.output
 
 
-def test_two_programs_that_make_the_first_key_at_once_have_one_key(configuration: Path) -> None:
+def test_programs_that_make_the_first_key_at_once_have_one_key(
+    nursery: Nursery, configuration: Path, tmp_path: Path
+) -> None:
     program = (
-        "from deniably_server.commands.author_key import author_key; print(author_key(None).author)"
+        "import os, sys, time\n"
+        "from deniably_server.commands.author_key import author_key\n"
+        "os.environ['XDG_CONFIG_HOME'] = sys.argv[1]\n"
+        "while not os.path.exists(sys.argv[2]): time.sleep(0.001)\n"
+        "print(author_key(None).author)"
     )
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        for _ in range(4)
-    ]
+    written = [tmp_path / f"written-{number}" for number in range(4)]
+    gate = tmp_path / "gate"
+    where = [str(configuration), str(gate)]
+    running = [nursery.begin_program(program, where, out) for out in written]
+    gate.touch()
 
-    assert len({process.communicate()[0] for process in running}) == 1
-    assert [process.returncode for process in running] == [0] * 4
+    assert [process.wait(60) for process in running] == [0] * 4
+    last_lines = {out.read_text().splitlines()[-1] for out in written}
+    assert len(last_lines) == 1
+    assert author_key(None).author in last_lines
 
 
 def test_what_the_server_refuses_is_shown_as_its_sentence(server: Server, file: Path) -> None:

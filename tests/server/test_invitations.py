@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import product
+from functools import cache
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.device.tickets import is_ticket
-from deniably.trust.blind_rsa import EXPONENT
+from deniably.trust.blind_rsa import EXPONENT, PrivateKey, new_key
 from deniably.trust.codes import read_code
 from deniably_server.commands import care
 from deniably_server.commands.invite import invite
@@ -44,6 +45,17 @@ SURVEY = survey_named("invited", invited=True)
 OTHER = survey_named("other", invited=True)
 OPEN = survey_named("open")
 Send = Callable[..., Any]
+
+
+@cache
+def some_keys() -> list[PrivateKey]:
+    return [new_key() for _ in range(4)]
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To make a key takes longer than most tests here; each survey of a test has another one."""
+    monkeypatch.setattr("deniably_server.storage.store.new_key", cycle(some_keys()).__next__)
 
 
 @pytest.fixture
