@@ -161,6 +161,8 @@ class Store:
             enter_published(database, survey, signature, key.public.text if key else None)
             if token is not None:
                 enter_owner(database, survey.name, token, entry_size(database, survey.name), quotas)
+        if key:
+            self._keys[survey.name] = key
         return True
 
     def owner(self, name: str) -> str | None:
