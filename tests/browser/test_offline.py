@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +16,7 @@ from playwright.sync_api import Error as BrowserError
 from deniably.authoring.authoring import publish_text
 from deniably_server.storage.store import Store
 from support.every_type import survey_within_limits
-from support.material import Server
+from support.material import Server, signed
 from support.phone import ANSWERS, HURRY, IMPATIENT, KEPT, MODULE, PHONE, READ, SURVEY, Watched
 
 pytestmark = pytest.mark.browser
@@ -45,15 +46,25 @@ class Plugged:
         return Watched(self.context.new_page(), self.server)
 
 
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with two surveys, to be copied."""
+    path = tmp_path_factory.mktemp("published") / "deniably.db"
+    with closing(Store(str(path))) as store:
+        for survey in (DEFINITION, EVERYTHING):
+            store.publish(survey, signed(survey))
+    return path
+
+
 @pytest.fixture
-def plugged(chromium: Browser, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Plugged]:
+def plugged(
+    chromium: Browser, published: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Plugged]:
     """Impatient between tries to send, but where a test asks for "patient"."""
     context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
     if getattr(request, "param", None) != "patient":
         context.add_init_script(IMPATIENT)
-    plugged = Plugged(context, tmp_path / "deniably.db")
-    for survey in (DEFINITION, EVERYTHING):
-        plugged.server.publish(survey)
+    plugged = Plugged(context, Path(shutil.copy(published, tmp_path)))
     yield plugged
     context.close()
     plugged.server.kill()
