@@ -1,17 +1,11 @@
-"""While others hammer the dearest address: how long a form takes, and how much memory the server.
-
-python hammered.py PORT SECONDS CONNECTIONS PATH...   (the hammer, in a process of its own)
-"""
+"""While others hammer the dearest address: how long a form takes, and how much memory it needs."""
 
 from __future__ import annotations
 
 import http.client
-import random
 import subprocess
 import sys
-import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -30,22 +24,25 @@ GOAL_MEMORY = 2
 CONNECTIONS = 64
 SIZES = (20, 50)
 """Choices: a table of as many cells as there may be."""
+QUICK_SIZES = (3, 4)
+HAMMER = Path(__file__).with_name("hammer.py")
 _TICK_SECONDS = 0.2
 
 
 def measure(sheet: Sheet, folder: Path) -> None:
-    n, seconds, looks = (500, 0.5, 20) if sheet.quick else (300_000, 30, 1000)
+    n, seconds, looks = (500, 0.2, 10) if sheet.quick else (300_000, 30, 1000)
+    sizes = QUICK_SIZES if sheet.quick else SIZES
     sheet.section(f"{CONNECTIONS} connections hammer cross-tables of {n:,} reports")
     database = folder / "hammered.db"
     sheet.progress(f"storing {n:,} reports")
-    fill(database, wide(), n)
+    fill(database, asking("wide", sizes), n)
     with closing(Store(str(database))) as store:
         store.close_survey("wide")
         store.tidy()
         form = asking("form")
         store.publish(form, new_key().sign(form.digest))
     page = "/api/surveys/wide/crosstab?rows=of_{}&columns=of_{}"
-    same = [page.format(*SIZES)]
+    same = [page.format(*sizes)]
     different = [f"{same[0]}&confidence=0.{number}" for number in range(501, 1000)]
     command = [sys.executable, "-m", "deniably_client", "serve"]
     for title, paths in (("one and the same", same), ("all different", different)):
@@ -66,10 +63,6 @@ def measure(sheet: Sheet, folder: Path) -> None:
         sheet.figure("memory, idle and at most", f"{quiet >> 20} MB, {peak >> 20} MB")
         ratio = peak / quiet
         sheet.figure("ratio", f"{ratio:.2f}", f"< {GOAL_MEMORY}", ratio < GOAL_MEMORY)
-
-
-def wide() -> Survey:
-    return asking("wide", SIZES)
 
 
 def asking(name: str, sizes: tuple[int, ...] = (2, 5, 16)) -> Survey:
@@ -167,7 +160,7 @@ class Answers:
 @contextmanager
 def hammering(port: int, seconds: float, paths: list[str]) -> Iterator[Answers]:
     """Until the block ends, and for so many seconds at least."""
-    command = [sys.executable, __file__, str(port), str(seconds), str(CONNECTIONS), *paths]
+    command = [sys.executable, HAMMER, str(port), str(seconds), str(CONNECTIONS), *paths]
     answers = Answers()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as hammer:
         try:
@@ -175,30 +168,3 @@ def hammering(port: int, seconds: float, paths: list[str]) -> Iterator[Answers]:
             answers.text = hammer.communicate(timeout=seconds + 120)[0].strip()
         finally:
             hammer.kill()
-
-
-def main() -> None:
-    port, seconds, connections = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
-    paths, found = sys.argv[4:], Counter[object]()
-    until = time.monotonic() + seconds
-
-    def hammer() -> None:
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=120)) as connection:
-            while time.monotonic() < until:
-                try:
-                    connection.request("GET", random.choice(paths))
-                    answer = connection.getresponse()
-                    answer.read()
-                    found[answer.status] += 1
-                except OSError as error:
-                    found[type(error).__name__] += 1
-                    connection.close()
-
-    for _ in range(connections):
-        threading.Thread(target=hammer, daemon=True).start()
-    time.sleep(seconds + 1)  # those who still wait are not waited for
-    print(", ".join(f"{count:,} times {status}" for status, count in found.items()) or "no answer")
-
-
-if __name__ == "__main__":
-    main()

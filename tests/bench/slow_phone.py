@@ -5,7 +5,6 @@ A smoke run does not throttle.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 import time
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 import service
 from sheet import Sheet, duration, scaled
 
+from browser import chromium
 from deniably.trust.signing import new_key
 from deniably_server.storage.store import Store
 
@@ -37,8 +37,8 @@ def measure(sheet: Sheet) -> None:
     from playwright.sync_api import sync_playwright
 
     sheet.section("The form on a slow phone: 400 kbit/s, 400 ms latency, processor 4 times slower")
-    chromium = shutil.which("chromium")
-    if chromium is None:
+    path = chromium(sheet.quick)
+    if path is None:
         sheet.note("not measured: Chromium is not installed")
         return
     surveys = {"3 questions": service.survey_named("three"), "every type": survey_within_limits()}
@@ -48,7 +48,7 @@ def measure(sheet: Sheet) -> None:
         for survey in surveys.values():
             store.publish(survey, new_key().sign(survey.digest))
         store.close()
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         with service.serving([sys.executable, "-m", "deniably_client", "serve"], database) as port:
             for title in ["3 questions"] if sheet.quick else surveys:
                 url = f"http://127.0.0.1:{port}/s/{surveys[title].name}"
