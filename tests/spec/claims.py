@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from mpmath import iv
@@ -20,6 +21,7 @@ def exp_interval(x: Fraction, digits: int = 120) -> Any:
     return iv.exp(iv.mpf(x.numerator) / iv.mpf(x.denominator))
 
 
+@cache
 def at_most_exp(ratio: Fraction, x: Fraction) -> bool:
     """Whether ratio <= e^x; fails loudly where the interval does not decide."""
     interval, exact = exp_interval(x), iv.mpf(ratio.numerator) / iv.mpf(ratio.denominator)
