@@ -253,7 +253,7 @@ class Reader:
             why = result.exception if not result.output else result.output
             raise Broken(f"deniably {shlex.join(words)}: {why}")
         if into is None:
-            return result.output
+            return result.stdout  # beside it progress is shown
         (self.folder / into).write_text(result.stdout, encoding="utf-8")
         return result.stderr
 
