@@ -13,7 +13,7 @@ from support.phone import Watched
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("name", ["", "/respondents"])
+@pytest.mark.parametrize("name", ["", "/authors", "/commands"])
 def test_a_page_has_no_fault_that_axe_finds(
     phone: Watched, axe_light_and_dark: Callable[[Page], list[str]], name: str
 ) -> None:
@@ -33,7 +33,7 @@ def test_no_page_is_wider_than_a_phone(phone: Watched) -> None:
 
 
 def test_its_contents_lead_to_their_sections(phone: Watched) -> None:
-    phone.open("/handbook/respondents")
+    phone.open("/handbook/authors")
     links = phone.page.locator("nav.contents a")
     assert links.count() >= 3
 

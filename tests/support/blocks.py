@@ -53,6 +53,7 @@ NOT_RUN = {
     "system": "needs root and systemd; tests/house/test_deploy.py checks the unit",
     "postgres": "needs a PostgreSQL of its own; tests/server/test_postgres.py runs the same",
     "network": "needs the network",
+    "source": "needs the source; tests/client/test_example_device.py runs it",
     "make": "runs the suite, or is run by continuous integration",
 }
 """Why a block cannot run on the machine of the tests."""
