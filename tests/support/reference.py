@@ -12,6 +12,7 @@ import re
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -265,9 +266,19 @@ def _query(found: Mapping[str, Any]) -> str:
 # --- the library --------------------------------------------------------------------------------
 
 _LIBRARY = """
-The names that `import deniably` and `import deniably_client` document. `deniably` needs the extra
-`analysis`; `deniably_client` runs on a device of a respondent and loads no numpy. All other modules
-may change from one version to the next.
+The names that `import deniably` and `import deniably_client` document. `deniably` is for notebooks
+and needs the extra `notebook`. `deniably_client` runs on the device of a respondent and loads no
+numpy. All other modules may change from one version to the next.
+
+The examples use this survey:
+
+```yaml
+# workplace.yaml
+name: workplace
+title: Honesty at work
+questions:
+  - {name: stolen, type: yes_no, label: "Have you ever stolen from work?", odds: 3}
+```
 """
 
 
@@ -278,22 +289,28 @@ def _names() -> Iterator[str]:
         if not names:
             continue
         yield f"## {library}"
-        yield _prose(module.__doc__ or "")
+        yield _docstring(module.__doc__ or "", library)
         for name in names:
-            yield from _name(name, getattr(module, name))
+            yield from _name(library, name, getattr(module, name))
 
 
-def _name(name: str, thing: Any) -> Iterator[str]:
+def _name(library: str, name: str, thing: Any) -> Iterator[str]:
     yield f"### {name}"
-    if not callable(thing):
-        yield f"`{thing!r}`"
-        return
-    yield f"`{_signature(name, thing)}`"
-    yield _docstring(inspect.getdoc(thing) or "")
+    if not inspect.isclass(thing) or _is_made_by_callers(thing):
+        yield f"`{_signature(name, thing)}`"
+    yield _docstring(inspect.getdoc(thing) or "", library)
     if inspect.isclass(thing):
         rows = [(f"`{part}`", _prose(text)) for part, text in _members(thing)]
         if rows:
             yield _table(("member", "what it is"), rows)
+
+
+def _is_made_by_callers(thing: type) -> bool:
+    """Not an error, and not a frozen value, which functions return."""
+    frozen = getattr(thing, "__dataclass_params__", None) or getattr(
+        thing, "__struct_config__", None
+    )
+    return not issubclass(thing, Exception) and not (frozen and frozen.frozen)
 
 
 def _signature(name: str, thing: Callable[..., Any]) -> str:
@@ -326,13 +343,16 @@ def _plain_default(parameter: inspect.Parameter) -> Any:
 
 
 def _members(thing: type) -> Iterator[tuple[str, str]]:
-    for name, member in vars(thing).items():
-        if name.startswith("_"):
+    """The public methods and properties, those of our own base classes included."""
+    ours = [each for each in thing.__mro__ if each.__module__.startswith("deniably")]
+    found = {name: member for each in reversed(ours) for name, member in vars(each).items()}
+    for name, member in found.items():
+        if name.startswith("_") or not (text := inspect.getdoc(member)):
             continue
-        if isinstance(member, property) and member.__doc__:
-            yield name, _first(member.__doc__)
-        elif inspect.isfunction(member) and member.__doc__:
-            yield f"{name}{_arguments(member)}", _first(member.__doc__)
+        if isinstance(member, property | cached_property):
+            yield name, _first(text)
+        elif inspect.isfunction(member):
+            yield f"{name}{_arguments(member)}", _first(text)
 
 
 def _arguments(function: Callable[..., Any]) -> str:
@@ -344,13 +364,30 @@ def _first(text: str) -> str:
     return inspect.cleandoc(text).partition("\n\n")[0]
 
 
-def _docstring(text: str) -> str:
+def _docstring(text: str, library: str) -> str:
     """As Markdown; its examples become blocks that the suite runs."""
-    parts = []
+    parts: list[str] = []
+    code = False
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         plain = textwrap.dedent(paragraph)
-        parts.append(f"```pycon\n{plain}\n```" if plain.startswith(">>>") else _prose(paragraph))
+        if code and plain != paragraph:
+            before = (
+                parts.pop()[: -len("```")] + "\n" if parts[-1].endswith("```") else "```python\n"
+            )
+            parts.append(f"{before}{plain}\n```")
+        elif plain.startswith(">>>"):
+            parts.append(f"```pycon\n{_imports(plain, library)}{plain}\n```")
+        else:
+            code = plain.endswith("::")
+            parts.append(_prose(re.sub("::$", ":", plain)))
     return "\n\n".join(parts)
+
+
+def _imports(example: str, library: str) -> str:
+    """What an example needs that its own module has."""
+    names = importlib.import_module(library).__all__
+    used = [name for name in names if re.search(rf"(?<![.\w]){name}\(", example)]
+    return f">>> from {library} import {', '.join(used)}\n" if used else ""
 
 
 def write(folder: Path = HANDBOOK) -> None:
