@@ -34,6 +34,7 @@ from deniably_server.api.lines import Outcomes, _Reader
 from deniably_server.storage.tables.tokens import id_in
 from support.material import a_report, register_of, register_text, survey_named
 
+EXAMPLES = [60, pytest.param(2000, marks=pytest.mark.soak)]
 SURVEY = survey_named()
 DEFINITION: Any = json.loads(SURVEY.canonical)
 REGISTER: Any = json.loads(register_text(register_of(SURVEY)))
@@ -149,11 +150,12 @@ DECODERS: dict[str, tuple[Callable[[bytes], Any], Any, tuple[type[Exception], ..
 }
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("name", DECODERS)
-def test_only_the_documented_refusal_comes_out(name: str) -> None:
+def test_only_the_documented_refusal_comes_out(name: str, examples: int) -> None:
     decode, document, refusals = DECODERS[name]
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=examples, deadline=None)
     @given(text=texts(_plain(document)))
     def read(text: bytes) -> None:
         try:
@@ -169,27 +171,35 @@ def _plain(document: Any) -> Any:
     return json.loads(json.dumps(document), parse_float=str)
 
 
-@settings(max_examples=300, deadline=None)
-@given(value=nearly(AUTHORED))
-def test_an_authors_document_is_compiled_or_refused(value: Any) -> None:
-    try:
-        survey = compile_survey(value)
-    except BadSurvey as refusal:
-        found = refusal.problems
-    else:
-        assert read_survey(survey.canonical) == survey
-        return
-    assert found
-    assert all(each.path.startswith("$") and each.why for each in found)
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_an_authors_document_is_compiled_or_refused(examples: int) -> None:
+    @settings(max_examples=2 * examples, deadline=None)
+    @given(value=nearly(AUTHORED))
+    def compiled(value: Any) -> None:
+        try:
+            survey = compile_survey(value)
+        except BadSurvey as refusal:
+            found = refusal.problems
+        else:
+            assert read_survey(survey.canonical) == survey
+            return
+        assert found
+        assert all(each.path.startswith("$") and each.why for each in found)
+
+    compiled()
 
 
-@settings(max_examples=150, deadline=None)
-@given(value=nearly(AUTHORED))
-def test_yaml_is_read_or_refused(value: Any) -> None:
-    out = io.StringIO()
-    try:
-        yaml.safe_dump(value, out, allow_unicode=True)
-    except (yaml.YAMLError, UnicodeError):
-        return
-    with suppress(BadSurvey):
-        compile_survey(load(out.getvalue().encode("utf-8", "surrogatepass")))
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_yaml_is_read_or_refused(examples: int) -> None:
+    @settings(max_examples=examples // 2, deadline=None)
+    @given(value=nearly(AUTHORED))
+    def read(value: Any) -> None:
+        out = io.StringIO()
+        try:
+            yaml.safe_dump(value, out, allow_unicode=True)
+        except (yaml.YAMLError, UnicodeError):
+            return
+        with suppress(BadSurvey):
+            compile_survey(load(out.getvalue().encode("utf-8", "surrogatepass")))
+
+    read()
