@@ -13,7 +13,7 @@ from deniably_server.guard.current import current_limits, current_store
 from deniably_server.guard.link import use_link
 from deniably_server.storage.tables.tokens import DAYS, ROLES, Role, Token, make
 from deniably_server.web.answer import json_answer
-from deniably_server.web.body import JSON, read_body
+from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, PAGE, TOKEN, Operation
 
 blueprint = Blueprint("access", __name__)
@@ -115,10 +115,8 @@ def admin() -> str:
 )
 def first_tokens() -> Response:
     """The operator's and the author's token, for the secret of that link, once."""
-    try:
-        secret = _LINK.decode(read_body(JSON)).secret
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed('the body is {"secret": "..."}: what is behind the # of the link') from None
+    form = 'the body is {"secret": "..."}: what is behind the # of the link'
+    secret = decoded(_LINK, read_body(JSON), form).secret
     limits = current_limits()
     limits.guess(request.environ)
     try:
@@ -137,13 +135,11 @@ def secret_answer(value: object, status: int = 200) -> Response:
 
 
 def _made(body: bytes) -> tuple[Token, str]:
-    try:
-        wanted = _WANTED.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed(
-            f"the body is a role ({', '.join(ROLES)}) and, if you like, the name of a survey,"
-            ' days and a note: {"role": "author", "survey": "workplace", "days": 90, "note": "..."}'
-        ) from None
+    form = (
+        f"the body is a role ({', '.join(ROLES)}) and, if you like, the name of a survey,"
+        ' days and a note: {"role": "author", "survey": "workplace", "days": 90, "note": "..."}'
+    )
+    wanted = decoded(_WANTED, body, form)
     try:
         return make(wanted.role, wanted.survey, wanted.days, wanted.note)
     except ValueError as error:

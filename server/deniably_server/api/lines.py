@@ -22,11 +22,11 @@ from deniably.core.errors import BadReport
 from deniably.survey.report import LARGEST_BODY, read_report
 from deniably.survey.survey import Survey
 from deniably_server.api.admission import admit
-from deniably_server.errors import Malformed, Refusal, TooLarge, WrongDigest
+from deniably_server.errors import Refusal, TooLarge, WrongDigest
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Bulk, Outcome
 from deniably_server.web.answer import encode
-from deniably_server.web.body import Body
+from deniably_server.web.body import Body, decoded
 from deniably_server.web.problems import members
 
 NDJSON = "application/x-ndjson"
@@ -233,12 +233,8 @@ _OPEN = msgspec.json.Decoder(_Envelope)
 
 def _opened(line: bytes) -> tuple[bytes, str]:
     """A report and its ticket, as lines of a survey by invitation have them."""
-    try:
-        envelope = _OPEN.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed(
-            'in a survey by invitation a line is {"report": {...}, "ticket": "..."}'
-        ) from None
+    form = 'in a survey by invitation a line is {"report": {...}, "ticket": "..."}'
+    envelope = decoded(_OPEN, line, form)
     return bytes(envelope.report), envelope.ticket
 
 

@@ -14,13 +14,13 @@ from deniably.survey.survey import Survey
 from deniably.trust.register import closing_digest
 from deniably.trust.signing import Signature, verify
 from deniably_server.api.costly import compiled
-from deniably_server.errors import Closed, Forbidden, Malformed, TooFew, Unsigned
+from deniably_server.errors import Closed, Forbidden, TooFew, Unsigned
 from deniably_server.guard.auth import require, require_scope
 from deniably_server.guard.current import current_store
 from deniably_server.storage.tables.owners import Quotas
 from deniably_server.storage.tables.tokens import Token
 from deniably_server.web.answer import json_answer
-from deniably_server.web.body import JSON, YAML, read_body
+from deniably_server.web.body import JSON, YAML, decoded, read_body
 from deniably_server.web.operation import BODY, TOKEN, Operation
 
 surveys = Blueprint("surveys", __name__)
@@ -106,10 +106,8 @@ def change(name: str) -> Response:
     store = current_store()
     survey = store.survey(name)
     _require_owner(survey, token)
-    try:
-        wanted = _CHANGE.decode(read_body(JSON))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Malformed('the body is {"state": "closed"}; nothing else can be changed') from None
+    form = 'the body is {"state": "closed"}; nothing else can be changed'
+    wanted = decoded(_CHANGE, read_body(JSON), form)
     if wanted.state == "closed":
         if wanted.only_with_results:
             _require_results(survey)

@@ -17,7 +17,7 @@ from deniably.trust.codes import read_code
 from deniably_server.errors import Malformed, Uninvited
 from deniably_server.guard.current import current_limits, current_store
 from deniably_server.web.answer import json_answer
-from deniably_server.web.body import JSON, read_body
+from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, Operation
 
 tickets = Blueprint("tickets", __name__)
@@ -69,12 +69,8 @@ def trade(name: str) -> Response:
 
 
 def _offer(body: bytes) -> Offer:
-    try:
-        offer = _OFFER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        offer = None
-    if offer is None or not _HEXADECIMAL.match(offer.blinded):
-        raise Malformed(
-            'the body is {"invitation": "<code>", "blinded": "<small hexadecimal digits>"}'
-        )
+    form = 'the body is {"invitation": "<code>", "blinded": "<small hexadecimal digits>"}'
+    offer = decoded(_OFFER, body, form)
+    if not _HEXADECIMAL.match(offer.blinded):
+        raise Malformed(form)
     return offer

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
+import msgspec
 from flask import request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.errors import Malformed, UnsupportedMediaType
+
+_T = TypeVar("_T")
 
 JSON = "application/json"
 YAML = ("application/yaml", "text/yaml")
@@ -39,3 +42,12 @@ def read_body(*kinds: str) -> bytes:
     if (announced := request.environ.get("CONTENT_LENGTH")) and announced != str(len(body)):
         raise Malformed("the body is shorter than its Content-Length says")
     return body
+
+
+def decoded(decoder: msgspec.json.Decoder[_T], body: bytes, form: str) -> _T:
+    """What a body of JSON says. Raises Malformed, which says what form it has, where it has
+    another."""
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Malformed(form) from None

@@ -17,9 +17,12 @@ from deniably.core.canonical import LARGEST_INTEGER
 from deniably.design.calibration import Beyond
 from deniably.design.choosing import NAMES
 from deniably.survey.parts import (
+    CHOICES,
+    FEW_CHOICES,
     FIELD_NAME,
     LARGEST_DELTA,
     LARGEST_EPSILON,
+    SEVERAL,
     SMALLEST_EPSILON,
     SURVEY_NAME,
     Value,
@@ -177,17 +180,17 @@ AnyChoice = Annotated[
 ]
 Choices = Annotated[
     tuple[AnyChoice, ...],
-    Meta(min_length=2, max_length=1024),
+    CHOICES,
     says("a list of 2 to 1024 choices", needs="choices, a list of 2 to 1024"),
 ]
 ChoicesInOrder = Annotated[
     tuple[AnyChoice, ...],
-    Meta(min_length=2, max_length=1024),
+    CHOICES,
     says("a list of 2 to 1024 choices", needs="choices, a list of 2 to 1024 in their order"),
 ]
 FewChoices = Annotated[
     tuple[AnyChoice, ...],
-    Meta(min_length=2, max_length=512),
+    FEW_CHOICES,
     says("a list of 2 to 512 choices", needs="choices"),
 ]
 Most = Annotated[
@@ -196,7 +199,7 @@ Most = Annotated[
 ]
 Score = Annotated[int, Meta(ge=-LARGEST_SCORE, le=LARGEST_SCORE), says("an integer below 2^31")]
 Scores = Annotated[
-    Annotated[tuple[Score, ...], Meta(min_length=2, max_length=1024)] | None,
+    Annotated[tuple[Score, ...], CHOICES] | None,
     says("a list of integers, one for each choice, ascending"),
 ]
 Category = Annotated[
@@ -297,9 +300,7 @@ class WrittenChoicePart(_WrittenPart, frozen=True, kw_only=True):
 
 
 _PART = says("a part: name, label, and minimum and maximum (vector, point) or choices (product)")
-_NumberParts = Annotated[
-    tuple[Annotated[WrittenNumberPart, _PART], ...], Meta(min_length=2, max_length=64)
-]
+_NumberParts = Annotated[tuple[Annotated[WrittenNumberPart, _PART], ...], SEVERAL]
 Numbers = Annotated[
     _NumberParts,
     says("a list of 2 to 64 parts", needs="parts, each with name, label, minimum and maximum"),
@@ -310,7 +311,7 @@ TwoNumbers = Annotated[
 ]
 SmallQuestions = Annotated[
     tuple[Annotated[WrittenChoicePart, _PART], ...],
-    Meta(min_length=2, max_length=64),
+    SEVERAL,
     says("a list of 2 to 64 parts", needs="parts, each with name, label and choices"),
 ]
 

@@ -239,8 +239,7 @@ def weighted(
 
 def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncertain, Uncertain]:
     """What ``weighted`` makes its margins of."""
-    if tally.n < 1:
-        raise ValueError("an estimate needs at least one report")
+    tally.enough_for("an estimate")
     law, value = mechanism.law, np.asarray(values, dtype=np.float64)
     p, q = float(law.p), float(law.q)
     raw = _supported(law, tally.counts / tally.n)
@@ -320,8 +319,7 @@ def _of_positions(law: OfNumber, tally: Tally, start: float, step: float) -> Mom
 
 def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
     """A number plus noise is its own score. Its mean square is no less than that of the noise."""
-    if tally.n < 1:
-        raise ValueError("a mean needs at least one report")
+    tally.enough_for("a mean")
     first, last = start, start + step * (law.k - 1)
     filled = np.flatnonzero(tally.counts)
     counts, reported = tally.counts[filled], start + step * (filled + tally.start)
@@ -352,8 +350,7 @@ def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
 
 def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
     """From the sums of the reported choices' values, whose variance is that of ``weighted``."""
-    if tally.n < 1:
-        raise ValueError("a mean needs at least one report")
+    tally.enough_for("a mean")
     p, q = float(law.p), float(law.q)
     raw = _supported(law, tally.counts / tally.n)
     estimate = float(raw @ value)
@@ -405,8 +402,7 @@ def number_distribution(
     """How a number is distributed. Raises ValueError where there is no report."""
     law = _of_one(question)
     assert law is not None  # no ticks for a number
-    if tally.n < 1:
-        raise ValueError("an estimate needs at least one report")
+    tally.enough_for("an estimate")
     if isinstance(law, Supporting):
         found = estimate(tally, law, confidence)
         at_most = [
@@ -586,8 +582,7 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
 
     Raises ValueError without a report.
     """
-    if tally.n < 1:
-        raise ValueError("an estimate needs at least one report")
+    tally.enough_for("an estimate")
     law, seen = question.once.law, tally.counts / tally.n
     if isinstance(law, Supporting):
         return _supported(law, seen)
@@ -613,8 +608,7 @@ def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, U
 def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
     """The mean position on the grid, 0 to k - 1."""
     if isinstance(law, Noise):
-        if tally.n < 1:
-            raise ValueError("an estimate needs at least one report")
+        tally.enough_for("an estimate")
         numbers = np.arange(len(tally.counts), dtype=np.float64) + tally.start
         estimate = float(tally.counts @ numbers) / tally.n
         spread = float(tally.counts @ (numbers - estimate) ** 2) / tally.n

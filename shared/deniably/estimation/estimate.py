@@ -81,8 +81,7 @@ def estimate(
     Raises ValueError where there is no report, the tally is of another k or confidence is not
     strictly between 0 and 1.
     """
-    if tally.n < 1:
-        raise ValueError("an estimate needs at least one report")
+    tally.enough_for("an estimate")
     law = mechanism.law
     if tally.counts.shape != (law.cell_count,):
         raise ValueError("the tally has another number of choices than the mechanism")
@@ -130,8 +129,7 @@ def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0
     the choices apart.
     """
     q = np.asarray(channel, dtype=np.float64)
-    if tally.n < 1:
-        raise ValueError("an estimate needs at least one report")
+    tally.enough_for("an estimate")
     if tally.counts.shape != q.shape[1:]:
         raise ValueError("the tally has another number of outputs than the channel")
     _check(confidence)

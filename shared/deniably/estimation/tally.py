@@ -42,6 +42,11 @@ class Tally:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def enough_for(self, what: str) -> None:
+        """Raise ValueError where there is no report, of which ``what`` needs one."""
+        if self.n < 1:
+            raise ValueError(f"{what} needs at least one report")
+
     def cells(self) -> dict[int, int]:
         """The counts of the cells that are not empty."""
         filled = np.flatnonzero(self.counts)

@@ -20,6 +20,10 @@ SMALLEST_EPSILON = Fraction(1, 100)
 LARGEST_EPSILON = Fraction(10)
 LARGEST_DELTA = Fraction(1, 10_000)
 MOST_STEPS = 1 << 20
+CHOICES = msgspec.Meta(min_length=2, max_length=1024)
+FEW_CHOICES = msgspec.Meta(min_length=2, max_length=512)
+SEVERAL = msgspec.Meta(min_length=2, max_length=64)
+"""How long lists are: of choices, of those in a part, of numbers."""
 
 # Not $, which also matches before a final line break.
 SURVEY_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\Z"
@@ -175,7 +179,7 @@ class ChoicePart(Value, frozen=True):
 
     name: FieldName
     label: Label
-    choices: Annotated[list[Choice], msgspec.Meta(min_length=2, max_length=512)]
+    choices: Annotated[list[Choice], FEW_CHOICES]
 
     def __post_init__(self) -> None:
         unique((choice.name for choice in self.choices), "the choice")

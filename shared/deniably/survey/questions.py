@@ -29,6 +29,8 @@ from deniably.mechanisms import (
 )
 from deniably.mechanisms.law import Each, Finite, Law, One, Several, Ticks
 from deniably.survey.parts import (
+    CHOICES,
+    SEVERAL,
     Choice,
     ChoicePart,
     Claim,
@@ -52,7 +54,7 @@ Aim = Literal["distribution", "mean"]
 Input = int | tuple[int, ...]
 """What a mechanism takes: an index or a position, several ticks, several positions."""
 
-Choices = Annotated[list[Choice], msgspec.Meta(min_length=2, max_length=1024)]
+Choices = Annotated[list[Choice], CHOICES]
 
 
 class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
@@ -269,7 +271,7 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
 class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
     """Several numbers of one person, whose means are asked for."""
 
-    parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=64)]
+    parts: Annotated[list[NumberPart], SEVERAL]
     mechanism: Vector | Gaussian
 
     def __post_init__(self) -> None:
