@@ -127,7 +127,7 @@ def test_a_marginal_of_a_joint_report_is_that_of_all_reports(
     [
         Window(5, 5, 2, 3, 1),
         Window(9, 2, 1, 3, 1),
-        Window(33, 4, 2, 13, 7),
+        Window(17, 4, 2, 13, 7),
         Channel(3, ((6, 2, 2), (3, 4, 3), (2, 2, 6))),
         Channel(17, ((4, 2, 1, 1), (2, 4, 1, 1), (1, 1, 2, 4))),
     ],

@@ -253,7 +253,7 @@ def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncerta
     ends = float(value.min()), float(value.max())
 
     def variance_at(mu: npt.ArrayLike) -> Floats:
-        found: Floats = (likeliest(mu)[0] - (np.asarray(mu) - estimate) ** 2) / tally.n
+        found: Floats = (likeliest(mu, 0) - (np.asarray(mu) - estimate) ** 2) / tally.n
         return found
 
     seems, error = (within + spread) / tally.n, ((within + spread) / tally.n) ** 0.5
@@ -263,7 +263,7 @@ def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncerta
     within /= tally.n
     return (
         Uncertain(estimate, seems, variance_at, step, ends, error),
-        Uncertain(estimate, within, lambda mu: likeliest(mu)[1] / tally.n, step, ends, within**0.5),
+        Uncertain(estimate, within, lambda mu: likeliest(mu, 1) / tally.n, step, ends, within**0.5),
     )
 
 
@@ -341,7 +341,7 @@ def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
     def square_at(mu: float) -> float:
         # Not drawn to the most that answers allow: where they are at both ends that is the truth,
         # and the variance would never be above it.
-        return max(float(likeliest(mu)[0]), noise + (mu - estimate) ** 2)
+        return max(float(likeliest(mu, 0)), noise + (mu - estimate) ** 2)
 
     precision = tally.n / (noise + (last - first) ** 2 / 12)
     n = tally.n
@@ -363,7 +363,7 @@ def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
         (float(value.min()), float(value.max())),
         least_step(value) / (p - q) / tally.n,
         tally.n / float(square.mean() - apart.mean() ** 2),
-        lambda mu: float(likeliest(mu)[0]),
+        lambda mu: float(likeliest(mu, 0)),
     )
 
 

@@ -156,7 +156,7 @@ def moments(group: Scores) -> Moments:
         (float(target.min()), float(target.max())),
         least_step(v) / n,
         n / float(uniform @ apart**2 - (uniform @ apart) ** 2),
-        lambda mu: float(square_at(mu, likeliest(mu)[0])),
+        lambda mu: float(square_at(mu, likeliest(mu, 0))),
     )
 
 

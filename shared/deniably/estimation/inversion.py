@@ -148,13 +148,13 @@ def uncertain(
     spread, hidden = allowed(target, moment), allowed(target, noise)
 
     def here(mu: npt.ArrayLike) -> Floats:
-        return hidden(mu, likeliest(mu)[1] if known else np.inf)
+        return hidden(mu, likeliest(mu, 1) if known else np.inf)
 
     ends = float(target.min()), float(target.max())
     step = least_step(score) / n
 
     def variance_at(mu: Floats) -> Floats:
-        return (spread(mu, likeliest(mu)[0]) - (mu - mean) ** 2) / n
+        return (spread(mu, likeliest(mu, 0)) - (mu - mean) ** 2) / n
 
     shown = np.array(mean)
     if np.allclose(target * (1 - target), 0):  # a share
@@ -189,9 +189,12 @@ def margin(
     def accepted(mu: Floats) -> npt.NDArray[np.bool_]:
         return np.maximum(abs(mean - mu) - half, 0) ** 2 <= z**2 * variance_at(mu)
 
-    missed = not accepted(grid).any()
-    mean = nearest if missed else mean
-    kept = np.flatnonzero(accepted(grid))
+    fits = accepted(grid)
+    missed = not fits.any()
+    if missed:
+        mean = nearest
+        fits = accepted(grid)
+    kept = np.flatnonzero(fits)
     inner = grid[[kept[0], kept[-1]]]
     outer = grid[[max(kept[0] - 1, 0), min(kept[-1] + 1, len(grid) - 1)]]
     for _ in range(13):  # each to a sixteenth: together below the spacing of floats
@@ -221,8 +224,9 @@ def least_step(values: Floats) -> float:
 
 def tilted(
     weights: npt.ArrayLike, position: npt.ArrayLike, values: npt.ArrayLike
-) -> Callable[[npt.ArrayLike], Floats]:
-    """mu -> the means of ``values``, shape (kinds, points), where that of ``position`` is mu.
+) -> Callable[[npt.ArrayLike, int], Floats]:
+    """(mu, kind) -> the mean of ``values[kind]``, shape (kinds, points), where that of
+    ``position`` is mu.
 
     Under the likeliest law on the points, seen with ``weights``, that has this mean: P is in
     proportion to weights / (1 + s (position - mean)), and where these do not reach mu the rest of
@@ -244,10 +248,10 @@ def tilted(
     found.append(value[:, x.argmax()])
     at, known = np.array(means), np.array(found).T
 
-    def likeliest(mu: npt.ArrayLike) -> Floats:
+    def likeliest(mu: npt.ArrayLike, kind: int) -> Floats:
         where = np.asarray(mu, dtype=np.float64)
-        rows: list[Floats] = [np.interp(where, at, row) for row in known]
-        return np.array(rows)
+        mean: Floats = np.interp(where, at, known[kind])
+        return mean
 
     return likeliest
 
