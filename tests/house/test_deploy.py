@@ -22,19 +22,18 @@ from typing import Any
 import pytest
 import requests
 import yaml
-from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from deniably_client.cli import deniably
 from deniably_server.settings import SETTINGS
 from deniably_server.storage.store import Store
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.told import Answer
 from deniably_server.web.problems import KINDS
 from house.test_readme import free_port
-from support.material import Server, a_report, lines_headers, new_token, signed, survey_named
+from support.material import Server, a_report, lines_headers, new_token, survey_named
+from support.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "server/deploy"
@@ -56,12 +55,12 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_the_table_of_settings_is_that_of_the_program() -> None:
-    rows = [f"| `{one.variable}` | `{one.default}` | {one.help} |" for one in SETTINGS]
+    listed = PAGES["commands.md"].partition("## deniably serve")[2].partition("\n## ")[0]
 
-    table = (DEPLOY / "README.md").read_text(encoding="utf-8")
-
-    found = [line for line in table.splitlines() if line.startswith("| `DENIABLY_")]
-    assert found == [row.replace("| `` |", "| |") for row in rows]
+    for one in SETTINGS:
+        (row,) = [line for line in listed.splitlines() if f"[{one.variable}]" in line]
+        assert one.help in row
+        assert f"default: {one.default}" in row.replace('""', "")
 
 
 @pytest.mark.parametrize("name", ["compose.yaml", "Containerfile", "deniably.service"])
@@ -73,27 +72,7 @@ def test_every_variable_that_is_set_is_one(name: str) -> None:
 
 # --- the operator's page --------------------------------------------------------------------------
 
-OPERATING = (DEPLOY / "OPERATING.md").read_text(encoding="utf-8")
-
-
-def test_a_backup_is_tried_out_as_the_page_says(tmp_path: Path) -> None:
-    with closing(Store(str(tmp_path / "deniably.db"))) as store:
-        survey = survey_named()
-        store.publish(survey, signed(survey))
-        store.add(survey, a_report(survey))
-    said = [
-        CliRunner().invoke(deniably, _here(line, tmp_path)).output
-        for block in re.findall(r"```sh\n(.*?)```", OPERATING, re.DOTALL)
-        for line in block.splitlines()
-    ]
-
-    assert said[-1] == "whole: 1 survey, 1 report\n", said
-
-
-def _here(line: str, folder: Path) -> list[str]:
-    """The arguments of a command that is run in the folder of the server's database."""
-    words = [str(folder / word) if word.endswith(".db") else word for word in shlex.split(line)[1:]]
-    return words if "--database" in words else [*words, "--database", str(folder / "deniably.db")]
+OPERATING = PAGES["operators.md"]
 
 
 def test_what_is_watched_is_told() -> None:
