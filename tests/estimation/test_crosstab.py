@@ -147,9 +147,10 @@ def test_a_cell_is_covered(joint: tuple[tuple[float, float], ...], epsilon: floa
     tables = np.random.default_rng(1965).multinomial(100, law, size=300)
 
     covered = 0
-    for table in tables:
+    for table, times in zip(*np.unique(tables, axis=0, return_counts=True), strict=True):
         found = crosstab(tally_of(table.reshape(2, 2)), *[supports_of(channel)] * 2)
-        covered += int(((found.low <= truth + 1e-9) & (truth - 1e-9 <= found.high)).sum())
+        held = (found.low <= truth + 1e-9) & (truth - 1e-9 <= found.high)
+        covered += int(times * held.sum())
 
     assert covered / 1200 > 0.95 - 5 * (0.05 * 0.95 / 300) ** 0.5
 
