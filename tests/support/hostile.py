@@ -10,17 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import schemathesis
 from flask import Flask
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from hypothesis.reporting import with_reporter
-from schemathesis import GenerationMode
-from schemathesis.schemas import APIOperation
 
 from deniably_server.web.problems import KINDS
+
+if TYPE_CHECKING:
+    from schemathesis.schemas import APIOperation
 
 URIS = {kind.uri: kind.status for kind in KINDS.values()}
 Tally = Counter[int]
@@ -35,6 +35,9 @@ def draw(app: Flask, each: int, headers: Mapping[str, str]) -> Tally:
 
     Raises AssertionError where an answer is a fault, or is not what the description says.
     """
+    import schemathesis  # takes a second, and every collection imports this module
+    from schemathesis import GenerationMode
+
     found: Tally = Counter()
     schema = schemathesis.openapi.from_wsgi("/api/openapi.json", app)
     for result in schema.get_all_operations():
