@@ -54,10 +54,22 @@ nearly = st.fixed_dictionaries(
         "more": anything,
     },
 )
+almost = st.fixed_dictionaries(
+    {
+        "id": st.text("0123456789abcdef", min_size=32, max_size=32),
+        "survey": st.just(SURVEY.digest),
+        "values": st.fixed_dictionaries(
+            {
+                "stolen": st.lists(st.integers(-1, 2), max_size=2),
+                "often": st.lists(st.integers(-1, 5), max_size=3),
+            }
+        ),
+    }
+)
 bodies = (
     st.binary()
     | anything.map(lambda value: json.dumps(value).encode())
-    | nearly.map(lambda value: json.dumps(value).encode())
+    | (nearly | almost).map(lambda value: json.dumps(value).encode())
 )
 paths = st.sampled_from(
     [
