@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -22,6 +22,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from support.between import Between, between
 from support.material import Server
 from support.modules import Modules, the_modules
+
+if TYPE_CHECKING:
+    from support.blocks import Reader
 
 # The same examples in every run: what passes here passes there. New ones are looked for with
 # HYPOTHESIS_PROFILE=default make test.
@@ -207,3 +210,17 @@ def way(server: Server) -> Iterator[Between]:
     """The way to the module's server, with somebody between who can change what it says."""
     with between(server.url) as way:
         yield way
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
+    """Somebody who follows a page of Markdown in a new folder."""
+    from support.blocks import Reader
+
+    for name in ("DATABASE", "HOME", "SERVER", "TOKEN", "KEY"):
+        monkeypatch.setenv(f"DENIABLY_{name}", "")  # so that all of them are put back
+        monkeypatch.delenv(f"DENIABLY_{name}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "")
+    reader = Reader(tmp_path / "reader")
+    yield reader
+    reader.close()

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from support.blocks import NOT_RUN, Broken, Reader, blocks, commands
 from support.pages import PAGES
 
 RUN = {name: text for name, text in PAGES.items() if "```" in text}
-
-
-@pytest.fixture
-def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
-    for name in ("DATABASE", "HOME", "SERVER", "TOKEN", "KEY"):
-        monkeypatch.setenv(f"DENIABLY_{name}", "")  # so that all of them are put back
-        monkeypatch.delenv(f"DENIABLY_{name}")
-    monkeypatch.setenv("XDG_CONFIG_HOME", "")
-    reader = Reader(tmp_path / "reader")
-    yield reader
-    reader.close()
 
 
 def follow(reader: Reader, name: str, text: str) -> None:

@@ -9,6 +9,7 @@ import datetime
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -31,7 +32,6 @@ from deniably_server.storage.store import Store
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.told import Answer
 from deniably_server.web.problems import KINDS
-from house.test_readme import free_port
 from support.material import Server, a_report, lines_headers, new_token, survey_named
 from support.pages import PAGES
 
@@ -42,6 +42,12 @@ DEPLOY = ROOT / "server/deploy"
 def needs(program: str) -> Callable[[Any], Any]:
     found = shutil.which(program)
     return pytest.mark.skipif(found is None, reason=f"{program} is not installed")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -37,7 +37,6 @@ from typing import Any, get_args
 import click
 import requests
 import yaml
-from click.testing import CliRunner
 from markdown_it import MarkdownIt
 
 from deniably.authoring.authoring import publish_text
@@ -45,6 +44,7 @@ from deniably.core.errors import DeniablyError
 from deniably_client.cli import deniably
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import Role
+from support.commands import call
 from support.material import Server, new_token
 
 NOT_RUN = {
@@ -54,6 +54,7 @@ NOT_RUN = {
     "postgres": "needs a PostgreSQL of its own; tests/server/test_postgres.py runs the same",
     "network": "needs the network",
     "source": "needs the source; tests/client/test_example_device.py runs it",
+    "handbook": "a page of the handbook runs the same, with what it needs",
     "make": "runs the suite, or is run by continuous integration",
 }
 """Why a block cannot run on the machine of the tests."""
@@ -249,14 +250,13 @@ class Reader:
         words = _few(words)
         if _reaches_a_server(words):
             os.environ["DENIABLY_SERVER"] = self.server.url
-        result = CliRunner().invoke(deniably, words, input=keys)
-        if result.exit_code:
-            why = result.exception if not result.output else result.output
-            raise Broken(f"deniably {shlex.join(words)}: {why}")
+        done = call(*words, keys=keys)
+        if done.returncode:
+            raise Broken(f"deniably {shlex.join(words)}: {done.stdout}{done.stderr}")
         if into is None:
-            return result.stdout  # beside it progress is shown
-        (self.folder / into).write_text(result.stdout, encoding="utf-8")
-        return result.stderr
+            return done.stdout  # beside it progress is shown
+        (self.folder / into).write_text(done.stdout, encoding="utf-8")
+        return done.stderr
 
     def _said(self, line: str) -> str:
         """What a command of ours prints, as bash puts it in the place of ``$(…)``."""
