@@ -190,7 +190,7 @@ def test_a_small_budget_asks_each_person_one_question() -> None:
     survey, notes = compile_with_notes(budgeted({"epsilon": 1}, YES_NO, NUMBER, YES_NO))
 
     assert survey.ask == 1
-    assert survey.total.within(Fraction(1))
+    assert survey.total.at_most_epsilon(Fraction(1))
     assert "Everybody answers 1 of the 3 questions" in notes[0]
     assert "against" in notes[0]
 
@@ -256,7 +256,7 @@ def test_no_budget_is_ever_overspent(
 ) -> None:
     survey = compile_survey(budgeted({"epsilon": epsilon, "spend": spend}, *questions))
 
-    assert survey.total.within(Fraction(str(epsilon)))
+    assert survey.total.at_most_epsilon(Fraction(str(epsilon)))
 
 
 # --- delta --------------------------------------------------------------------------------------

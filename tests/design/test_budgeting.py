@@ -198,7 +198,7 @@ def test_whatever_is_made_is_verified_and_within_the_budget(
     budget = round(float(epsilon), 4)
     survey = compile_survey(budgeted({"epsilon": budget, "spend": spend}, *questions))
 
-    assert survey.total.within(Fraction(str(budget)))
+    assert survey.total.at_most_epsilon(Fraction(str(budget)))
     assert not survey.total.delta
     assert read_survey(survey.canonical) == survey, "a device verifies it from its bytes"
     for question in survey.questions:

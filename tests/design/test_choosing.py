@@ -85,7 +85,7 @@ def test_every_mechanism_for_ticks_keeps_its_promise(
 ) -> None:
     found = for_ticks(k, min(most, k), eps(epsilon), name)
 
-    assert found.loss.within(Fraction(epsilon))
+    assert found.loss.at_most_epsilon(Fraction(epsilon))
     assert found.loss.epsilon > 0.9 * float(epsilon), "and makes use of it"
 
 
@@ -115,7 +115,7 @@ def test_gaussian_noise_overtakes_laplace_near_seven_statistics() -> None:
 def test_sampling_a_number_beats_both() -> None:
     found = for_vector([11] * 5, eps(1, "0.00001"))
 
-    assert found.loss.within(Fraction(1))
+    assert found.loss.at_most_epsilon(Fraction(1))
     assert mean_variance(found) == pytest.approx(5 * 4.0, rel=0.02)
 
 
@@ -209,13 +209,13 @@ def test_a_vector_with_a_tiny_epsilon_is_still_asked() -> None:
 
     assert isinstance(found, Vector)
     assert found.s == 1
-    assert found.loss.within(Fraction(1, 100))
+    assert found.loss.at_most_epsilon(Fraction(1, 100))
 
 
 def test_a_scale_with_many_digits_is_rounded_up_by_next_to_nothing() -> None:
     for k, epsilon in ((2, "9.123456789"), (1_001, "0.010000001"), (3, "0.3333333331")):
         found = for_mean(k, eps(epsilon), "laplace")
-        assert found.loss.within(Fraction(epsilon))
+        assert found.loss.at_most_epsilon(Fraction(epsilon))
         assert found.loss.epsilon == pytest.approx(float(epsilon), rel=1e-6)
     with pytest.raises(ValueError, match="coarser step"):
         for_mean(1 << 20, Privacy(epsilon=Fraction(1, 4000)), "laplace")

@@ -87,7 +87,7 @@ def test_a_name_makes_what_it_says_and_what_is_made_has_that_name(task: Task, na
 
 @pytest.mark.parametrize(("task", "name"), NAMED)
 def test_what_is_asked_for_by_name_keeps_the_promise(task: Task, name: str) -> None:
-    assert task.choose(PROMISE, name).loss.within(Fraction(1))
+    assert task.choose(PROMISE, name).loss.at_most_epsilon(Fraction(1))
 
 
 @pytest.mark.parametrize("kind", TASKS)

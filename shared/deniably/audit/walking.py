@@ -65,7 +65,7 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
             laws.append(dict(found.law))
         fault = fault or fault_of(mechanism, answer, found, law)
     odds = worst_odds(laws)
-    if odds is None or odds > mechanism.loss.bound:
+    if odds is None or odds > mechanism.loss.odds_bound:
         fault = fault or "one report shifts the odds by more than the mechanism's weights say"
     realised = None if len(laws) < 2 else inf if odds is None else log(odds)
     return Walk(walked, law.domain.count, followed, float(rest), realised, fault)

@@ -80,10 +80,10 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
 def refusals(survey: Survey) -> list[str]:
     """A sentence where devices refuse the survey for its epsilon, and one for its delta."""
     refused: list[str] = []
-    limit = Fraction(EPSILON_LIMIT)
+    limit, of_author = Fraction(EPSILON_LIMIT), Limits().author
     at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
-    if not at_once.within(limit):
-        above = [one for one in survey.questions if not one.mechanism.loss.within(limit)]
+    if not at_once.at_most_epsilon(limit):
+        above = [one for one in survey.questions if not one.mechanism.loss.at_most_epsilon(limit)]
         found = [f"{one.name} alone {one.mechanism.loss.epsilon_text()}" for one in above]
         found.append(f"{_together(survey)} {survey.total.epsilon_text()}")
         if survey.history != survey.total:
@@ -93,8 +93,7 @@ def refusals(survey: Survey) -> list[str]:
             " survey; in a terminal and in Python a respondent can set a higher limit, in a"
             " browser nobody can."
         )
-    of_author = Limits().author
-    if survey.count and at_once.within(limit) and not survey.history.within(of_author):
+    elif survey.count and not survey.history.at_most_epsilon(of_author):
         refused.append(
             f"epsilon {survey.history.epsilon_text()} over all {survey.count} waves is above the"
             f" {of_author} that a device gives away to one author: it refuses the later ones."
@@ -130,7 +129,7 @@ def _totals(survey: Survey) -> Iterator[list[str]]:
 
 def _protection(loss: Loss) -> dict[str, str]:
     return {
-        "odds": odds_text(loss.bound),
+        "odds": odds_text(loss.odds_bound),
         "epsilon": loss.epsilon_text(),
         "delta": _delta(loss),
     }

@@ -35,7 +35,7 @@ class Loss:
     def __lt__(self, other: Loss) -> bool:
         return self._ln() < other._ln()
 
-    def within(self, epsilon: Fraction) -> bool:
+    def at_most_epsilon(self, epsilon: Fraction) -> bool:
         """Whether ``odds * e**exponent <= e**epsilon``, decided exactly."""
         return epsilon >= self.exponent and at_most_exp(self.odds, epsilon - self.exponent)
 
@@ -45,7 +45,7 @@ class Loss:
         return float(self._ln())
 
     @property
-    def bound(self) -> Fraction:
+    def odds_bound(self) -> Fraction:
         """``odds * e**exponent``, exact where the exponent is 0, else rounded up (by 2**-60)."""
         if not self.exponent:
             return self.odds

@@ -130,7 +130,7 @@ def charge(ledger: Ledger, entries: Sequence[Entry], limits: Limits) -> Ledger:
 def check(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:
     """Raise BudgetSpent where this would take a total over its limit of epsilon, or of delta."""
     after, limit = before + asked, limits.of_scope(scope)
-    if not after.within(limit):
+    if not after.at_most_epsilon(limit):
         raise BudgetSpent(scope, before, asked, limit)
     if asked.delta and after.delta > limits.delta:
         raise BudgetSpent(scope, before, asked, limits.delta, of_delta=True)

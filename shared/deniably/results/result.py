@@ -78,7 +78,7 @@ def result(
         invited=invited,
         response_rate=rounded(n / invited) if invited else None,
         confidence=confidence,
-        total={"odds": odds_text(total.bound), "epsilon": total.epsilon_text()}
+        total={"odds": odds_text(total.odds_bound), "epsilon": total.epsilon_text()}
         | ({"delta": narrative.delta_text(total.delta)} if total.delta else {})
         | ({"history": survey.history.epsilon_text()} if survey.waves else {})
         | ({"waves": str(survey.count)} if survey.count else {}),
@@ -134,7 +134,7 @@ def _protection(question: Question) -> dict[str, Any]:
         "mechanism": msgspec.to_builtins(question.mechanism),
         "method": question.mechanism.described,
         "claim": msgspec.to_builtins(question.claim),
-        "odds": odds_text(loss.bound),
+        "odds": odds_text(loss.odds_bound),
         "epsilon": loss.epsilon_text(),
         **({"delta": narrative.delta_text(loss.delta)} if loss.delta else {}),
         **(dict(zip("pq", rates, strict=True)) if rates else {}),

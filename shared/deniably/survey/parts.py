@@ -80,7 +80,7 @@ class Claim(Value, frozen=True):
         if isinstance(self.delta, str) and loss.delta > decimal_fraction(self.delta):
             return False
         if isinstance(self.epsilon, str):
-            return loss.within(decimal_fraction(self.epsilon))
+            return loss.at_most_epsilon(decimal_fraction(self.epsilon))
         return (
             isinstance(self.odds, str)
             and not loss.exponent

@@ -50,7 +50,7 @@ class Privacy:
     def covers(self, loss: Loss) -> bool:
         """Whether a loss without delta stays within the promise, exactly."""
         if self.epsilon is not None:
-            return loss.within(self.epsilon)
+            return loss.at_most_epsilon(self.epsilon)
         return not loss.exponent and loss.odds <= self._odds
 
     def weights(self, parts: int = 1, bits: int = BITS) -> tuple[int, int]:

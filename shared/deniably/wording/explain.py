@@ -140,7 +140,7 @@ def practice(survey: Survey) -> SubsetSelection:
 
 def weak(loss: Loss) -> bool:
     """Whether what is sent says too much for "nobody can tell"."""
-    return loss.bound > WEAK
+    return loss.odds_bound > WEAK
 
 
 def at_most(loss: Loss, key: str, words: Words = ENGLISH) -> str:
@@ -283,7 +283,7 @@ def _odds(loss: Loss, words: Words) -> dict[str, object]:
     exception = ""
     if loss.delta:
         exception = words("explain.exception", count=math.floor(1 / loss.delta))
-    return {"odds": factor(loss.bound), "exception": exception}
+    return {"odds": factor(loss.odds_bound), "exception": exception}
 
 
 def _bounds(grid: Range, words: Words) -> dict[str, str]:
