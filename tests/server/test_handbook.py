@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from html.parser import HTMLParser
 
 import pytest
@@ -11,10 +12,19 @@ from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
 from deniably_server.api.handbook import texts
+from deniably_server.app import create_app
 from deniably_server.web.markdown import render
 
 PAGES = sorted("/handbook" if name == "index" else f"/handbook/{name}" for name in texts())
 BROWSER = {"Accept": "text/html"}
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """Reads pages; one application for all of them."""
+    app = create_app({"DATABASE": str(tmp_path_factory.mktemp("shelf") / "deniably.db")})
+    yield app.test_client()
+    app.extensions["deniably"].close()
 
 
 class Outline(HTMLParser):
@@ -46,9 +56,9 @@ class Outline(HTMLParser):
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_has_one_title_headings_in_order_and_anchors_of_its_own(
-    client: FlaskClient, path: str
+    shelf: FlaskClient, path: str
 ) -> None:
-    answer = client.get(path)
+    answer = shelf.get(path)
     page = Outline(answer.text)
 
     assert (answer.status_code, answer.mimetype) == (200, "text/html")
@@ -63,18 +73,18 @@ def test_a_page_has_one_title_headings_in_order_and_anchors_of_its_own(
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_keeps_to_the_policy_and_loads_from_this_server_alone(
-    client: FlaskClient, path: str
+    shelf: FlaskClient, path: str
 ) -> None:
-    page = Outline(client.get(path).text)
+    page = Outline(shelf.get(path).text)
 
     assert not {"style", "script", "iframe", "img", "form"} & set(page.elements)
     assert not {name for name in page.attributes if name == "style" or name.startswith("on")}
     assert all(address.startswith("/web/") for address in page.loaded)
-    assert all(client.get(address).status_code == 200 for address in page.loaded)
+    assert all(shelf.get(address).status_code == 200 for address in page.loaded)
 
 
-def test_every_link_leads_to_a_place_that_is_there(client: FlaskClient) -> None:
-    pages = {path: Outline(client.get(path).text) for path in PAGES}
+def test_every_link_leads_to_a_place_that_is_there(shelf: FlaskClient) -> None:
+    pages = {path: Outline(shelf.get(path).text) for path in PAGES}
     reached = {"/handbook"}
 
     for path, page in pages.items():
@@ -92,11 +102,11 @@ def test_every_link_leads_to_a_place_that_is_there(client: FlaskClient) -> None:
 
 @pytest.mark.parametrize("path", ["/handbook", "/handbook/respondents"])
 def test_a_browser_keeps_a_page_and_asks_whether_it_is_still_right(
-    client: FlaskClient, path: str
+    shelf: FlaskClient, path: str
 ) -> None:
-    first = client.get(path)
-    again = client.get(path, headers={"If-None-Match": first.headers["ETag"]})
-    head = client.head(path)
+    first = shelf.get(path)
+    again = shelf.get(path, headers={"If-None-Match": first.headers["ETag"]})
+    head = shelf.head(path)
 
     assert first.headers["Cache-Control"] == "no-cache"
     assert (again.status_code, again.data) == (304, b"")
@@ -110,16 +120,16 @@ def test_a_browser_keeps_a_page_and_asks_whether_it_is_still_right(
      "/handbook/decisions", "/handbook/decisions/nothing", "/handbook/..%2fapp.py",
      "/handbook/../app.py", "/handbook/"],
 )  # fmt: skip
-def test_a_name_that_is_no_page_is_not_found(client: FlaskClient, path: str) -> None:
-    answer = client.get(path, headers=BROWSER)
+def test_a_name_that_is_no_page_is_not_found(shelf: FlaskClient, path: str) -> None:
+    answer = shelf.get(path, headers=BROWSER)
 
     assert (answer.status_code, answer.mimetype) == (404, "text/html")
-    assert client.get(path).status_code == 404
+    assert shelf.get(path).status_code == 404
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
-def test_a_page_is_only_read(client: FlaskClient, method: str) -> None:
-    assert client.open("/handbook/respondents", method=method).status_code == 405
+def test_a_page_is_only_read(shelf: FlaskClient, method: str) -> None:
+    assert shelf.open("/handbook/respondents", method=method).status_code == 405
 
 
 def test_every_page_of_the_server_leads_to_the_handbook(
