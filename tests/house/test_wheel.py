@@ -43,7 +43,8 @@ try:
         [sys.executable, "-m", "deniably_client", "publish", "w.yaml", "--server", url,
          "--token", token], capture_output=True, text=True, check=True).stdout)
     print(Device(f"{url}/s/w").answer({"q": "yes"}))
-    for path in ("/s/w", "/web/form/form.js", "/surveys/w", "/api/surveys/w/results"):
+    for path in ("/s/w", "/web/form/form.js", "/handbook/respondents", "/surveys/w",
+                 "/api/surveys/w/results"):
         print(path, urllib.request.urlopen(url + path).status)
 finally:
     server.terminate()
@@ -138,5 +139,11 @@ def test_the_wheel_holds_every_file_and_works_in_a_clean_environment(
     (tmp_path / "use.py").write_text(USE)
     output = run(python, "use.py", cwd=tmp_path)
 
-    for path in ("/s/w", "/web/form/form.js", "/surveys/w", "/api/surveys/w/results"):
+    for path in (
+        "/s/w",
+        "/web/form/form.js",
+        "/handbook/respondents",
+        "/surveys/w",
+        "/api/surveys/w/results",
+    ):
         assert f"{path} 200" in output

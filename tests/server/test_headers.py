@@ -24,6 +24,8 @@ REQUESTS = [
     ("GET", "/register"),
     ("GET", "/schema/survey.json"),
     ("GET", "/problems/closed"),
+    ("GET", "/handbook"),
+    ("HEAD", "/handbook/respondents"),
     ("GET", "/nothing"),
     ("GET", "/"),
     ("GET", "/s/workplace"),
