@@ -172,11 +172,11 @@ def test_a_product_gives_every_marginal_and_the_joint_table() -> None:
     truth = np.array([0.1, 0.2, 0.1, 0.3, 0.05, 0.25])
     seen = expected(PRODUCT, truth)
 
-    sex, use = (analysis.marginal(PRODUCT, axis, seen) for axis in (0, 1))
+    sex, use = (analysis.part_shares(PRODUCT, axis, seen) for axis in (0, 1))
 
     np.testing.assert_allclose(sex.raw, [0.4, 0.6], atol=1e-6)
     np.testing.assert_allclose(use.raw, [0.4, 0.25, 0.35], atol=1e-6)
-    np.testing.assert_allclose(analysis.joint(PRODUCT, seen).raw, truth, atol=1e-6)
+    np.testing.assert_allclose(analysis.cell_shares(PRODUCT, seen).raw, truth, atol=1e-6)
 
 
 def test_a_distribution_gives_back_shape_shares_and_quantiles() -> None:
@@ -331,7 +331,7 @@ def test_margins_through_subset_selection_cover() -> None:
         people = rng.multinomial(N, truth)
         seen = sum(rng.multinomial(c, row) for c, row in zip(people, channel, strict=True))
         rows = [report for report, count in zip(reports, seen, strict=True) for _ in range(count)]
-        found = analysis.weighted(tally(rows, 4), m, value)
+        found = analysis.weighted_mean(tally(rows, 4), m, value)
         return found, float(truth @ value), float(people @ value / N)
 
     assert min(coverage(run)) >= FEWEST
@@ -349,7 +349,7 @@ def covered(m: SubsetSelection, value: Floats, truth: Floats, n: int) -> tuple[i
     def run(rng: np.random.Generator) -> tuple[Mean, float, float]:
         people = rng.multinomial(n, truth)
         counts = sum(rng.multinomial(c, row) for c, row in zip(people, channel, strict=True))
-        found = analysis.weighted(Tally(n, np.asarray(counts)), m, value)
+        found = analysis.weighted_mean(Tally(n, np.asarray(counts)), m, value)
         return found, float(truth @ value), float(people @ value / n)
 
     return coverage(run)
@@ -384,7 +384,7 @@ def test_a_group_has_the_intervals_of_its_count(confidence: float) -> None:
     for count in (18, 60, 81):
         seen = Tally(99, np.repeat([count, 99 - count], 3) // 3)
 
-        found = analysis.weighted(seen, m, np.array([1.0, 1, 1, 0, 0, 0]), confidence)
+        found = analysis.weighted_mean(seen, m, np.array([1.0, 1, 1, 0, 0, 0]), confidence)
 
         for margin, interval in ((found.population, population_interval),
                                  (found.respondents, respondents_interval)):  # fmt: skip
@@ -405,8 +405,8 @@ def test_a_weighted_mean_moves_with_the_scale(
 ) -> None:
     m, value = SubsetSelection(5, omega, 20, 1), np.arange(5.0)
     seen = Tally(sum(counts), omega * np.array(counts))
-    one = analysis.weighted(seen, m, value)
-    other = analysis.weighted(seen, m, start + factor * value)
+    one = analysis.weighted_mean(seen, m, value)
+    other = analysis.weighted_mean(seen, m, start + factor * value)
 
     slack = 1e-7 * (factor + abs(start) / 1000)
     assert other.estimate == pytest.approx(start + factor * one.estimate, abs=slack)
@@ -449,7 +449,7 @@ def _rows_named(product: Any, answer: int) -> Floats:
 def _first_row(product: Any, n: int, total: int) -> tuple[float, float]:
     """The joint interval of the first row, whose choices were named ``total`` times."""
     cells = np.array([total, 0, 0, n * product.once.omega - total, 0, 0])
-    found = analysis.marginal(product, 0, Tally(n, cells))
+    found = analysis.part_shares(product, 0, Tally(n, cells))
     return float(found.joint_low[0]), float(found.joint_high[0])
 
 
@@ -466,7 +466,7 @@ def test_the_errors_of_a_weighted_mean_are_those_of_chance(omega: int) -> None:
         within += share * float(odds @ score**2 - (odds @ score) ** 2)
     seen = Tally(n, np.rint(n * (float(m.q) + float(m.p - m.q) * truth)).astype(np.int64))
 
-    found = analysis.weighted(seen, m, value)
+    found = analysis.weighted_mean(seen, m, value)
 
     assert found.respondents.standard_error == pytest.approx((within / n) ** 0.5, rel=1e-5)
     assert found.population.standard_error == pytest.approx(
@@ -586,7 +586,7 @@ def test_nothing_is_estimated_from_no_reports() -> None:
     with pytest.raises(ValueError, match="at least one report"):
         analysis.number_distribution(HISTOGRAM, Tally(0, np.zeros(13, dtype=np.int64)))
     with pytest.raises(ValueError, match="at least one report"):
-        analysis.marginal(PRODUCT, 0, Tally(0, np.zeros(6, dtype=np.int64)))
+        analysis.part_shares(PRODUCT, 0, Tally(0, np.zeros(6, dtype=np.int64)))
 
 
 @pytest.mark.parametrize("scale", ["16", "31", "62"])

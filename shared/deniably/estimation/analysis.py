@@ -100,7 +100,7 @@ def shown_shares(
 ) -> Floats:
     """Shares for pictures, shape (k,): each within its own interval in ``found``.
 
-    ``found`` is that of ``shares`` or ``joint``. Of a single choice whose reports support choices
+    ``found`` is that of ``shares`` or ``cell_shares``. Of a single choice whose reports support choices
     they come from ``display.shrunken``, which is nearer to the truth than the nearest point of the
     simplex; through other channels they are the likeliest. Ticks do not sum to 1, and how one
     option scatters says nothing of another, so they keep their estimates, moved within 0 to 1.
@@ -114,7 +114,7 @@ def shown_shares(
     return within(shares, found.low, found.high)
 
 
-def marginal(
+def part_shares(
     question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The shares of one part's choices, from the joint reports."""
@@ -124,7 +124,9 @@ def marginal(
     return _grouped(tally, question.once.law, groups, confidence)
 
 
-def joint(question: Product | Point, tally: Tally, confidence: float = CONFIDENCE) -> Estimate:
+def cell_shares(
+    question: Product | Point, tally: Tally, confidence: float = CONFIDENCE
+) -> Estimate:
     """The shares of all combinations, or of all areas of the map, in the order of the cells."""
     return estimate(tally, question.once, confidence)
 
@@ -177,7 +179,7 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
         return _scaled(found, float(values[1] - values[0]), float(values[0]))
     if isinstance(law, Supporting):
         middles = np.array([float(value) for value in bucket_middles(question)])
-        return weighted(tally, law, middles, confidence)
+        return weighted_mean(tally, law, middles, confidence)
     if law.k == question.range.positions:
         return _in_unit(_mean_position(law, tally, confidence), question.range)
     middles = np.array([float(value) for value in bucket_middles(question)])
@@ -221,7 +223,7 @@ def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
     return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
 
 
-def weighted(
+def weighted_mean(
     tally: Tally, mechanism: Pure, values: npt.ArrayLike, confidence: float = CONFIDENCE
 ) -> Mean:
     """The mean of ``values`` (shape (k,), one for each choice) where reports name choices.
@@ -238,7 +240,7 @@ def weighted(
 
 
 def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncertain, Uncertain]:
-    """What ``weighted`` makes its margins of."""
+    """What ``weighted_mean`` makes its margins of."""
     tally.enough_for("an estimate")
     law, value = mechanism.law, np.asarray(values, dtype=np.float64)
     p, q = float(law.p), float(law.q)
@@ -349,7 +351,7 @@ def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
 
 
 def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
-    """From the sums of the reported choices' values, whose variance is that of ``weighted``."""
+    """From the sums of the reported choices' values, whose variance is that of ``weighted_mean``."""
     tally.enough_for("a mean")
     p, q = float(law.p), float(law.q)
     raw = _supported(law, tally.counts / tally.n)
@@ -406,7 +408,7 @@ def number_distribution(
     if isinstance(law, Supporting):
         found = estimate(tally, law, confidence)
         at_most = [
-            weighted(tally, law, np.arange(law.k) <= t, confidence) for t in range(law.k - 1)
+            weighted_mean(tally, law, np.arange(law.k) <= t, confidence) for t in range(law.k - 1)
         ]
         quantiles = _quantiles(found.consistent, at_most)
         return Distribution(tally.n, found.consistent, at_most, quantiles)
@@ -668,7 +670,7 @@ def _grouped(
     inside = np.zeros((len(groups), law.k))
     for row, cells in zip(inside, groups, strict=True):
         row[cells] = 1.0
-    every = [weighted(tally, law, row, confidence) for row in inside]
+    every = [weighted_mean(tally, law, row, confidence) for row in inside]
     risk = (1 - confidence) / len(groups)
     joint = [
         group_interval(int(tally.counts @ row.astype(np.int64)), tally.n,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
-from deniably.estimation.analysis import joint
+from deniably.estimation.analysis import cell_shares
 from deniably.estimation.estimate import project
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
@@ -73,7 +73,7 @@ def clusters(
     if not 1 <= count <= areas:
         raise ValueError(f"the number of groups is from 1 to {areas}")
     fit = _lloyd(_middles(question.grid), count)
-    shares = joint(question, tally).consistent
+    shares = cell_shares(question, tally).consistent
     centres, labels, spread = fit(shares)
     weights = np.bincount(labels, shares, minlength=count)
     moved = np.zeros(count)

@@ -351,8 +351,8 @@ def groups(question: Question) -> list[Group]:
         case VectorOfNumbers():
             return [_of_part(question, index) for index in range(len(question.parts))]
         case Product():
-            marginals = [_marginal(question, axis) for axis in range(len(question.parts))]
-            return [*marginals, _combinations(question)]
+            parts = [_choices_of_part(question, axis) for axis in range(len(question.parts))]
+            return [*parts, _combinations(question)]
         case Point():
             return [_areas(question)]
 
@@ -439,14 +439,14 @@ def _of_part(question: VectorOfNumbers, index: int) -> One:
     return One(f"mean of {part.name}", figure, estimate, part)
 
 
-def _marginal(question: Product, axis: int) -> Shares:
+def _choices_of_part(question: Product, axis: int) -> Shares:
     part = question.parts[axis]
     cells = np.arange(question.once.k).reshape(question.shape)
     figures = tuple(
         _choice(one, np.take(cells, choice, axis=axis).ravel().tolist(), f"{part.name}.{one.name}")
         for choice, one in enumerate(part.choices)
     )
-    estimate = partial(analysis.marginal, question, axis)
+    estimate = partial(analysis.part_shares, question, axis)
     return Shares(f"share of {part.name}", figures, estimate, part, guarded=False)
 
 
@@ -477,7 +477,7 @@ def _cells(
         Share("joint share", ", ".join(labels), labels, [cell])
         for cell, labels in enumerate(product(*names))
     )
-    return Shares(name, figures, partial(analysis.joint, question), note=note)
+    return Shares(name, figures, partial(analysis.cell_shares, question), note=note)
 
 
 def _of_mean(mean: Mean) -> Found:
