@@ -249,7 +249,7 @@ def test_the_plan_of_a_distribution_is_what_the_results_show() -> None:
         for high in range(low, 16, 3):
             counts = np.round(100_000 * (channel[low] + channel[high]) / 2).astype(np.int64)
             found = number_distribution(income, Tally(int(counts.sum()), counts)).at_most
-            shown = max(shown, *(Z * one.population.standard_error for one in found))
+            shown = max(shown, *(Z * one.population_margin.standard_error for one in found))
 
     assert widest * 0.9 < shown < widest * 1.001
 

@@ -148,7 +148,7 @@ def test_the_mean_of_a_number_is_in_its_unit() -> None:
 
     assert found is not None
     assert found.estimate == pytest.approx(5.75, abs=1e-4)
-    assert found.population.low < 5.75 < found.population.high
+    assert found.population_margin.low < 5.75 < found.population_margin.high
 
 
 def test_the_mean_of_a_scale_is_in_its_scores() -> None:
@@ -258,8 +258,8 @@ def test_noisy_numbers_average_to_their_mean(mechanism: dict[str, object]) -> No
 
     assert found is not None
     assert found.estimate == pytest.approx(4, abs=1e-4)
-    assert found.population.standard_error == pytest.approx(
-        found.respondents.standard_error, rel=1e-3
+    assert found.population_margin.standard_error == pytest.approx(
+        found.sample_margin.standard_error, rel=1e-3
     )
 
 
@@ -297,8 +297,8 @@ def coverage(run: Callable[[np.random.Generator], tuple[Mean, float, float]]) ->
     population = respondents = 0
     for _ in range(RUNS):
         found, everybody, these = run(rng)
-        population += found.population.low <= everybody <= found.population.high
-        respondents += found.respondents.low <= these <= found.respondents.high
+        population += found.population_margin.low <= everybody <= found.population_margin.high
+        respondents += found.sample_margin.low <= these <= found.sample_margin.high
     return population, respondents
 
 
@@ -386,8 +386,8 @@ def test_a_group_has_the_intervals_of_its_count(confidence: float) -> None:
 
         found = analysis.weighted_mean(seen, m, np.array([1.0, 1, 1, 0, 0, 0]), confidence)
 
-        for margin, interval in ((found.population, population_interval),
-                                 (found.respondents, respondents_interval)):  # fmt: skip
+        for margin, interval in ((found.population_margin, population_interval),
+                                 (found.sample_margin, respondents_interval)):  # fmt: skip
             expected = interval(count, 99, p, q, 1 - confidence)
             assert margin.low == pytest.approx(float(expected.low), abs=1e-9)
             assert margin.high == pytest.approx(float(expected.high), abs=1e-9)
@@ -410,7 +410,10 @@ def test_a_weighted_mean_moves_with_the_scale(
 
     slack = 1e-7 * (factor + abs(start) / 1000)
     assert other.estimate == pytest.approx(start + factor * one.estimate, abs=slack)
-    for ours, theirs in ((one.population, other.population), (one.respondents, other.respondents)):
+    for ours, theirs in (
+        (one.population_margin, other.population_margin),
+        (one.sample_margin, other.sample_margin),
+    ):
         assert theirs.low == pytest.approx(start + factor * ours.low, abs=slack)
         assert theirs.high == pytest.approx(start + factor * ours.high, abs=slack)
         assert theirs.standard_error == pytest.approx(factor * ours.standard_error, abs=slack)
@@ -468,8 +471,8 @@ def test_the_errors_of_a_weighted_mean_are_those_of_chance(omega: int) -> None:
 
     found = analysis.weighted_mean(seen, m, value)
 
-    assert found.respondents.standard_error == pytest.approx((within / n) ** 0.5, rel=1e-5)
-    assert found.population.standard_error == pytest.approx(
+    assert found.sample_margin.standard_error == pytest.approx((within / n) ** 0.5, rel=1e-5)
+    assert found.population_margin.standard_error == pytest.approx(
         ((within + spread) / n) ** 0.5, rel=1e-5
     )
 
@@ -505,17 +508,17 @@ def test_margins_of_a_mean_score_cover_and_are_no_wider_than_they_must_be(epsilo
     assert np.mean(points) == pytest.approx(2.0, abs=5 * really[0] / RUNS**0.5)
     found = [mean for tally in surveys[:25] if (mean := analysis.mean(question, tally))]
     assert len(found) == 25
-    assert np.mean([m.population.standard_error for m in found]) == pytest.approx(
+    assert np.mean([m.population_margin.standard_error for m in found]) == pytest.approx(
         really[0], rel=0.15
     )
-    assert np.mean([m.respondents.standard_error for m in found]) == pytest.approx(
+    assert np.mean([m.sample_margin.standard_error for m in found]) == pytest.approx(
         really[1], rel=0.15
     )
-    half = np.mean([(m.population.high - m.population.low) / 2 for m in found])
+    half = np.mean([(m.population_margin.high - m.population_margin.low) / 2 for m in found])
     assert half == pytest.approx(1.96 * really[0], rel=0.15)
     for mean, one, mu in zip(found, ratios, these, strict=False):
         assert mean.estimate == one.estimate
-        for margin, true, whose in ((mean.population, 2.0, 0), (mean.respondents, mu, 1)):
+        for margin, true, whose in ((mean.population_margin, 2.0, 0), (mean.sample_margin, mu, 1)):
             assert (margin.low <= true <= margin.high) == (abs(one.deviate(true, whose)) <= 1.96)
 
 
@@ -577,7 +580,7 @@ def test_margins_of_a_drawn_number_are_those_for_a_population() -> None:
     for index in (0, 1):
         mean = analysis.mean_of_part(TWO_NUMBERS, index, seen)
         assert mean is not None
-        assert mean.respondents == mean.population
+        assert mean.sample_margin == mean.population_margin
 
 
 def test_nothing_is_estimated_from_no_reports() -> None:
@@ -608,4 +611,4 @@ def test_a_few_noisy_numbers_have_a_distribution_wherever_they_fell(
     assert len(found.at_most) == 31
     for mean in found.at_most:
         assert math.isfinite(mean.estimate)
-        assert -1e-9 <= mean.population.low <= mean.population.high <= 1 + 1e-9
+        assert -1e-9 <= mean.population_margin.low <= mean.population_margin.high <= 1 + 1e-9

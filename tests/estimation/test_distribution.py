@@ -44,7 +44,7 @@ def test_functions_and_medians_cover_twenty_respondents(
     median = true_quantile(np.array(truth), 0.5)
 
     halves = [quantiles(c, channel, 0.5)[0] for c in cells]
-    first = [cumulative(c, channel)[0].population for c in cells]
+    first = [cumulative(c, channel)[0].population_margin for c in cells]
 
     assert law[np.array([q.low <= median <= q.high for q in halves])].sum() >= 0.93
     assert law[np.array([m.low <= truth[0] <= m.high for m in first])].sum() >= 0.93
@@ -56,7 +56,7 @@ def test_functions_and_quantiles_of_a_square_wave_cover() -> None:
     tallies = np.random.default_rng(2020).multinomial(300, truth @ channel, size=200)
     assert stats.binom.cdf(172, 200, 0.95) < 1e-6
 
-    margins = [[m.population for m in cumulative(t, channel)] for t in tallies]
+    margins = [[m.population_margin for m in cumulative(t, channel)] for t in tallies]
     for at, share in enumerate(np.cumsum(truth)[:-1]):
         assert sum(m[at].low <= share <= m[at].high for m in margins) >= 173
     found = [quantiles(t, channel) for t in tallies]

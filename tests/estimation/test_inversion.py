@@ -91,7 +91,7 @@ def test_a_known_survey_gives_its_published_figure() -> None:
     found = linear([831, 2435 - 831], scores(channel, [1, 0]), channel)
 
     assert found.estimate == pytest.approx(0.261910, abs=1e-6)
-    assert found.population.standard_error == pytest.approx(0.014413, abs=1e-6)
+    assert found.population_margin.standard_error == pytest.approx(0.014413, abs=1e-6)
 
 
 def test_the_minarets_survey_gives_its_published_figures() -> None:
@@ -105,7 +105,7 @@ def test_the_minarets_survey_gives_its_published_figures() -> None:
     n, yes = np.array([564, 692]), np.array([373, 398])
     shares = [linear([y, m - y], [1, 0], np.eye(2)) for y, m in zip(yes, n, strict=True)]
     share = np.array([s.estimate for s in shares])
-    error = np.array([s.population.standard_error for s in shares]) * np.sqrt(n / (n - 1))
+    error = np.array([s.population_margin.standard_error for s in shares]) * np.sqrt(n / (n - 1))
 
     spread = (share[1] - share[0]) + (p[1] - p[0])
     pi = spread / (p[1] - p[0])
@@ -127,8 +127,8 @@ def test_a_share_has_the_intervals_of_its_count(
 
     found = linear([count, n - count], scores(WARNER, [1, 0]), WARNER, confidence)
 
-    for margin, interval in ((found.population, population_interval),
-                             (found.respondents, respondents_interval)):  # fmt: skip
+    for margin, interval in ((found.population_margin, population_interval),
+                             (found.sample_margin, respondents_interval)):  # fmt: skip
         expected = interval(count, n, 0.75, 0.25, 1 - confidence)
         assert margin.missed == expected.missed
         if not margin.missed:
@@ -150,7 +150,9 @@ def test_the_margins_cover_as_stated(
     n, inputs = 20, len(target)
     v, cells = scores(channel, target), outcomes(20)
     found = [linear(c, v, channel) for c in cells]
-    ends = np.array([(m.low, m.high) for f in found for m in (f.population, f.respondents)])
+    ends = np.array(
+        [(m.low, m.high) for f in found for m in (f.population_margin, f.sample_margin)]
+    )
     low, high = ends.reshape(-1, 2, 2).T
     ends_only = [0.5, *[0.0] * (inputs - 2), 0.5]
     for share in ([1.0, *[0.0] * (inputs - 1)], [1 / inputs] * inputs, ends_only):
@@ -188,7 +190,10 @@ def test_margins_move_with_the_scale(
 
     slack = 1e-7 * (factor + abs(start) / 1000)
     assert other.estimate == pytest.approx(start + factor * one.estimate, abs=slack)
-    for ours, theirs in ((one.population, other.population), (one.respondents, other.respondents)):
+    for ours, theirs in (
+        (one.population_margin, other.population_margin),
+        (one.sample_margin, other.sample_margin),
+    ):
         expected = shifted(ours, factor, start)
         assert (theirs.standard_error, theirs.low, theirs.high) == pytest.approx(
             expected, abs=slack, rel=1e-7
@@ -211,7 +216,7 @@ def test_the_mean_year_is_covered_wherever_years_start(
     v, law = scores(channel, year), truth @ channel
     runs = rng.multinomial(n, law / law.sum(), size=800)
     for counts, times in zip(*np.unique(runs, axis=0, return_counts=True), strict=True):
-        margin = linear(counts, v, channel).population
+        margin = linear(counts, v, channel).population_margin
         covered += times * (margin.low - 1e-9 <= truth @ year <= margin.high + 1e-9)
 
     assert covered >= 698
@@ -223,7 +228,7 @@ def test_a_rare_answer_that_nobody_gave_is_not_excluded() -> None:
 
     found = linear([50, 0, 0, 0, 0], scores(channel, np.arange(5.0)), channel)
 
-    assert found.population.high == pytest.approx(4 * 0.08, abs=0.02)
+    assert found.population_margin.high == pytest.approx(4 * 0.08, abs=0.02)
 
 
 def test_the_likeliest_law_with_a_mean_is_found() -> None:
@@ -260,8 +265,10 @@ def test_a_one_bit_report_hides_who_varies() -> None:
 
     found = linear([40, 60], scores(channel, SCALE), channel)
 
-    assert found.respondents.low == pytest.approx(found.population.low, abs=1e-3)
-    assert found.respondents.standard_error == pytest.approx(found.population.standard_error, 0.02)
+    assert found.sample_margin.low == pytest.approx(found.population_margin.low, abs=1e-3)
+    assert found.sample_margin.standard_error == pytest.approx(
+        found.population_margin.standard_error, 0.02
+    )
 
 
 @given(st.lists(st.integers(0, 200), min_size=8, max_size=8).filter(any), st.sampled_from([1, 4]))
@@ -272,7 +279,7 @@ def test_margins_stay_on_the_scale_and_around_the_estimate(
     found = linear(counts, scores(channel, np.linspace(0, 5, 6)), channel)
 
     nearest = min(max(found.estimate, 0), 5)
-    for margin in (found.population, found.respondents):
+    for margin in (found.population_margin, found.sample_margin):
         assert -1e-9 <= margin.low <= nearest + 1e-9
         assert nearest - 1e-9 <= margin.high <= 5 + 1e-9
         assert margin.standard_error >= 0

@@ -63,7 +63,7 @@ def test_a_value_is_refused_exactly_where_the_interval_leaves_it_out(kind: dict[
     ends = (0.0, 20.0) if isinstance(question, Number) else (1.0, 5.0)
     checked = 0
     for confidence in (0.5, 0.95, 0.999):
-        margin = found(confidence).population
+        margin = found(confidence).population_margin
         width = margin.high - margin.low
         for end, out in ((margin.low, -1), (margin.high, 1)):
             for value, kept in ((end - out * width / 50, True), (end + out * width / 50, False)):
@@ -84,7 +84,7 @@ def test_of_a_normal_estimate_it_is_the_normal_test() -> None:
     tally = answered(question, 2000, np.random.default_rng(1))
     found = mean(question, tally)
     assert found is not None
-    error = found.population.standard_error
+    error = found.population_margin.standard_error
 
     for value in (found.estimate, found.estimate - 1.5 * error, found.estimate + 3 * error):
         outcome = against_value(partial(mean, question, tally), value)  # type: ignore[arg-type]
@@ -202,10 +202,10 @@ def test_the_means_that_reports_allow_hold_the_true_one(
         held += abs(mean_of_scored(question, tally).deviate(3.9)) <= 1.96
         found = mean(question, tally)
         if found is not None:
-            margin = found.population
+            margin = found.population_margin
             assert 1 <= margin.low <= found.estimate <= margin.high <= 5
             assert margin.high - margin.low < 0.9 * 4
-            assert found.respondents.low >= margin.low - 0.3
+            assert found.sample_margin.low >= margin.low - 0.3
             middle = (margin.low + margin.high) / 2
             assert abs(mean_of_scored(question, tally).deviate(middle)) <= 1.96
 
@@ -232,7 +232,7 @@ def test_where_everybody_knows_the_mean_is_as_good_as_without_the_choice() -> No
     assert found
     assert other
     assert found.estimate == pytest.approx(other.estimate, abs=0.02)
-    assert found.population.high == pytest.approx(other.population.high, abs=0.03)
+    assert found.population_margin.high == pytest.approx(other.population_margin.high, abs=0.03)
 
 
 def test_a_ratio_beyond_the_scale_is_marked_and_stays_on_it() -> None:
@@ -243,8 +243,8 @@ def test_a_ratio_beyond_the_scale_is_marked_and_stays_on_it() -> None:
 
     assert found
     assert found.estimate == 5
-    assert found.population.missed
-    assert 4 < found.population.low < found.population.high == 5
+    assert found.population_margin.missed
+    assert 4 < found.population_margin.low < found.population_margin.high == 5
 
 
 @pytest.mark.parametrize("unscored", [soak(0.1), 0.8])

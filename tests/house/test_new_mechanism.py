@@ -400,7 +400,7 @@ def test_estimates_find_the_truth_within_their_joint_reach(
             assert one.estimate is not None
             assert one.standard_error is not None
             assert abs(one.estimate - true) < 5 * one.standard_error
-            assert one.population[0] < one.estimate < one.population[1]
+            assert one.population_margin[0] < one.estimate < one.population_margin[1]
 
 
 # --- planning, defence, simulation ----------------------------------------------------------

@@ -221,7 +221,7 @@ def test_a_mean_is_planned_as_wide_as_the_results_show_it(which: str, name: str)
     for low, high in combinations_with_replacement(places, 2):
         mean = group.estimate(expected_tally(people_of(question, [low, high])), 0.95)
         assert mean is not None
-        error = mean.population.standard_error * (mean.n / 100_000) ** 0.5
+        error = mean.population_margin.standard_error * (mean.n / 100_000) ** 0.5
         widest = max(widest, Z * error / group.figure.width)
 
     assert margin * 0.97 < widest < margin * 1.001
@@ -241,7 +241,7 @@ def test_a_mean_score_that_half_of_all_have_is_at_most_half_as_precise(
         some = people_of(question, [low, high, "dont_know", "dont_know"])
         mean = group.estimate(expected_tally(some), 0.95)
         assert mean is not None
-        error = mean.population.standard_error * (mean.n / 100_000) ** 0.5
+        error = mean.population_margin.standard_error * (mean.n / 100_000) ** 0.5
         widest = max(widest, Z * error / group.figure.width)
 
     assert row.plan.margin * 1.3 < widest < row.plan.margin * 2.001

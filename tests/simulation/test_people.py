@@ -175,7 +175,7 @@ def test_an_expected_tally_estimates_the_truth_itself(
             assert truth is not None
             assert one is not None
             if truth.spread is None:  # a quantile, by buckets
-                assert one.population[0] <= truth.value <= one.population[1]
+                assert one.population_margin[0] <= truth.value <= one.population_margin[1]
             else:
                 slack = 60 if (answers.question.name, truth.name) == ("income", "mean") else 1e-5
                 assert one.estimate == pytest.approx(truth.value, abs=slack), truth.name

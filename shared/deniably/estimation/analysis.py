@@ -100,10 +100,10 @@ def shown_shares(
 ) -> Floats:
     """Shares for pictures, shape (k,): each within its own interval in ``found``.
 
-    ``found`` is that of ``shares`` or ``cell_shares``. Of a single choice whose reports support choices
-    they come from ``display.shrunken``, which is nearer to the truth than the nearest point of the
-    simplex; through other channels they are the likeliest. Ticks do not sum to 1, and how one
-    option scatters says nothing of another, so they keep their estimates, moved within 0 to 1.
+    ``found`` comes from ``shares`` or ``cell_shares``. Shares of a single choice whose reports
+    support choices are those of ``display.shrunken``: nearer to the truth than the nearest point
+    of the simplex. Other channels give the likeliest shares. Ticks do not sum to 1, and the scatter
+    of one option says nothing of another, so ticks keep their estimates, moved within 0 to 1.
     """
     if isinstance(question, SelectMultiple):
         return np.clip(found.consistent, found.low, found.high)
@@ -202,7 +202,7 @@ def mean_of_part(
     if not one.n:
         return None
     mean = _in_unit(_mean_position(law.parts[index], one, confidence), part.range)
-    return replace(mean, respondents=mean.population) if law.heard < 1 else mean
+    return replace(mean, sample_margin=mean.population_margin) if law.heard < 1 else mean
 
 
 def by_position(question: Number | Scale) -> bool:
@@ -351,7 +351,7 @@ def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
 
 
 def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
-    """From the sums of the reported choices' values, whose variance is that of ``weighted_mean``."""
+    """From the sums of the reported choices' values; their variance is as in ``weighted_mean``."""
     tally.enough_for("a mean")
     p, q = float(law.p), float(law.q)
     raw = _supported(law, tally.counts / tally.n)
@@ -620,8 +620,8 @@ def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
             n=tally.n,
             confidence=confidence,
             estimate=estimate,
-            population=_normal(estimate, max(spread, noise) / tally.n, confidence, ends),
-            respondents=_normal(estimate, noise / tally.n, confidence, ends),
+            population_margin=_normal(estimate, max(spread, noise) / tally.n, confidence, ends),
+            sample_margin=_normal(estimate, noise / tally.n, confidence, ends),
         )
     _, channel = some_positions(law)
     return linear(tally.counts, position_scores(law), channel, confidence)
@@ -650,8 +650,8 @@ def _scaled(mean: Mean, factor: float, start: float) -> Mean:
         mean.n,
         mean.confidence,
         start + factor * mean.estimate,
-        margin(mean.population),
-        margin(mean.respondents),
+        margin(mean.population_margin),
+        margin(mean.sample_margin),
     )
 
 
@@ -678,7 +678,7 @@ def _grouped(
         for row in inside
     ]  # fmt: skip
     consistent = project([one.estimate for one in every])
-    noisy = np.array([one.population.standard_error**2 for one in every])
+    noisy = np.array([one.population_margin.standard_error**2 for one in every])
     return of_means(every, joint, consistent, noisy)
 
 

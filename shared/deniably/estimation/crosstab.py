@@ -137,11 +137,9 @@ def crosstab(
     a, b = tally.first[:, None], tally.second[None, :]
     kinds = np.stack([tally.both, a - tally.both, b - tally.both, n - a - b + tally.both], axis=-1)
     means = [linear(kind, score, channel, confidence) for kind in kinds.reshape(-1, 4)]
-    cells = np.array(
-        [(m.estimate, m.population.standard_error, m.population.low, m.population.high)
-         for m in means]
-    ).T.reshape(4, *tally.both.shape)  # fmt: skip
-    return Crosstab(n, confidence, *cells)
+    margins = [(one.estimate, one.population_margin) for one in means]
+    cells = np.array([(share, at.standard_error, at.low, at.high) for share, at in margins])
+    return Crosstab(n, confidence, *cells.T.reshape(4, *tally.both.shape))
 
 
 def joint_likelihood(

@@ -79,8 +79,8 @@ def quantiles_from(
     fitted: npt.ArrayLike, at_most: list[Mean], shares: npt.ArrayLike
 ) -> list[Quantile]:
     """The same from a consistent distribution (shape (d,)) and the margins of F(0) .. F(d - 2)."""
-    low = np.array([0.0, *(at.population.low for at in at_most)])
-    high = np.array([*(at.population.high for at in at_most), 1.0])
+    low = np.array([0.0, *(at.population_margin.low for at in at_most)])
+    high = np.array([*(at.population_margin.high for at in at_most), 1.0])
     wanted = np.ravel(np.asarray(shares, dtype=np.float64)).tolist()
     if not all(0 < share < 1 for share in wanted):
         raise ValueError("a quantile belongs to a share between 0 and 1, such as 0.5")

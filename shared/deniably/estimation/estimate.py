@@ -167,17 +167,17 @@ def of_means(
         n=n,
         confidence=every[0].confidence,
         raw=np.array([mean.estimate for mean in every]),
-        standard_error=np.array([mean.population.standard_error for mean in every]),
-        low=np.array([mean.population.low for mean in every]),
-        high=np.array([mean.population.high for mean in every]),
+        standard_error=np.array([mean.population_margin.standard_error for mean in every]),
+        low=np.array([mean.population_margin.low for mean in every]),
+        high=np.array([mean.population_margin.high for mean in every]),
         joint_low=low,
         joint_high=high,
-        respondents_low=np.array([mean.respondents.low for mean in every]),
-        respondents_high=np.array([mean.respondents.high for mean in every]),
+        respondents_low=np.array([mean.sample_margin.low for mean in every]),
+        respondents_high=np.array([mean.sample_margin.high for mean in every]),
         consistent=consistent,
         design_effect=effect,
         effective_n=None if effect is None else n / effect,
-        suspicious=np.array([mean.population.missed for mean in every]),
+        suspicious=np.array([mean.population_margin.missed for mean in every]),
     )
 
 

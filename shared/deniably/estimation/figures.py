@@ -56,8 +56,8 @@ class Found:
 
     estimate: float | None
     standard_error: float | None
-    population: Ends
-    respondents: Ends | None
+    population_margin: Ends
+    sample_margin: Ends | None
 
 
 @dataclass(frozen=True)
@@ -481,7 +481,7 @@ def _cells(
 
 
 def _of_mean(mean: Mean) -> Found:
-    population, respondents = mean.population, mean.respondents
+    population, respondents = mean.population_margin, mean.sample_margin
     return Found(
         mean.estimate,
         population.standard_error,

@@ -38,15 +38,15 @@ class Margin:
 class Mean:
     """An unbiased mean, which may leave the scale, in the unit of the target.
 
-    ``population`` is the margin if the ``n`` respondents are a random sample of those meant,
-    ``respondents`` if they are all that is meant; both hold with ``confidence``.
+    ``population_margin`` holds if the ``n`` respondents are a random sample of those meant,
+    ``sample_margin`` if they are all that is meant; both hold with ``confidence``.
     """
 
     n: int
     confidence: float
     estimate: float
-    population: Margin
-    respondents: Margin
+    population_margin: Margin
+    sample_margin: Margin
 
 
 @dataclass(frozen=True, eq=False)

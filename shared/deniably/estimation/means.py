@@ -28,7 +28,7 @@ def against_value(found: Callable[[float], Mean], value: float) -> Difference:
     """
 
     def holds(alpha: float) -> bool:
-        margin = found(1 - alpha).population
+        margin = found(1 - alpha).population_margin
         return not margin.missed and margin.low <= value <= margin.high
 
     difference = found(0.95).estimate - value

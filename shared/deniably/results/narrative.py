@@ -62,7 +62,7 @@ def leading(labels: Sequence[str], found: Estimate) -> str:
 
 def mean_sentence(subject: str, mean: Mean, unit: str) -> str:
     """A mean with its interval as one plain sentence."""
-    margin = mean.population
+    margin = mean.population_margin
     low, high = (figure_text(end, margin.standard_error) for end in (margin.low, margin.high))
     shown = figure_text(inside(mean.estimate, (margin.low, margin.high)), margin.standard_error)
     return (
@@ -158,12 +158,12 @@ def too_wide(question: Question, found: Estimate) -> list[str]:
 def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
     """The same for a mean on a range from ``low`` to ``high``."""
     about = f"{label}: the" if label else "The"
-    half = (mean.population.high - mean.population.low) / 2
+    half = (mean.population_margin.high - mean.population_margin.low) / 2
     wanted = WIDEST_USEFUL * (high - low)
     if half <= wanted:
         return []
     z = NormalDist().inv_cdf((1 + mean.confidence) / 2)
-    n = mean.n * (z * mean.population.standard_error / wanted) ** 2
+    n = mean.n * (z * mean.population_margin.standard_error / wanted) ** 2
     return [
         f"{about} interval is too wide to use; about {_rounded_up(n):,} answers to this"
         f" question would bring it within {number_text(wanted)} either way."

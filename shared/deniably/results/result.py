@@ -315,13 +315,13 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
 def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
     """Where devices draw which questions they report, those who reported this one are a random
     sample of these respondents, so that the margins are those for a population."""
-    whose = mean.population if asked.heard < 1 else mean.respondents
+    whose = mean.population_margin if asked.heard < 1 else mean.sample_margin
     return MeanResult(
         n=mean.n,
         unit=figure.unit,
         estimate=rounded(mean.estimate),
-        standard_error=rounded(mean.population.standard_error),
-        interval=_ends(mean.population),
+        standard_error=rounded(mean.population_margin.standard_error),
+        interval=_ends(mean.population_margin),
         respondents_standard_error=rounded(whose.standard_error),
         respondents_interval=_ends(whose),
     )
@@ -357,7 +357,7 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
             high=high,
             consistent=rounded(share),
             at_most=None if mean is None else rounded(mean.estimate),
-            at_most_interval=None if mean is None else _ends(mean.population),
+            at_most_interval=None if mean is None else _ends(mean.population_margin),
         )
         for (low, high), share, mean in zip(group.ranges, found.shares, at_most, strict=True)
     ]

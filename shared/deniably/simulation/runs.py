@@ -126,13 +126,13 @@ def _figures(
         if truth is None or not told:
             continue
         part = not _everybody_reports(survey, question)
-        ends = [one.population if part or not one.respondents else one.respondents for one in told]
+        ends = [(not part and one.sample_margin) or one.population_margin for one in told]
         figures.append(
             Compared(
                 question.name,
                 truth,
                 _predicted(survey, answers, truth, expected),
-                "the population" if part or not told[0].respondents else "these respondents",
+                "the population" if part or not told[0].sample_margin else "these respondents",
                 np.array([np.nan if one.estimate is None else one.estimate for one in told]),
                 np.array([low for low, _ in ends]),
                 np.array([high for _, high in ends]),
