@@ -1,4 +1,4 @@
-"""The README is true: its commands run in order, its pictures and links are there."""
+"""The README is a page, and true: its commands run in order, its pictures and links are there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from support.blocks import Reader, blocks, commands
 from support.pages import README, ROOT
 
 
+def test_it_is_a_page() -> None:
+    assert len(README.splitlines()) <= 120
+    assert len(README) <= 6500
+
+
 def test_the_two_commands_of_the_start_are_what_continuous_integration_runs() -> None:
     steps = (ROOT / ".ci/run").read_text(encoding="utf-8")
     first = next(block for block in blocks("README.md", README) if block.language == "sh")
@@ -21,7 +26,10 @@ def test_the_two_commands_of_the_start_are_what_continuous_integration_runs() ->
 
 
 @pytest.mark.slow
-def test_a_newcomer_gets_from_the_file_to_a_picture_of_the_results(reader: Reader) -> None:
+def test_five_commands_lead_a_newcomer_to_a_picture_of_the_results(reader: Reader) -> None:
+    shell = [block for block in blocks("README.md", README) if block.language == "sh"]
+    (quickstart,) = (block for block in shell if "not-run" not in block.words)
+    assert len(list(commands(quickstart.text))) == 5
     for block in blocks("README.md", README):
         reader.follow(block)
     reader.finish()
