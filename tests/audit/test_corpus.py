@@ -70,7 +70,7 @@ def verdict_on(fault: Planted) -> Verdict:
         fault.randomise,
         MORE.get(fault.name, FEW),
         coins=lambda: coins,
-        in_waves=fault.in_waves,
+        reports_over_waves=fault.reports_over_waves,
     )
 
 

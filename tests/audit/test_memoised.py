@@ -56,8 +56,13 @@ def histories(mechanism: Memoised[Any], waves: int) -> list[dict[Any, Fraction]]
     The memo is drawn once; each wave has coins of its own, so given the memo its reports are
     independent: the law is a sum over the memos of products, of laws that were walked.
     """
-    memos = [walked(lambda c, a=a: mechanism.draw_memo(a, c)) for a in inputs(mechanism.once)]
-    waves_of = {memo: walked(lambda c, m=memo: mechanism.again(m, c)) for memo in memos[0]}
+    memos = [
+        walked(lambda c, a=a: mechanism.draw_memo(a, c))
+        for a in inputs(mechanism.single_report_mechanism)
+    ]
+    waves_of = {
+        memo: walked(lambda c, m=memo: mechanism.report_from_memo(m, c)) for memo in memos[0]
+    }
     laws: list[dict[Any, Fraction]] = []
     for law in memos:
         found: dict[Any, Fraction] = {}
@@ -78,18 +83,18 @@ def test_one_report_is_exactly_one_of_the_mechanism_that_keeps_nothing(once: Fam
         assert alone == walked(lambda coins, a=answer: once.randomise(a, coins))
         for report in alone:
             mechanism.check(report)
-    assert mechanism.loss == mechanism.once.loss == once.loss
+    assert mechanism.loss == mechanism.single_report_mechanism.loss == once.loss
 
 
 @pytest.mark.parametrize("once", [ONCE[0], ONCE[5], ONCE[9], ONCE[11]], ids=str)
 def test_the_first_report_draws_a_memo_and_makes_a_report_of_it(once: Family) -> None:
-    """The whole of ``randomise`` and of ``in_waves``, walked as it is called."""
+    """The whole of ``randomise`` and of ``reports_over_waves``, walked as it is called."""
     mechanism = memoised(once, HISTORY)
 
     for answer in inputs(once):
         law = walked(lambda coins, a=answer: once.randomise(a, coins))
         assert walked(lambda coins, a=answer: mechanism.randomise(a, coins)) == law
-        assert walked(lambda coins, a=answer: mechanism.in_waves(a, 1, coins)) == {
+        assert walked(lambda coins, a=answer: mechanism.reports_over_waves(a, 1, coins)) == {
             (report,): chance for report, chance in law.items()
         }
 
@@ -126,7 +131,7 @@ def test_the_same_draws_are_made_for_every_memo_and_every_report(once: Family) -
     mechanism = memoised(once, HISTORY)
 
     bounds = {
-        draws_of(lambda coins, memo=memo: mechanism.again((memo,), coins))  # type: ignore[misc]
+        draws_of(lambda coins, memo=memo: mechanism.report_from_memo((memo,), coins))  # type: ignore[misc]
         for memo in range(mechanism.memo.law.cell_count)
         for _ in range(10)
     }
@@ -158,7 +163,7 @@ def test_the_odds_of_the_history_are_exactly_those_wanted(once: Family, history:
 
     mechanism = memoised(once, history)
 
-    assert mechanism.once.loss == once.loss
+    assert mechanism.single_report_mechanism.loss == once.loss
     assert mechanism.history.odds == history
 
 
@@ -209,11 +214,11 @@ def test_a_memo_can_stand_before_so_many_choices_and_no_more(odds: Fraction, tim
 @pytest.mark.parametrize(
     ("once", "own", "other", "why"),
     [
-        (SubsetSelection(2, 1, 3, 1), 1, 1, "the memo is of no mechanism"),
-        (SubsetSelection(2, 1, 3, 1), 9, 0, "the memo is of no mechanism"),
+        (SubsetSelection(2, 1, 3, 1), 1, 1, "own and other make no memo"),
+        (SubsetSelection(2, 1, 3, 1), 9, 0, "own and other make no memo"),
         (SubsetSelection(2, 1, 3, 1), 3, 1, "the history is too small"),
         (SubsetSelection(2, 1, 3, 1), 36 * 10**14, 4 * 10**14, "at most 2\\*\\*53"),
-        (SetResponse(3, 2, 2, 3, 1), 9, 1, "one number is kept"),
+        (SetResponse(3, 2, 2, 3, 1), 9, 1, "a memo is one number"),
     ],
 )
 def test_weights_that_make_no_memo_are_refused(
@@ -234,7 +239,7 @@ def test_two_reports_of_one_memo_look_less_alike_than_a_report_that_is_kept() ->
     mechanism = memoised(once, odds**2)
 
     assert once.omega == 3
-    assert mechanism.once == once
+    assert mechanism.single_report_mechanism == once
     assert recognised([mechanism] * 10) == pytest.approx(0.077, abs=0.001)
 
 
@@ -253,7 +258,7 @@ def test_what_is_no_memo_is_refused_before_any_draw(once: Family, memo: tuple[in
         raise AssertionError("a byte was drawn")
 
     with pytest.raises(BadReport):
-        memoised(once, HISTORY).again(memo, Coins(no_coins))
+        memoised(once, HISTORY).report_from_memo(memo, Coins(no_coins))
 
 
 @pytest.mark.parametrize("once", ONCE, ids=str)

@@ -150,7 +150,7 @@ def test_a_pair_keeps_what_decides_whether_it_is_shown() -> None:
 @given(st.data())
 def test_an_input_is_decoded_to_an_answer_that_is_encoded_so(data: st.DataObject) -> None:
     question = data.draw(st.sampled_from(survey_of_everything().questions))
-    some = [one for one, _ in zip(answers(question.once.law), range(200), strict=False)]
+    some = [one for one, _ in zip(answers(question.mechanism.law), range(200), strict=False)]
     meant = data.draw(st.sampled_from(some))
 
     assert question.encode(question.decode(meant)) == meant

@@ -51,7 +51,7 @@ def test_two_lines_make_a_survey_one_wave_of_a_panel() -> None:
     assert isinstance(survey.waves, Waves)
     assert survey.waves.panel == "workplace"
     assert mechanism(survey) == Memoised(SubsetSelection(2, 1, 3, 1), 9, 1)
-    assert survey.questions[0].once == SubsetSelection(2, 1, 3, 1)
+    assert survey.questions[0].report_mechanism == SubsetSelection(2, 1, 3, 1)
     assert survey.total == Loss(Fraction(3))
     assert survey.history == Loss(Fraction(9)), "twice the epsilon, unless another is stated"
     assert read_survey(survey.canonical) == survey
@@ -70,7 +70,7 @@ def test_every_type_of_question_but_a_vector_goes_with_waves() -> None:
             other.mechanism.loss.epsilon, rel=1e-5
         )
         if isinstance(other.mechanism, SubsetSelection) and question.name != "home":
-            assert question.once == other.mechanism
+            assert question.report_mechanism == other.mechanism
         assert question.mechanism.history.epsilon == pytest.approx(
             3 * question.mechanism.loss.epsilon, rel=1e-4
         )
@@ -111,19 +111,22 @@ def test_the_author_reads_what_waves_cost_in_accuracy() -> None:
 def test_a_report_names_as_many_choices_as_the_history_allows() -> None:
     """omega < (H - 1) / (F - 1): what a short history costs in accuracy, a longer one returns."""
     home = EVERY[7]  # 64 areas, of which the best report at epsilon 1 names 17
-    once = [compile_survey(panel(home, history=history)).questions[0].once for history in (2, 3, 4)]
+    once = [
+        compile_survey(panel(home, history=history)).questions[0].report_mechanism
+        for history in (2, 3, 4)
+    ]
 
     assert [one.omega for one in once if isinstance(one, SubsetSelection)] == [3, 11, 17]
     ticks = EVERY[2] | {"choices": [*"abcdefghijklmnopqrst"], "epsilon": 0.5}
     (asked,) = compile_survey(panel(ticks)).questions
-    assert isinstance(asked.once, SetResponse)
-    assert asked.once.size == 1, "of ticks one number is kept, and one is sent"
+    assert isinstance(asked.report_mechanism, SetResponse)
+    assert asked.report_mechanism.size == 1, "of ticks one number is kept, and one is sent"
 
 
 def test_mechanisms_are_chosen_that_a_kept_answer_can_stand_before() -> None:
     survey = compile_survey(panel(*EVERY))
 
-    kinds = {question.name: type(question.once) for question in survey.questions}
+    kinds = {question.name: type(question.report_mechanism) for question in survey.questions}
     assert kinds["took"] is SetResponse
     assert kinds["income"] is kinds["trust"] is Window
 

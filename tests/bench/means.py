@@ -89,7 +89,7 @@ def quantiles(sheet: Sheet) -> None:
         ((1.0, 1000),) if sheet.quick else product((0.5, 1.0, 2.0), (200, 1000, 5000))
     ):
         question = compile_survey(asked(epsilon)).questions[0]
-        mechanism = question.once
+        mechanism = question.report_mechanism
         times, channel = roots(mechanism), matrix(mechanism)
         worst, widths = 1.0, []
         for (name, shape), share, bent in product(shapes.items(), shares, (False, True)):

@@ -218,7 +218,7 @@ def test_a_marginal_is_planned_with_its_own_variance(share: float | None) -> Non
         }
     ).questions  # fmt: skip
     assert isinstance(question, Product)
-    mechanism = question.once
+    mechanism = question.report_mechanism
     six, four, cell = groups(question)
 
     assert six.variance(mechanism, share) != cell.variance(mechanism, share)

@@ -51,7 +51,9 @@ def test_of_ten_questions_so_many_people_are_recognised(
 
 
 def test_two_waves_with_fresh_chance_hardly_show_who_answered_both() -> None:
-    assert recognised([kept(20, "1", 3).once] * 10) == pytest.approx(0.002, abs=0.0005)
+    assert recognised([kept(20, "1", 3).single_report_mechanism] * 10) == pytest.approx(
+        0.002, abs=0.0005
+    )
 
 
 SMALL: list[Any] = [
@@ -71,7 +73,7 @@ def laws_given(asked: Any) -> list[dict[Any, Fraction]]:
     """What is sent, walked: for each memo, or each answer where none is kept."""
     if isinstance(asked, Memoised):
         return [
-            dict(distribution(lambda coins, z=z: asked.again((z,), coins)))  # type: ignore[misc]
+            dict(distribution(lambda coins, z=z: asked.report_from_memo((z,), coins)))  # type: ignore[misc]
             for z in range(asked.memo.law.cell_count)
         ]
     return [
@@ -204,7 +206,7 @@ def matched(asked: Sequence[Any], random: Random) -> int:
     coins = Coins(random.randbytes)
     for one in asked:
         answers = [random.randrange(one.k) for _ in range(PEOPLE)]
-        sent = [one.in_waves(given(one, answer, random), 2, coins) for answer in answers]
+        sent = [one.reports_over_waves(given(one, answer, random), 2, coins) for answer in answers]
         first, second = (said([person[wave] for person in sent], one) for wave in (0, 1))
         same, other = pair_law(one)
         if one.fresh is None:
@@ -217,8 +219,8 @@ def matched(asked: Sequence[Any], random: Random) -> int:
 
 
 def given(asked: Any, answer: int, random: Random) -> Any:
-    if isinstance(asked.once, SetResponse):
-        return sorted(random.sample(range(asked.k), asked.once.most))
+    if isinstance(asked.single_report_mechanism, SetResponse):
+        return sorted(random.sample(range(asked.k), asked.single_report_mechanism.most))
     return answer
 
 
@@ -257,7 +259,7 @@ def test_as_many_are_matched_as_the_formula_says(asked: list[Any]) -> None:
 @pytest.mark.parametrize("asked", SMALL[:6], ids=str)
 def test_the_audit_expects_what_two_waves_have_in_common(asked: Memoised[Any]) -> None:
     reports = list(laws_given(asked)[0])
-    ticks = isinstance(asked.once, SetResponse)
+    ticks = isinstance(asked.single_report_mechanism, SetResponse)
 
     for answer in ((0,), ()) if ticks else range(asked.k):
         wanted = [Fraction(0)] * len(common_law(asked, answer))

@@ -443,15 +443,17 @@ def joint_of(own: int, omega: int) -> Any:
 
 def _rows_named(product: Any, answer: int) -> Floats:
     """How many choices of the first of two rows a report names, with its probability."""
-    law = np.zeros(product.once.omega + 1)
-    for named, probability in distribution(partial(product.once.randomise, answer)).items():
+    law = np.zeros(product.report_mechanism.omega + 1)
+    for named, probability in distribution(
+        partial(product.report_mechanism.randomise, answer)
+    ).items():
         law[sum(choice < 3 for choice in named)] += float(probability)
     return law
 
 
 def _first_row(product: Any, n: int, total: int) -> tuple[float, float]:
     """The joint interval of the first row, whose choices were named ``total`` times."""
-    cells = np.array([total, 0, 0, n * product.once.omega - total, 0, 0])
+    cells = np.array([total, 0, 0, n * product.report_mechanism.omega - total, 0, 0])
     found = analysis.part_shares(product, 0, Tally(n, cells))
     return float(found.joint_low[0]), float(found.joint_high[0])
 

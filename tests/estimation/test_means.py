@@ -177,12 +177,14 @@ RUNS, FEWEST = 60, 46  # at a coverage of 0.95, fewer have a chance below 1e-6
 
 def seen(question: Number | Scale, unscored: float, n: int, runs: int) -> list[Tally]:
     """Surveys of people of whom some do not know, and the others rather agree: the mean is 3.9."""
-    assert isinstance(question.once, SubsetSelection)
+    assert isinstance(question.report_mechanism, SubsetSelection)
     law = np.append((1 - unscored) * np.array([0.05, 0.1, 0.15, 0.3, 0.4]), unscored)
     rng, reports = np.random.default_rng(9), list[Tally]()
     for _ in range(runs):
         people = rng.choice(6, n, p=law)
-        reports.append(tally_many(question.once, randomise_many(question.once, people)))
+        reports.append(
+            tally_many(question.report_mechanism, randomise_many(question.report_mechanism, people))
+        )
     return reports
 
 

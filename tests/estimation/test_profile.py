@@ -44,17 +44,19 @@ def asked(epsilon: float, **keys: Any) -> Number:
 
 
 def surveys(question: Number, truth: Floats, n: int, runs: int, seed: int = 4) -> list[Tally]:
-    assert isinstance(question.once, Window)
-    law = truth / truth.sum() @ matrix(question.once)
+    assert isinstance(question.report_mechanism, Window)
+    law = truth / truth.sum() @ matrix(question.report_mechanism)
     return [Tally(n, row) for row in np.random.default_rng(seed).multinomial(n, law, size=runs)]
 
 
 def within(question: Number, tally: Tally, shares: Sequence[float]) -> list[tuple[int, int]]:
     """The intervals that results have, without the rest of the results."""
-    assert isinstance(question.once, Window)
-    times = roots(question.once)
+    assert isinstance(question.report_mechanism, Window)
+    times = roots(question.report_mechanism)
     assert times is not None
-    return quantile_intervals(tally.counts, matrix(question.once), shares, 1.959964 * times)
+    return quantile_intervals(
+        tally.counts, matrix(question.report_mechanism), shares, 1.959964 * times
+    )
 
 
 def exactly(truth: Floats, share: float) -> tuple[Floats, int]:
@@ -120,7 +122,7 @@ def test_results_have_these_intervals_and_the_fit_within_them() -> None:
 
 @pytest.mark.parametrize(("epsilon", "times"), [(0.5, 1), (1, 1), (1.5, 2.24 / 1.96), (2.5, None)])
 def test_a_narrow_window_keeps_its_plain_intervals(epsilon: float, times: float | None) -> None:
-    mechanism = asked(epsilon).once
+    mechanism = asked(epsilon).report_mechanism
 
     assert isinstance(mechanism, Window)
     assert roots(mechanism) == times
@@ -158,8 +160,8 @@ def test_a_bucket_is_kept_exactly_where_the_deviance_is_small(
 ) -> None:
     """Six buckets, every one of them tried with a solver that knows nothing of EM."""
     question = asked(1.0, minimum=0, maximum=5, buckets=6)
-    assert isinstance(question.once, Window)
-    channel = matrix(question.once)
+    assert isinstance(question.report_mechanism, Window)
+    channel = matrix(question.report_mechanism)
     seen = np.array(counts[: channel.shape[1]], dtype=float)
     cutoff = 1.96
 
@@ -173,7 +175,7 @@ def test_a_bucket_is_kept_exactly_where_the_deviance_is_small(
 
 
 def test_there_is_no_quantile_of_nothing() -> None:
-    channel = matrix(asked(1.0).once)  # type: ignore[arg-type]
+    channel = matrix(asked(1.0).report_mechanism)  # type: ignore[arg-type]
 
     with pytest.raises(ValueError, match="between 0 and 1"):
         quantile_intervals(np.ones(channel.shape[1]), channel, 1.0, 1.96)

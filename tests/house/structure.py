@@ -140,7 +140,7 @@ def _returns() -> list[str]:
     coins = Coins(random.randbytes)
     people = [randomise_answers(survey, every_type.somebody(random), coins) for _ in range(200)]
     tallies = {
-        one.name: tally([made.values[one.name] for made in people], one.once.law.cell_count)
+        one.name: tally([made.values[one.name] for made in people], one.mechanism.law.cell_count)
         for one in survey.questions
     }
     seen: dict[str, None] = {}

@@ -273,7 +273,7 @@ def tallies(people: list[dict[str, Any]]) -> dict[str, Tally]:
     new, coins = survey(), Coins(Random(11).randbytes)
     made = [randomise_answers(new, one, coins).values for one in people]
     return {
-        one.name: tally([report[one.name] for report in made], one.once.law.cell_count)
+        one.name: tally([report[one.name] for report in made], one.mechanism.law.cell_count)
         for one in new.questions
     }
 
@@ -470,7 +470,7 @@ def every_report(mechanism: Any) -> list[Report]:
 
 
 def figures_of(question: Question, reports: Sequence[Report]) -> Any:
-    counted = tally(reports, question.once.law.cell_count)
+    counted = tally(reports, question.mechanism.law.cell_count)
     return np.array([one.estimate for one in found_in(question, counted)])
 
 

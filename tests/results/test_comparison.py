@@ -32,7 +32,9 @@ def sides() -> dict[str, Side]:
     reports = [randomise_answers(survey, somebody(random), coins) for _ in range(PEOPLE)]
     return {
         one.name: Side(
-            survey, one, tally([made.values[one.name] for made in reports], one.once.law.cell_count)
+            survey,
+            one,
+            tally([made.values[one.name] for made in reports], one.mechanism.law.cell_count),
         )
         for one in survey.questions
     }

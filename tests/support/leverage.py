@@ -9,7 +9,7 @@ def leverages(question: Question) -> list[Leverage | None]:
     """Over every group that the question is about: its shares, or where it is about means, each of
     these."""
     return [
-        of_group(question.once, group)
+        of_group(question.report_mechanism, group)
         for group in groups(question)
         if group.guarded and not isinstance(group, Buckets)
     ]

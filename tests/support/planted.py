@@ -53,7 +53,7 @@ def asked(mechanism: Mechanism | Memoised[Any], **claim: Any) -> Question:
     definition["mechanism"] = to_builtins(mechanism)
     waves = {"waves": {"panel": "planted"}} if isinstance(mechanism, Memoised) else {}
     if isinstance(mechanism, Memoised):
-        mechanism = mechanism.once
+        mechanism = mechanism.single_report_mechanism
     k: int = mechanism.k  # type: ignore[union-attr]
     several = isinstance(mechanism, SetResponse | SampledTicks) or (
         isinstance(mechanism, Unary) and mechanism.most > 1
@@ -116,7 +116,7 @@ class Planted:
     question: Question
     randomise: Faulty
     realises: float | None = None
-    in_waves: InWaves | None = None
+    reports_over_waves: InWaves | None = None
 
 
 # --- the randomisers ------------------------------------------------------------------------------
@@ -319,7 +319,7 @@ def a_new_memo_now_and_then(mechanism: Any) -> InWaves:
         memo = mechanism.draw_memo(answer, coins)
         if coins.below(4) == 0:
             return [mechanism.randomise(answer, coins) for _ in range(waves)]
-        return [mechanism.again(memo, coins) for _ in range(waves)]
+        return [mechanism.report_from_memo(memo, coins) for _ in range(waves)]
 
     return faulty
 
@@ -329,7 +329,7 @@ def keeps_too_much(mechanism: Any) -> Faulty:
     more = replace(mechanism, own=101 * mechanism.own, other=100 * mechanism.other)
 
     def faulty(answer: Any, coins: Coins) -> Report:
-        return mechanism.again(more.draw_memo(answer, coins), coins)
+        return mechanism.report_from_memo(more.draw_memo(answer, coins), coins)
 
     return faulty
 
@@ -338,7 +338,7 @@ def in_a_panel(once: Any, history: int = 9) -> Question:
     return asked(memoised(once, Fraction(history)), odds="3", history={"odds": str(history)})
 
 
-def in_waves(name: str, fault: Callable[[Any], InWaves], once: Any) -> Planted:
+def planted_over_waves(name: str, fault: Callable[[Any], InWaves], once: Any) -> Planted:
     question = in_a_panel(once)
     waves = fault(question.mechanism)
     return Planted(f"{fault.__name__}_{name}", question, question.mechanism.randomise, None, waves)
@@ -401,7 +401,7 @@ FAULTS = [
             gaussian_for_one_step),
     Planted("a_window_that_forgets_its_rounding", named("income"),
             a_window_that_forgets_its_rounding),
-    *(in_waves(name, fault, once)
+    *(planted_over_waves(name, fault, once)
       for fault in
       (a_new_memo_in_each_wave, the_same_chance_in_each_wave, a_new_memo_now_and_then)
       for name, once in _PANELS.items()),

@@ -139,7 +139,10 @@ PLANTED = [
         "two waves",
         (
             "report",
-            ("mechanism.again(kept[question.name],", "mechanism.again([*kept.values()][0],"),
+            (
+                "mechanism.report_from_memo(kept[question.name],",
+                "mechanism.report_from_memo([*kept.values()][0],",
+            ),
         ),
         ("report.js", ("memos?.get(name));", "[...(memos?.values() ?? [])][0]);")),
     ),

@@ -457,7 +457,7 @@ def a_wave(group: Case, case: Case) -> None:
     def sent() -> list[list[int]]:
         memo = case.get("kept")
         memo = m.draw_memo(as_answer(case["answer"]), coins) if memo is None else memo
-        return [list(m.again(memo, coins)), list(memo)]
+        return [list(m.report_from_memo(memo, coins)), list(memo)]
 
     if case["result"] == "invalid":
         with pytest.raises(BadReport if "kept" in case else BadAnswer):
@@ -472,7 +472,9 @@ def a_law_of_waves(group: Case, case: Case) -> None:
     memos = distribution(lambda coins: m.draw_memo(as_answer(case["answer"]), coins))
     found: dict[str, Fraction] = {}
     for memo, share in memos.items():
-        for report, pr in distribution(lambda coins, one=memo: m.again(one, coins)).items():
+        for report, pr in distribution(
+            lambda coins, one=memo: m.report_from_memo(one, coins)
+        ).items():
             key = ",".join(map(str, report))
             found[key] = found.get(key, Fraction(0)) + share * pr
     assert {key: str(pr) for key, pr in found.items()} == case["law"]

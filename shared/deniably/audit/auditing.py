@@ -84,10 +84,12 @@ def audit_question(
     trials: int = TRIALS,
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
-    in_waves: InWaves | None = None,
+    reports_over_waves: InWaves | None = None,
 ) -> Verdict:
-    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``, and
-    in several waves by ``in_waves(answer, waves, coins)``, by default as its mechanism has it.
+    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``.
+
+    ``reports_over_waves(answer, waves, coins)`` makes the reports of a panel, by default as the
+    question's mechanism does.
 
     A right randomiser is accused with a probability of at most ``alpha``: of nothing that was
     walked, only by its reports.
@@ -95,7 +97,7 @@ def audit_question(
     keeping = question.mechanism if isinstance(question.mechanism, Memoised) else None
     if keeping:
         alpha /= 2
-    mechanism, claim = question.once, question.claim
+    mechanism, claim = question.report_mechanism, question.claim
     exact, claimed = mechanism.loss, _epsilon(claim)
     walked = walk(mechanism, randomise)
     # After a complete walk the counts of reports have nothing to add.
@@ -114,7 +116,9 @@ def audit_question(
     if not fault and not walked.complete:
         fault = first.misfit(share / 2) or second.misfit(share / 2)
     if keeping and not fault:
-        fault = fault_in_waves(keeping, in_waves or keeping.in_waves, trials, alpha, coins)
+        fault = fault_in_waves(
+            keeping, reports_over_waves or keeping.reports_over_waves, trials, alpha, coins
+        )
     if not fault and found.epsilon > claimed:
         fault = "its reports prove a larger epsilon than is claimed"
     if not fault and not claim.covers(exact):

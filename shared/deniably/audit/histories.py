@@ -38,7 +38,7 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Report) -> Fra
     times that of its own memo and once that of every memo. Of padded ticks ``most`` memos are right
     ones at once, and what the report says of each of them is a step on top of what it says of none.
     """
-    law: Finite | Supporting = mechanism.once.law
+    law: Finite | Supporting = mechanism.single_report_mechanism.law
     odds = Fraction(mechanism.own, mechanism.other)
     if isinstance(law, Finite):
         alone = law.output(memo, report[0])
@@ -89,7 +89,7 @@ def fault_in_waves(
         for reports, share in found.law.items():
             try:
                 for report in reports:
-                    checked(mechanism.once, report)
+                    checked(mechanism.single_report_mechanism, report)
             except BadReport as error:
                 return f"in two waves it makes a report that none can make: {error.why}"
             most = joint_probability(mechanism, answer, reports)

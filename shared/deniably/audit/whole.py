@@ -273,7 +273,7 @@ def _room(
 def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Followed[Any]:
     given: Any = meant
     if isinstance(mechanism, Memoised):
-        return follow(lambda coins: tuple(mechanism.in_waves(given, waves, coins)), _EACH)
+        return follow(lambda coins: tuple(mechanism.reports_over_waves(given, waves, coins)), _EACH)
     return follow(
         lambda coins: tuple(mechanism.randomise(given, coins) for _ in range(waves)), _EACH
     )
@@ -294,17 +294,21 @@ def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...
 
 
 def _number(survey: Survey) -> int:
-    return prod(question.once.law.domain.count - _alone(question) for question in survey.questions)
+    return prod(
+        question.mechanism.law.domain.count - _alone(question) for question in survey.questions
+    )
 
 
 def _meant(question: Question) -> Iterator[Input]:
     """The inputs that an answer to the question can be; of one choice by ticks there is one."""
     alone = _alone(question)
-    return (one for one in inputs_of(question.once.law) if not alone or len(one) == 1)
+    return (one for one in inputs_of(question.mechanism.law) if not alone or len(one) == 1)
 
 
 def _alone(question: Question) -> bool:
-    return isinstance(question.once.law.domain, Ticks) and not isinstance(question, SelectMultiple)
+    return isinstance(question.mechanism.law.domain, Ticks) and not isinstance(
+        question, SelectMultiple
+    )
 
 
 # --- whole surveys --------------------------------------------------------------------------------

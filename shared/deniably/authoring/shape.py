@@ -55,7 +55,7 @@ def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
 def hidden_shapes(survey: Survey) -> Iterator[str]:
     """A sentence on each distribution that its noise leaves nothing of."""
     for question in survey.questions:
-        mechanism = question.once
+        mechanism = question.report_mechanism
         if not isinstance(question, Number) or question.aim != "distribution":
             continue
         law = mechanism.law

@@ -28,7 +28,7 @@ def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
 def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
     """How many times the people one wave of a published question takes for the accuracy that it
     would have without waves, when ``alone`` would ask it."""
-    one, kept = alone.law, question.once.law
+    one, kept = alone.law, question.mechanism.law
     if (
         isinstance(question, Number)
         and question.aim == "distribution"

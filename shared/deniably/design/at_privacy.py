@@ -42,7 +42,7 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
     Raises ValueError where there is none.
     """
     task = task_of(question)
-    name = None if _has_the_best(question, task) else task.names.of(question.once)
+    name = None if _has_the_best(question, task) else task.names.of(question.report_mechanism)
     return task.choose(privacy, name)
 
 
@@ -54,12 +54,14 @@ def task_of(question: Question) -> Task:
         case SelectMultiple():
             return ticks_task(len(question.choices), question.most)
         case Scale():
-            law = question.once.law
+            law = question.mechanism.law
             named = isinstance(law, Supporting) and law.single
             aim = "distribution" if named else question.aim
             return scale_task(len(question.choices), aim)
         case Number():
-            return number_task(question.once.k, question.aim, beyond_of(question.once))
+            return number_task(
+                question.mechanism.k, question.aim, beyond_of(question.report_mechanism)
+            )
         case VectorOfNumbers():
             return vector_task([part.range.positions for part in question.parts])
         case Point() | Product():
@@ -68,7 +70,7 @@ def task_of(question: Question) -> Task:
 
 def _has_the_best(question: Question, task: Task) -> bool:
     try:
-        return task.choose(_promised(question.claim), None) == question.once
+        return task.choose(_promised(question.claim), None) == question.report_mechanism
     except ValueError:
         return False
 

@@ -42,7 +42,7 @@ class Suggestion:
 
 def suggested(question: Point, n: int) -> Suggestion:
     """The best grid for n reports at the odds of a map's mechanism, no finer than its parts."""
-    own, other = question.once.own, question.once.other
+    own, other = question.report_mechanism.own, question.report_mechanism.other
     most = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
     best = best_grid(own, other, n, most)
     times = map_error(own, other, question.grid, n) / map_error(own, other, best, n)

@@ -198,8 +198,8 @@ def plan_figures(
     reports = survey.asked / len(survey.questions)
 
     def solve(question: Question, group: Group) -> Plan:
-        own, spread = question.once.loss.epsilon, group.spread(share)
-        as_asked = Goal(lambda _: group.variance(question.once, share), spread, reports)
+        own, spread = question.mechanism.loss.epsilon, group.spread(share)
+        as_asked = Goal(lambda _: group.variance(question.report_mechanism, share), spread, reports)
         if n is None and margin is None:
             raise ValueError("a survey is planned for a number of respondents, a margin or both")
         if margin is None:
@@ -220,7 +220,7 @@ def plan_figures(
     return [
         Row(question.name, group.name, plan, note(question, group, plan), loss.delta)
         for question in survey.questions
-        for loss in [question.once.loss]
+        for loss in [question.mechanism.loss]
         for group in told(question)
         for plan in [solve(question, group)]
     ]
@@ -229,7 +229,7 @@ def plan_figures(
 def told(question: Question) -> list[Group]:
     """The groups of figures that the results show: some mechanisms have fewer places than there
     are buckets, and do not tell how numbers are distributed."""
-    return [group for group in groups(question) if group.variance(question.once) < inf]
+    return [group for group in groups(question) if group.variance(question.report_mechanism) < inf]
 
 
 def whole(survey: Survey, rows: Sequence[Row]) -> Plan:

@@ -86,7 +86,7 @@ def shares(
     Raises ValueError where the mechanism cannot tell them (a window over many choices has fewer
     places than choices), and as ``estimate`` does.
     """
-    law = question.once.law
+    law = question.mechanism.law
     if isinstance(law, Supporting):
         single = not isinstance(question, SelectMultiple)
         return estimate(tally, law, confidence, single=single)
@@ -107,7 +107,7 @@ def shown_shares(
     """
     if isinstance(question, SelectMultiple):
         return np.clip(found.consistent, found.low, found.high)
-    law, shares = question.once.law, found.consistent
+    law, shares = question.mechanism.law, found.consistent
     if isinstance(law, Supporting):
         counts, _ = supports(tally, law)
         shares = shrunken(counts, tally.n, float(law.p), float(law.q))
@@ -118,17 +118,17 @@ def part_shares(
     question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The shares of one part's choices, from the joint reports."""
-    cells = np.arange(question.once.law.k).reshape(question.shape)
+    cells = np.arange(question.mechanism.law.k).reshape(question.shape)
     size = question.shape[axis]
     groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
-    return _grouped(tally, question.once.law, groups, confidence)
+    return _grouped(tally, question.report_mechanism.law, groups, confidence)
 
 
 def cell_shares(
     question: Product | Point, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
     """The shares of all combinations, or of all areas of the map, in the order of the cells."""
-    return estimate(tally, question.once, confidence)
+    return estimate(tally, question.report_mechanism, confidence)
 
 
 def standing_out(
@@ -208,7 +208,7 @@ def mean_of_part(
 def by_position(question: Number | Scale) -> bool:
     """Whether its mean is that of positions on an even grid, and not of what choices or buckets
     stand for."""
-    law = question.once.law
+    law = question.mechanism.law
     if isinstance(law, Supporting):
         return False
     if isinstance(question, Scale):
@@ -307,7 +307,7 @@ def has_mean(question: Number | Scale) -> bool:
 
 def _of_one(question: Number | Scale) -> Supporting | OfNumber | None:
     """The law of one choice or position; None where it is of ticks."""
-    law = question.once.law
+    law = question.mechanism.law
     assert not isinstance(law, Several)  # a question has one number
     return None if isinstance(law, Supporting) and not law.single else law
 
@@ -447,7 +447,7 @@ def roots(mechanism: HasLaw[Law]) -> float | None:
 
 def bucket_ends(question: Number) -> list[tuple[Fraction, Fraction]]:
     """The first and the last number of every bucket."""
-    n, k = question.range.positions, question.once.k
+    n, k = question.range.positions, question.mechanism.k
     first = [-(-bucket * n // k) for bucket in range(k + 1)]
     return [
         (question.range.value(first[bucket]), question.range.value(first[bucket + 1] - 1))
@@ -561,7 +561,7 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
     scored = np.array(has_score(question), dtype=np.float64)
     shares = project(_each_share(question, tally))
     having = float(shares @ scored)
-    law = question.once.law
+    law = question.mechanism.law
     step = 0.0
     if isinstance(law, Supporting):
         step = least_step(values[scored > 0]) / float(law.p - law.q) / tally.n
@@ -585,7 +585,7 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
     Raises ValueError without a report.
     """
     tally.enough_for("an estimate")
-    law, seen = question.once.law, tally.counts / tally.n
+    law, seen = question.mechanism.law, tally.counts / tally.n
     if isinstance(law, Supporting):
         return _supported(law, seen)
     channel = matrix(law)
@@ -600,7 +600,7 @@ def _supported(law: Supporting, seen: Floats) -> Floats:
 
 def _total(question: Scale, tally: Tally, weights: Floats) -> tuple[Uncertain, Uncertain]:
     """The mean of ``weights``, one for each choice."""
-    law = question.once.law
+    law = question.mechanism.law
     if isinstance(law, Supporting):
         return _sums(tally, law, weights)
     channel = matrix(law)

@@ -80,7 +80,7 @@ def clusters(
     changed = np.zeros(count)
     generator = np.random.default_rng(tally.counts if seed is None else seed)
     for _ in range(resamples):
-        again = _again(question.once.law, shares, tally.n, generator)
+        again = _again(question.report_mechanism.law, shares, tally.n, generator)
         new, new_labels, _ = fit(again)
         new_weights = np.bincount(new_labels, again, minlength=count)
         distances = ((_scaled(question, centres)[:, None] - _scaled(question, new)) ** 2).sum(

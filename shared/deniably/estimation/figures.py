@@ -414,7 +414,7 @@ def _number(question: Number) -> One:
 def _buckets(question: Number) -> Buckets:
     ends = analysis.bucket_ends(question)
     ranges = tuple((number_text(low), number_text(high)) for low, high in ends)
-    better = analysis.roots(question.once) is not None
+    better = analysis.roots(question.report_mechanism) is not None
     return Buckets(
         "share up to a number",
         tuple(
@@ -425,7 +425,7 @@ def _buckets(question: Number) -> Buckets:
         ranges,
         _unit(question.range),
         partial(analysis.number_distribution, question),
-        f"at every end of the {question.once.k} buckets; quantiles"
+        f"at every end of the {question.mechanism.k} buckets; quantiles"
         + (" are known better than this" if better else " follow from it"),
         _ends=tuple((float(low), float(high)) for low, high in ends),
     )
@@ -441,7 +441,7 @@ def _of_part(question: VectorOfNumbers, index: int) -> One:
 
 def _choices_of_part(question: Product, axis: int) -> Shares:
     part = question.parts[axis]
-    cells = np.arange(question.once.k).reshape(question.shape)
+    cells = np.arange(question.mechanism.k).reshape(question.shape)
     figures = tuple(
         _choice(one, np.take(cells, choice, axis=axis).ravel().tolist(), f"{part.name}.{one.name}")
         for choice, one in enumerate(part.choices)
@@ -452,7 +452,7 @@ def _choices_of_part(question: Product, axis: int) -> Shares:
 
 def _combinations(question: Product) -> Shares:
     names = [[choice.label for choice in part.choices] for part in question.parts]
-    note = f"each of the {question.once.k} combinations in the cross-table of the parts"
+    note = f"each of the {question.mechanism.k} combinations in the cross-table of the parts"
     return _cells(question, "share of a combination", names, note)
 
 

@@ -18,7 +18,7 @@ from deniably.survey.questions import Number
 
 def helps(question: Number, n: int) -> bool:
     """Whether smoothing may help with so many reports: for a square wave, up to ``SMALL``."""
-    law = question.once.law
+    law = question.mechanism.law
     return isinstance(law, Finite) and law.evenly and n <= SMALL
 
 
@@ -31,7 +31,7 @@ def smoothed(question: Number, tally: Tally, found: Distribution) -> Distributio
     """
     if not helps(question, tally.n):
         return found
-    shares = density(tally.counts, matrix(question.once), smooth=True).shares
+    shares = density(tally.counts, matrix(question.report_mechanism), smooth=True).shares
     before = found.quantiles
     again = placed(shares, [q.share for q in before], [(q.low, q.high) for q in before])
     return replace(found, shares=shares, quantiles=again)

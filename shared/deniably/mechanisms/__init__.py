@@ -45,5 +45,5 @@ Mechanism = (
     | Gaussian
     | Vector
 )
-"""What makes a report by itself. A ``Memoised`` one makes the reports of many waves from what it
-keeps; each of them, taken alone, is one of its ``once``, which is one of these."""
+"""A mechanism of single reports. ``Memoised`` makes the reports of many waves from one memo; each
+of them alone follows its ``single_report_mechanism``, which is one of these."""

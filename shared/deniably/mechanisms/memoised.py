@@ -1,4 +1,5 @@
-"""Answers for surveys that are repeated: one is kept, with fresh chance each wave (SPEC 2.16)."""
+"""Memoisation for repeated surveys: one randomised answer is kept, and randomised again in every
+wave (SPEC 2.16)."""
 
 from __future__ import annotations
 
@@ -23,33 +24,40 @@ Family = SubsetSelection | Window | Channel | SetResponse
 """Mechanisms that a randomised answer can stand before."""
 
 F = TypeVar("F", bound=Family)
+_IN_JSON = {"single_report_mechanism": "once"}
 
 
-class Memoised(Parameters, Generic[F], frozen=True, tag="memoised"):
-    """Randomise the answer once, for all waves, and what came of that afresh in each of them.
+class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_JSON):
+    """Randomise an answer once for all waves, then randomise the result again in each wave.
 
-    The memo is a randomised *answer* (``memo``: k-ary response with the odds ``own / other``),
-    drawn once and kept. No report is made of anything else, so however many there are, they give
-    away no more than it: ``history``. In each wave it is randomised again, just so that one report
-    by itself is exactly one of ``once``, and is estimated as such. A kept report, as in RAPPOR
-    (Erlingsson, Pihur and Korolova 2014, CCS, section 2), would give away no more of the answer;
-    but there are so many different reports that whoever sends the same one twice is recognised.
-    Two rounds of k-ary response with exact odds are those of ``once`` with omega = 1 (Arcolezi et
-    al. 2022, L-GRR, have them for k = 2). Raises BadMechanism where the integers break SPEC 2.16.
+    The memo is the randomised *answer*. ``memo``, k-ary response with the odds ``own / other``,
+    draws it once and the device keeps it. Every report is made from the memo alone, so any number
+    of reports gives away at most ``history``. The second round is chosen so that one report by
+    itself follows ``single_report_mechanism`` exactly, and is estimated as such.
+
+    Sending the memo itself each time, as RAPPOR does (Erlingsson, Pihur and Korolova 2014, CCS,
+    section 2), would cost no more privacy. But then reports of one person could be linked: there
+    are so many different ones that two equal ones are hers. Two rounds of k-ary response are
+    L-GRR (Arcolezi et al. 2022), here with exact odds for every k.
+
+    Raises BadMechanism where the integers break SPEC 2.16.
     """
 
-    once: F
+    single_report_mechanism: F
     own: int
     other: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.once, SetResponse) and self.once.size != 1:
-            raise BadMechanism("of several ticks one number is kept: size is 1")
+        single = self.single_report_mechanism
+        if isinstance(single, SetResponse) and single.size != 1:
+            raise BadMechanism(
+                f"a memo is one number: the set response's size is {single.size}, and must be 1"
+            )
         try:
             _ = self.memo
         except BadMechanism as error:
-            raise BadMechanism(f"the memo is of no mechanism: {error}") from None
-        if (self.own - self.other) * total_weight(self.once) > LARGEST:
+            raise BadMechanism(f"own and other make no memo: {error}") from None
+        if (self.own - self.other) * total_weight(single) > LARGEST:
             raise BadMechanism("(own - other) * Z is at most 2**53, with Z the weights of a report")
         if self._least < 1:
             raise BadMechanism(
@@ -59,79 +67,78 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised"):
 
     @property
     def memo(self) -> SubsetSelection | Window | SetResponse:
-        """What randomises the answer once: its report is the memo, one number."""
-        once = self.once
-        match once:
+        """The first round: its report is the memo, one number."""
+        single = self.single_report_mechanism
+        match single:
             case SubsetSelection(k=k):
                 return SubsetSelection(k, 1, self.own, self.other)
             case Window(k=k) | Channel(k=k):
-                return Window(k, _rows(once), 1, self.own, self.other)
+                return Window(k, _rows(single), 1, self.own, self.other)
             case SetResponse(k=k, most=most):
                 return SetResponse(k, most, 1, self.own, self.other)
 
     @property
     def fresh(self) -> SubsetSelection | None:
-        """What randomises the memo in each wave; None where that is an output by its ``row``."""
-        once = self.once
-        if isinstance(once, Window | Channel):
+        """The second round, in each wave; None where the report is one output, drawn by ``row``."""
+        single = self.single_report_mechanism
+        if isinstance(single, Window | Channel):
             return None
         least = self._least
-        most = least + (once.own - once.other) * self.memo.total
-        if isinstance(once, SetResponse):
-            return SubsetSelection(once.domain, 1, most, least)
-        return SubsetSelection(once.k, once.omega, most, least)
+        most = least + (single.own - single.other) * self.memo.total
+        if isinstance(single, SetResponse):
+            return SubsetSelection(single.domain, 1, most, least)
+        return SubsetSelection(single.k, single.omega, most, least)
 
     def row(self, memo: int) -> tuple[int, ...]:
-        """The weights of the outputs of a window or a channel, for a memo."""
-        once, whole = self.once, self.memo.total
-        if isinstance(once, Channel):
-            sums = (sum(column) for column in zip(*once.weights, strict=True))
-            weights = zip(once.weights[memo], sums, strict=True)
+        """The weights of the outputs of a window or a channel, given the memo."""
+        single, whole = self.single_report_mechanism, self.memo.total
+        if isinstance(single, Channel):
+            sums = (sum(column) for column in zip(*single.weights, strict=True))
+            weights = zip(single.weights[memo], sums, strict=True)
             return tuple(whole * weight - self.other * every for weight, every in weights)
-        assert isinstance(once, Window)
-        last, w, step = once.m - once.w, once.w, once.own - once.other
-        rest = once.other * (self.own - self.other)
+        assert isinstance(single, Window)
+        last, w, step = single.m - single.w, single.w, single.own - single.other
+        rest = single.other * (self.own - self.other)
         return tuple(
             rest
             - self.other * step * (min(y, last) - max(y - w, -1))
             + whole * step * (0 <= y - memo < w)
-            for y in range(once.m)
+            for y in range(single.m)
         )
 
     @property
     def loss(self) -> Loss:
-        """What one report can give away."""
-        return self.once.loss
+        """Privacy loss of one report."""
+        return self.single_report_mechanism.loss
 
     @property
     def history(self) -> Loss:
-        """What all reports that are made from one memo can give away, however many there are."""
+        """Privacy loss of all reports from one memo together, however many there are."""
         return self.memo.loss
 
     @property
     def described(self) -> str:
         """The mechanism and its numbers, for researchers, in a few words."""
-        return f"{self.once.described}, of a kept answer"
+        return f"{self.single_report_mechanism.described}, of a kept answer"
 
     @property
     def law(self) -> Supporting | Finite:
-        """How each report falls by itself: as one of ``once``."""
-        return self.once.law
+        """The law of a single report, that of ``single_report_mechanism``."""
+        return self.single_report_mechanism.law
 
     @property
     def k(self) -> int:
         """The number of choices, options or positions."""
-        return self.once.k
+        return self.single_report_mechanism.k
 
     def draw_memo(self, answer: Any, coins: Coins) -> Report:
-        """What is to be kept for an answer. Raises BadAnswer, before any draw."""
+        """The memo of an answer, for the device to keep. Raises BadAnswer before any draw."""
         return self.memo.randomise(answer, coins)
 
-    def again(self, memo: Sequence[int], coins: Coins) -> Report:
-        """The report of one wave, from the kept memo alone.
+    def report_from_memo(self, memo: Sequence[int], coins: Coins) -> Report:
+        """One wave's report. The number of draws does not depend on the memo.
 
-        The same draws are made for every memo. Raises BadReport, before any draw, unless this is
-        a memo.
+        Raises BadReport before any draw where ``memo`` is not one that ``draw_memo`` can return.
         """
         self.memo.check(memo)
         (kept,) = memo
@@ -140,59 +147,73 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised"):
         return (coins.choose(self.row(kept)),)
 
     def randomise(self, answer: Any, coins: Coins) -> Report:
-        """The report of a first wave, whose memo nobody keeps. Raises BadAnswer before any draw."""
-        return self.again(self.draw_memo(answer, coins), coins)
+        """A report from a fresh memo, which is not kept. Raises BadAnswer before any draw."""
+        return self.report_from_memo(self.draw_memo(answer, coins), coins)
 
-    def in_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Report, ...]:
-        """The reports of so many waves, all from one memo. Raises BadAnswer before any draw."""
+    def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Report, ...]:
+        """One report for each of ``waves``, all from one memo. Raises BadAnswer before any draw."""
         memo = self.draw_memo(answer, coins)
-        return tuple(self.again(memo, coins) for _ in range(waves))
+        return tuple(self.report_from_memo(memo, coins) for _ in range(waves))
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
-        self.once.check(report, path)
+        self.single_report_mechanism.check(report, path)
 
     @property
     def _least(self) -> int:
-        """The smallest weight of a report, given any memo: reports of ``once`` without the memo in
-        them weigh ``other`` of ``once``, less what other memos than the answer add to them."""
-        once = self.once
-        if isinstance(once, Channel):
-            return min(min(self.row(memo)) for memo in range(len(once.weights)))
-        less = other_memos(once) * self.other * (once.own - once.other)
-        return once.other * (self.own - self.other) - less
+        """The smallest weight of any report given any memo.
+
+        Without the memo in it, a report weighs what it does alone (``other`` of the single
+        mechanism, times ``own - other``), less what the memos other than the answer add.
+        """
+        single = self.single_report_mechanism
+        if isinstance(single, Channel):
+            return min(min(self.row(memo)) for memo in range(len(single.weights)))
+        less = other_memos(single) * self.other * (single.own - single.other)
+        return single.other * (self.own - self.other) - less
 
 
-def memoised(once: F, history: Fraction) -> Memoised[F]:
-    """The memo whose reports are, one by one, exactly those of ``once``, and all of them together
-    within the odds ``history``: those odds exactly where whole weights can have them, else next
-    to them, rounded down.
+def memoised(single: F, history: Fraction) -> Memoised[F]:
+    """Memoise ``single``: each report follows it exactly, all together keep the odds ``history``.
 
-    Raises BadMechanism where ``history`` is not above the odds of one report, or too small for so
-    many choices (neighbours) in one report: those of ``widest``.
+    The odds of the history are exact where whole weights can have them, else next below.
+    Raises BadMechanism where ``history`` is not above the odds of one report, or is too small for
+    so many choices or neighbours in one report (see ``widest``).
+
+    >>> mechanism = memoised(SubsetSelection(2, 1, 3, 1), Fraction(9))
+    >>> mechanism.loss.odds, mechanism.history.odds
+    (Fraction(3, 1), Fraction(9, 1))
+    >>> mechanism.memo
+    SubsetSelection(k=2, omega=1, own=9, other=1)
+    >>> mechanism.fresh
+    SubsetSelection(k=2, omega=1, own=26, other=6)
     """
-    if history <= once.loss.odds:
-        raise BadMechanism("the odds of the whole history are above those of one report")
-    total = total_weight(once)
+    if history <= single.loss.odds:
+        raise BadMechanism(
+            f"the history's odds are {history}; they must be above {single.loss.odds}"
+        )
+    total = total_weight(single)
     if (history.numerator - history.denominator) * total <= LARGEST:
-        return Memoised(once, history.numerator, history.denominator)
+        return Memoised(single, history.numerator, history.denominator)
     for bits in range(LARGEST.bit_length(), -1, -1):
         own, other = int(history * (1 << bits)), 1 << bits
         if (own - other) * total <= LARGEST:
-            return Memoised(once, own, other)
+            return Memoised(single, own, other)
     raise BadMechanism("the weights leave no room for those of a memo: take smaller ones")
 
 
 def widest(odds: Fraction, history: Fraction) -> int:
-    """The largest omega of a subset selection, or width of a window, with these odds of which a
-    memo within the history can make the reports: omega (F - 1) < H - 1."""
+    """The largest omega (subset selection) or width (window) that a memo can make reports of.
+
+    With F the ``odds`` of one report and H those of the ``history``: omega (F - 1) < H - 1.
+    """
     ratio = (history - 1) / (odds - 1)
     return -(-ratio.numerator // ratio.denominator) - 1
 
 
-def width(once: object) -> int:
-    """How many choices or neighbours one report names, where it takes a memo before them all."""
-    match once:
+def width(single: object) -> int:
+    """How many choices or neighbours one report names; 1 for a mechanism that names none."""
+    match single:
         case SubsetSelection(omega=omega):
             return omega
         case Window(w=w):
@@ -201,41 +222,41 @@ def width(once: object) -> int:
             return 1
 
 
-def narrowed(once: Family, history: Fraction) -> Family:
-    """The mechanism, with as many choices, neighbours or ticks in a report as a memo allows."""
-    most = widest(once.loss.odds, history) if history > once.loss.odds else 1
-    match once:
+def narrowed(single: Family, history: Fraction) -> Family:
+    """The mechanism with at most as many choices, neighbours or ticks a report as a memo allows."""
+    most = widest(single.loss.odds, history) if history > single.loss.odds else 1
+    match single:
         case SubsetSelection(omega=omega):
-            return replace(once, omega=min(omega, most))
+            return replace(single, omega=min(omega, most))
         case Window(m=m, w=w) if min(w, m - w) > most:
-            return replace(once, m=m - w + most, w=most)
+            return replace(single, m=m - w + most, w=most)
         case SetResponse():
-            return replace(once, size=1)
+            return replace(single, size=1)
         case _:
-            return once
+            return single
 
 
-def reweighed(once: Family, own: int, other: int) -> Family:
-    """The mechanism with these weights; a channel, which has many, as it is."""
-    return once if isinstance(once, Channel) else replace(once, own=own, other=other)
+def reweighed(single: Family, own: int, other: int) -> Family:
+    """The mechanism with these weights; a channel is returned unchanged."""
+    return single if isinstance(single, Channel) else replace(single, own=own, other=other)
 
 
-def other_memos(once: SubsetSelection | Window | SetResponse) -> int:
-    """Of how many memos a report without the answer's own can have been made most probably."""
-    match once:
+def other_memos(single: SubsetSelection | Window | SetResponse) -> int:
+    """How many memos, the answer's own not among them, make a report most probably."""
+    match single:
         case SubsetSelection(omega=omega):
             return omega
         case Window(w=w):
-            return min(w, _rows(once) - 1)
+            return min(w, _rows(single) - 1)
         case SetResponse():
             return 1
 
 
-def _rows(once: Window | Channel) -> int:
-    """Places to which positions are rounded."""
-    return len(once.weights) if isinstance(once, Channel) else once.m - once.w + 1
+def _rows(single: Window | Channel) -> int:
+    """The number of places that positions are rounded to."""
+    return len(single.weights) if isinstance(single, Channel) else single.m - single.w + 1
 
 
-def total_weight(once: Family) -> int:
+def total_weight(single: Family) -> int:
     """Z: the sum of the weights for one answer."""
-    return sum(once.weights[0]) if isinstance(once, Channel) else once.total
+    return sum(single.weights[0]) if isinstance(single, Channel) else single.total

@@ -77,7 +77,7 @@ class Side:
 
     def answers(self, choice: str) -> Answers:
         """The reports that support a choice. Raises Incomparable."""
-        question, law = self.question, self.question.once.law
+        question, law = self.question, self.question.mechanism.law
         if not isinstance(question, OfChoices) or not isinstance(law, Supporting):
             raise Incomparable("the question has no choices whose reports can be counted")
         if choice not in question.names:
@@ -198,7 +198,7 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Compared:
 def choices(side: Side, choice: str, other: str) -> Compared:
     """Have two choices of a question the same share? Raises Incomparable."""
     first, second = side.answers(choice), side.answers(other)
-    law = side.question.once.law
+    law = side.question.mechanism.law
     pairs = law.joint.pairs if isinstance(law, Supporting) and law.single else None
     if pairs is None:
         raise Incomparable(

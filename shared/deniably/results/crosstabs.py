@@ -55,7 +55,7 @@ class CrosstabResult(TypedDict):
 
 def is_crossable(question: Question) -> bool:
     """Whether its answers can be crossed with those to another."""
-    law = question.once.law
+    law = question.mechanism.law
     return isinstance(question, OfChoices) and isinstance(law, Supporting) and law.heard == 1
 
 
@@ -117,7 +117,7 @@ def _for_display(
     """Joint shares within [0, 1], which of single choices sum to 1."""
     if any(isinstance(question, SelectMultiple) for question in questions):
         return "clipping", np.clip(raw, 0, 1)
-    one, other = (float(question.once.loss.odds) for question in questions)
+    one, other = (float(question.mechanism.loss.odds) for question in questions)
     shares = likeliest(first, second, (one, other))
     if shares is None:
         return "projection", project(raw.ravel()).reshape(raw.shape)
@@ -151,6 +151,6 @@ def _rates(question: Question) -> tuple[float, float]:
 
 
 def _crossed(question: Question) -> Supporting:
-    law = question.once.law
+    law = question.mechanism.law
     assert isinstance(law, Supporting)
     return law

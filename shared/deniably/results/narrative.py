@@ -145,7 +145,7 @@ def too_wide(question: Question, found: Estimate) -> list[str]:
     half = float(np.max(found.high - found.low)) / 2
     if half <= WIDEST_USEFUL:
         return []
-    mend, law = "", question.once.law
+    mend, law = "", question.mechanism.law
     if isinstance(law, Supporting):
         n = enough(law, WIDEST_USEFUL, found.confidence)
         mend = (
@@ -172,7 +172,7 @@ def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[
 
 def support_counts(question: OfChoices, tally: Tally) -> list[int] | None:
     """How many reports support each choice; None where outputs are no choices."""
-    law = question.once.law
+    law = question.mechanism.law
     if isinstance(law, Supporting):
         return [int(count) for count in supports(tally, law)[0]]
     return None
@@ -181,7 +181,7 @@ def support_counts(question: OfChoices, tally: Tally) -> list[int] | None:
 def rates(question: Question) -> tuple[float, float] | None:
     """With which probability a report supports the true choice, and any other; None where reports
     support no choices."""
-    law = question.once.law
+    law = question.mechanism.law
     if isinstance(law, Supporting):
         return float(law.p), float(law.q)
     return None

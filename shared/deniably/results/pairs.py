@@ -68,7 +68,7 @@ def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
         (index, question, law)
         for index, question in enumerate(survey.questions)
         if isinstance(question, _Paired)
-        if isinstance(law := question.once.law, Supporting) and says_pairs(law)
+        if isinstance(law := question.mechanism.law, Supporting) and says_pairs(law)
     ]
 
 

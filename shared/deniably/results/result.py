@@ -127,7 +127,7 @@ def _question(asked: _Asked) -> QuestionResult:
 
 
 def _protection(question: Question) -> dict[str, Any]:
-    loss, rates = question.once.loss, narrative.rates(question)
+    loss, rates = question.mechanism.loss, narrative.rates(question)
     return {
         "name": question.name,
         "label": question.label,
@@ -163,7 +163,9 @@ def _of_group(asked: _Asked, group: Group) -> _Said:
 def _choices(asked: _Asked, group: Shares) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
-    odd = poisoning_report.implausible_shares(question.once.law, group, tally, found, asked.risk)
+    odd = poisoning_report.implausible_shares(
+        question.mechanism.law, group, tally, found, asked.risk
+    )
     shown = _displayed(question, tally, found)
     counts, out = narrative.support_counts(question, tally), _out(question, tally)
     choices = _choice_results(asked, group.figures, shown, counts, out)
@@ -177,7 +179,9 @@ def _choices(asked: _Asked, group: Shares) -> _Said:
 def _cells(asked: _Asked, group: Shares) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
-    odd = poisoning_report.implausible_shares(question.once.law, group, tally, found, asked.risk)
+    odd = poisoning_report.implausible_shares(
+        question.mechanism.law, group, tally, found, asked.risk
+    )
     shown, out = _displayed(question, tally, found), _out(question, tally)
     assert out is not None  # joint reports support their cells
     cells = [
@@ -243,7 +247,7 @@ def _of_all(
     """What all shares of a question have together. Where devices draw which questions they report,
     it takes more respondents, of whom only the part ``heard`` reports this one."""
     effect, first, second = found.design_effect, *sorted(estimates)[:-3:-1]
-    leverage = poisoning.of_group(asked.question.once, group)
+    leverage = poisoning.of_group(asked.question.report_mechanism, group)
     return {
         "design_effect": None if effect is None else rounded(rounded(effect) / asked.heard),
         "effective_n": None if found.effective_n is None else rounded(found.effective_n),
@@ -252,7 +256,7 @@ def _of_all(
 
 
 def _out(question: Question, tally: Tally) -> list[bool] | None:
-    law = question.once.law
+    law = question.mechanism.law
     if not isinstance(law, Supporting):
         return None
     single = not isinstance(question, SelectMultiple)
@@ -276,9 +280,9 @@ def _mean(asked: _Asked, group: One) -> _Said:
     sentence = narrative.mean_sentence(figure.label, mean, figure.unit)
     if not group.guarded:
         return _Said(fields, sentence)
-    leverage = poisoning.of_group(asked.question.once, group)
+    leverage = poisoning.of_group(asked.question.report_mechanism, group)
     odd = poisoning_report.implausible_mean(
-        asked.question.once.law, group, asked.tally, mean, asked.risk
+        asked.question.mechanism.law, group, asked.tally, mean, asked.risk
     )
     return _Said(
         {**fields, "crafted": poisoning_report.crafted(leverage, asked.heard, figure.width)},
@@ -292,7 +296,7 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
     figure, part = group.figure, group.part
     assert part is not None
     mean = group.estimate(asked.tally, asked.confidence)
-    leverage = poisoning.of_group(question.once, group)
+    leverage = poisoning.of_group(question.report_mechanism, group)
     shown = NumberPartResult(
         name=part.name,
         label=part.label,
@@ -307,7 +311,7 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
         narrative.mean_sentence(figure.label, mean, figure.unit),
         [
             *narrative.mean_too_wide(mean, *figure.ends, part.label),
-            *poisoning_report.implausible_mean(question.once.law, group, own, mean, risk),
+            *poisoning_report.implausible_mean(question.mechanism.law, group, own, mean, risk),
         ],
     )
 
@@ -347,7 +351,7 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
     question, tally = asked.question, asked.tally
     found = group.estimate(tally, asked.confidence)
     can_smooth = smoothing.helps(question, tally.n)
-    fit = "projection" if isinstance(question.once.law, Supporting) else "em"
+    fit = "projection" if isinstance(question.mechanism.law, Supporting) else "em"
     if asked.smooth and can_smooth:
         fit, found = "ems", smoothing.smoothed(question, tally, found)
     at_most = [*found.at_most, None] if found.at_most else [None] * len(group.ranges)

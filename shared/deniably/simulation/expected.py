@@ -22,7 +22,7 @@ _REACH = 12  # standard deviations; noise beyond has less than a ten-millionth o
 def expected_tally(answers: Answers) -> Tally:
     """The tally of ``SO_MANY`` reports by people of whom as many as here give each answer, if
     every report came as often as its probability says."""
-    law = answers.question.once.law
+    law = answers.question.mechanism.law
     start, cells = 0, np.zeros(1)
     for inputs in answers.blocks():
         start, more = _expected(law, inputs)

@@ -200,7 +200,7 @@ def _answers(question: Question, columns: list[Column]) -> Answers:
         ]
     else:
         inputs = _each(columns[0], lambda text: question.encode(_answer(question, text)))
-        encoded = [_laid_out(question.once.law.domain, inputs)]
+        encoded = [_laid_out(question.mechanism.law.domain, inputs)]
     return Answers(question, columns, encoded)
 
 

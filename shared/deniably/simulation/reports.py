@@ -40,11 +40,11 @@ class Some:
 
     def tally(self) -> Tally:
         """What these reports count."""
-        return bulk.tally_many(self.question.once, self.reports)
+        return bulk.tally_many(self.question.report_mechanism, self.reports)
 
     def cells(self) -> Iterator[tuple[int, ...] | None]:
         """By person the cells that the report counts in, None for those who are not asked."""
-        law, reports = self.question.once.law, iter(self.reports)
+        law, reports = self.question.mechanism.law, iter(self.reports)
         for asked in self.asked.tolist():
             if not asked:
                 yield None
@@ -149,7 +149,9 @@ def _blocks(people: People) -> Iterator[Block]:
 
 def _randomised(answers: Answers, some: slice, asked: npt.NDArray[np.bool_]) -> Some:
     inputs = answers.inputs(some)[asked]
-    return Some(answers.question, asked, bulk.randomise_many(answers.question.once, inputs))
+    return Some(
+        answers.question, asked, bulk.randomise_many(answers.question.report_mechanism, inputs)
+    )
 
 
 def _row(questions: Sequence[Question], answers: Mapping[str, object]) -> list[str]:
@@ -167,7 +169,7 @@ def _row(questions: Sequence[Question], answers: Mapping[str, object]) -> list[s
 
 
 def _texts(some: Some) -> Iterator[Cell]:
-    law, choices = some.question.once.law, _names(some.question)
+    law, choices = some.question.mechanism.law, _names(some.question)
     by_name = isinstance(law, Supporting) and len(choices) == law.cell_count
     for cells in some.cells():
         if cells is None:

@@ -108,7 +108,7 @@ class _Known:
 
 def _cells(question: Question) -> int:
     assert not isinstance(question, VectorOfNumbers)
-    return question.once.k
+    return question.mechanism.k
 
 
 # --- one function a kind ----------------------------------------------------------------------
@@ -154,7 +154,7 @@ def _mean_number(question: Number, known: _Known) -> Truth:
     """The mean of the numbers themselves, also where they are reported by buckets and estimated
     from the middles: that is an error of the survey which the simulation has to show."""
     grid, (column,) = question.range, known.answers.columns
-    if question.once.k == grid.positions:
+    if question.mechanism.k == grid.positions:
         return _mean_of_numbers("mean", grid, known.answers.encoded[0], column)
     positions = np.array([grid.position(text) for text in column.texts])
     mean = _mean_of_numbers("mean", grid, positions, column)

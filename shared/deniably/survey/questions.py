@@ -113,10 +113,10 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
         _one_answer(self.mechanism.law, every=True)
 
     @property
-    def once(self) -> SubsetSelection | Channel | Unary:
-        """The mechanism that one report is estimated by."""
+    def report_mechanism(self) -> SubsetSelection | Channel | Unary:
+        """The mechanism that a single report follows, and is estimated by."""
         one = self.mechanism
-        return one.once if isinstance(one, Memoised) else one
+        return one.single_report_mechanism if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
         """The index of the chosen choice, by its name or label. Raises BadAnswer."""
@@ -162,10 +162,10 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         _can_hide(self.show_if, self.names)
 
     @property
-    def once(self) -> SetResponse | SampledTicks | Unary:
-        """The mechanism that one report is estimated by."""
+    def report_mechanism(self) -> SetResponse | SampledTicks | Unary:
+        """The mechanism that a single report follows, and is estimated by."""
         one = self.mechanism
-        return one.once if isinstance(one, Memoised) else one
+        return one.single_report_mechanism if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
         """The indices of the chosen choices, by name or label, ascending. Raises BadAnswer."""
@@ -213,10 +213,10 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
                 raise ValueError("where the aim is the mean, scores are equally spaced")
 
     @property
-    def once(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
-        """The mechanism that one report is estimated by."""
+    def report_mechanism(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
+        """The mechanism that a single report follows, and is estimated by."""
         one = self.mechanism
-        return one.once if isinstance(one, Memoised) else one
+        return one.single_report_mechanism if isinstance(one, Memoised) else one
 
     @property
     def values(self) -> list[int]:
@@ -254,18 +254,20 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
         self._keeps_its_claim(self.mechanism)
 
     @property
-    def once(self) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
-        """The mechanism that one report is estimated by."""
+    def report_mechanism(
+        self,
+    ) -> Window | Channel | Laplace | BoundedLaplace | Gaussian | SubsetSelection:
+        """The mechanism that a single report follows, and is estimated by."""
         one = self.mechanism
-        return one.once if isinstance(one, Memoised) else one
+        return one.single_report_mechanism if isinstance(one, Memoised) else one
 
     def encode(self, answer: object) -> Input:
         """The cell of the number's position on the grid. Raises BadAnswer."""
-        return _cell(self.range, answer, self.once.law.domain.count, self.name)
+        return _cell(self.range, answer, self.mechanism.law.domain.count, self.name)
 
     def decode(self, given: Input) -> object:
         """The first number of a cell."""
-        return self.range.first(cast(int, given), self.once.law.domain.count)
+        return self.range.first(cast(int, given), self.mechanism.law.domain.count)
 
 
 class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
@@ -283,8 +285,8 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         self._keeps_its_claim(self.mechanism)
 
     @property
-    def once(self) -> Vector | Gaussian:
-        """The mechanism that one report is estimated by."""
+    def report_mechanism(self) -> Vector | Gaussian:
+        """The mechanism that a single report follows, and is estimated by."""
         return self.mechanism
 
     @property
@@ -329,10 +331,10 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         self._keeps_its_claim(self.mechanism)
 
     @property
-    def once(self) -> SubsetSelection:
-        """The mechanism that one report is estimated by."""
+    def report_mechanism(self) -> SubsetSelection:
+        """The mechanism that a single report follows, and is estimated by."""
         one = self.mechanism
-        return one.once if isinstance(one, Memoised) else one
+        return one.single_report_mechanism if isinstance(one, Memoised) else one
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -365,10 +367,10 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
         self._keeps_its_claim(self.mechanism)
 
     @property
-    def once(self) -> SubsetSelection:
-        """The mechanism that one report is estimated by."""
+    def report_mechanism(self) -> SubsetSelection:
+        """The mechanism that a single report follows, and is estimated by."""
         one = self.mechanism
-        return one.once if isinstance(one, Memoised) else one
+        return one.single_report_mechanism if isinstance(one, Memoised) else one
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -186,7 +186,7 @@ def make_report(
         if isinstance(mechanism, Memoised):
             if question.name not in kept:
                 kept[question.name] = mechanism.draw_memo(given, coins)
-            values[question.name] = list(mechanism.again(kept[question.name], coins))
+            values[question.name] = list(mechanism.report_from_memo(kept[question.name], coins))
         else:
             values[question.name] = list(mechanism.randomise(given, coins))
     report = Report(id=id or coins.draw_id(), survey=survey.digest, values=values)

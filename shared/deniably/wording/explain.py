@@ -68,7 +68,7 @@ WEAK = 20
 
 def forward(question: Question, words: Words = ENGLISH) -> str:
     """What is sent for an answer, as one or two sentences."""
-    law = question.once.law
+    law = question.mechanism.law
     match law:
         case Supporting(single=True) if law.size and isinstance(question, Number | Point | Product):
             return _subset(law, _NAMED[type(question)], words)
@@ -87,8 +87,10 @@ def forward(question: Question, words: Words = ENGLISH) -> str:
         case Finite() | Noise():
             return _noise(question, law.usual or 0.0, words)
         case Several():
-            if isinstance(question.once, Gaussian):  # one noise for all, and a sentence for each
-                return _noise(question, question.once.one.usual, words)
+            if isinstance(
+                question.report_mechanism, Gaussian
+            ):  # one noise for all, and a sentence for each
+                return _noise(question, question.report_mechanism.one.usual, words)
             return _several(law, words)
         case _:
             assert_never(law)
@@ -96,14 +98,14 @@ def forward(question: Question, words: Words = ENGLISH) -> str:
 
 def reverse(question: Question, words: Words = ENGLISH) -> str:
     """What somebody who sees the report can conclude, as one sentence."""
-    loss = question.once.loss
+    loss = question.mechanism.loss
     return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
 
 
 def grids(question: Question, words: Words = ENGLISH) -> list[Grid]:
     """The protection as pictures: none for mechanisms whose reports are signals or noisy numbers,
     which no two shares describe, and none where 100 squares are too few."""
-    law = question.once.law
+    law = question.mechanism.law
     match law:
         case Supporting(both=True):
             return _grids(words, natural_frequencies(law), "grid.turned")
@@ -132,7 +134,7 @@ def practice(survey: Survey) -> SubsetSelection:
     """The mechanism of a practice question with two answers: with the odds of the first question
     that is answered by subset selection, else with odds of 3."""
     for question in survey.questions:
-        law = question.once.law
+        law = question.mechanism.law
         if isinstance(law, Supporting) and law.single and isinstance(law.joint, TwoLevel):
             return SubsetSelection(k=2, omega=1, own=law.joint.own, other=law.joint.other)
     return SubsetSelection(k=2, omega=1, own=3, other=1)

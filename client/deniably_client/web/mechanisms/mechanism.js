@@ -59,11 +59,11 @@ export function randomise(mechanism, answer, coins) {
  *   {report: number[], memo?: readonly number[]}}
  */
 export function respond(mechanism, answer, coins, kept) {
-  const { drawMemo, again } = family(mechanism);
-  if (!drawMemo || !again) return { report: randomise(mechanism, answer, coins) };
+  const { drawMemo, reportFromMemo } = family(mechanism);
+  if (!drawMemo || !reportFromMemo) return { report: randomise(mechanism, answer, coins) };
   checkMechanism(mechanism);
   const memo = kept ?? drawMemo(mechanism, answer, coins);
-  return { report: again(mechanism, memo, coins), memo };
+  return { report: reportFromMemo(mechanism, memo, coins), memo };
 }
 
 /** The most that one report can give away, exactly. */

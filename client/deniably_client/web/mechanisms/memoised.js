@@ -123,7 +123,7 @@ const memoised = {
     family(memo(mechanism)).randomise(memo(mechanism), answer, coins),
 
   // The same draws are made for every memo.
-  again(mechanism, kept, coins) {
+  reportFromMemo(mechanism, kept, coins) {
     const { once } = mechanism;
     const [one = -1] = kept;
     const known = kept.length === 1 && Number.isInteger(one) && one >= 0 && one < sizes(once).memos;
@@ -135,7 +135,7 @@ const memoised = {
 
   randomise(mechanism, answer, coins) {
     const kept = memoised.drawMemo?.(mechanism, answer, coins) ?? [];
-    return memoised.again?.(mechanism, kept, coins) ?? [];
+    return memoised.reportFromMemo?.(mechanism, kept, coins) ?? [];
   },
 };
 

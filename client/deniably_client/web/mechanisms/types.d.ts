@@ -15,7 +15,7 @@ export type Input = number | readonly number[];
  * a list of integers, and throws BadAnswer before any draw.
  *
  * Those that keep a memo also have `history`, the loss of all reports that are made from it;
- * `drawMemo`, which makes it, and `again`, which makes a report from it alone.
+ * `drawMemo`, which makes it, and `reportFromMemo`, which makes a report from it alone.
  */
 export interface Family<M = any, A = any> {
   check(mechanism: M, path: string): void;
@@ -23,7 +23,7 @@ export interface Family<M = any, A = any> {
   randomise(mechanism: M, answer: A, coins: Coins): number[];
   history?(mechanism: M): Loss;
   drawMemo?(mechanism: M, answer: A, coins: Coins): number[];
-  again?(mechanism: M, memo: readonly number[], coins: Coins): number[];
+  reportFromMemo?(mechanism: M, memo: readonly number[], coins: Coins): number[];
 }
 
 /** Modules that are fetched when first needed; their default exports hold things by name. */
