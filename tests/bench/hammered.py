@@ -147,7 +147,7 @@ def _memory_of(pid: int) -> int:
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
-class Answers:
+class Responses:
     """What the hammer was told."""
 
     def __init__(self) -> None:
@@ -158,10 +158,10 @@ class Answers:
 
 
 @contextmanager
-def hammering(port: int, seconds: float, paths: list[str]) -> Iterator[Answers]:
+def hammering(port: int, seconds: float, paths: list[str]) -> Iterator[Responses]:
     """Until the block ends, and for so many seconds at least."""
     command = [sys.executable, HAMMER, str(port), str(seconds), str(CONNECTIONS), *paths]
-    answers = Answers()
+    answers = Responses()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as hammer:
         try:
             yield answers

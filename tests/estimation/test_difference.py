@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.estimation.difference import (
-    Answers,
     Difference,
     Scores,
+    SupportCount,
     against,
     between_choices,
     between_groups,
@@ -39,7 +39,7 @@ def between_choices_exactly(
     never above its level. With two choices every report supports just one.
     """
     alone = only_first + only_second
-    p_value = against(Answers(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
+    p_value = against(SupportCount(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
     return Difference((only_first - only_second) / (n * (p - q)), p_value)
 
 
@@ -67,13 +67,13 @@ def test_a_share_against_a_value_holds_its_level(epsilon: float, alpha: float) -
     p, q = warner(epsilon)
     for n in (5, 50, 200):
         for share in (*SHARES, 1.0):
-            found = [against(Answers(c, n, p, q), share).p_value for c in range(n + 1)]
+            found = [against(SupportCount(c, n, p, q), share).p_value for c in range(n + 1)]
             law = stats.binom.pmf(np.arange(n + 1), n, q + (p - q) * share)
             assert law[np.array(found) <= alpha].sum() <= alpha
 
 
 def test_a_clear_share_is_told_from_a_value() -> None:
-    found = against(Answers(600, 1000, 0.75, 0.25), 0.5)
+    found = against(SupportCount(600, 1000, 0.75, 0.25), 0.5)
 
     assert found.estimate == pytest.approx(0.2)
     assert found.p_value == pytest.approx(stats.binomtest(600, 1000, 0.5).pvalue, rel=1e-9)
@@ -81,7 +81,7 @@ def test_a_clear_share_is_told_from_a_value() -> None:
 
 def test_a_value_that_is_no_share_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
-        against(Answers(5, 9, 0.75, 0.25), 1.1)
+        against(SupportCount(5, 9, 0.75, 0.25), 1.1)
 
 
 # --- two groups ---------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_a_value_that_is_no_share_is_refused() -> None:
 def test_two_groups_hold_their_level(sizes: tuple[int, int], epsilons: tuple[float, float]) -> None:
     channels = [warner(e) for e in epsilons]
     first, second = (
-        [Answers(c, n, *channel) for c in range(n + 1)]
+        [SupportCount(c, n, *channel) for c in range(n + 1)]
         for n, channel in zip(sizes, channels, strict=True)
     )
     found = np.array([[between_groups(a, b).p_value for b in second] for a in first])
@@ -114,7 +114,7 @@ def test_waves_that_differ_are_told_apart() -> None:
     """60 % against 40 % of 2000 each, epsilon ln 3; the noise of one estimate is 2 points."""
     p, q = 0.75, 0.25
 
-    found = between_groups(Answers(1100, 2000, p, q), Answers(900, 2000, p, q))
+    found = between_groups(SupportCount(1100, 2000, p, q), SupportCount(900, 2000, p, q))
 
     assert found.estimate == pytest.approx(0.2)
     assert found.p_value < 1e-9
@@ -122,8 +122,8 @@ def test_waves_that_differ_are_told_apart() -> None:
 
 @given(st.integers(1, 200), st.integers(1, 200), st.data())
 def test_the_order_of_groups_does_not_matter(m: int, n: int, data: st.DataObject) -> None:
-    a = Answers(data.draw(st.integers(0, m)), m, *warner(1))
-    b = Answers(data.draw(st.integers(0, n)), n, *warner(2))
+    a = SupportCount(data.draw(st.integers(0, m)), m, *warner(1))
+    b = SupportCount(data.draw(st.integers(0, n)), n, *warner(2))
 
     forth, back = between_groups(a, b), between_groups(b, a)
 
@@ -292,7 +292,7 @@ def test_holm_of_nothing_is_nothing() -> None:
 )
 def test_counts_that_cannot_be_are_refused(count: int, n: int, p: float, q: float) -> None:
     with pytest.raises(ValueError, match=r"at least one|larger"):
-        Answers(count, n, p, q)
+        SupportCount(count, n, p, q)
 
 
 # --- two waves of one panel -----------------------------------------------------------------------
@@ -332,7 +332,10 @@ def false_alarms(law: Floats, epsilon: float, alpha: float) -> float:
     n = len(law) - 1
     p, q = warner(epsilon)
     found = [
-        [between_groups(Answers(a, n, p, q), Answers(b, n, p, q)).p_value for b in range(n + 1)]
+        [
+            between_groups(SupportCount(a, n, p, q), SupportCount(b, n, p, q)).p_value
+            for b in range(n + 1)
+        ]
         for a in range(n + 1)
     ]
     return float(law[np.array(found) <= alpha].sum())

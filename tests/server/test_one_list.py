@@ -24,7 +24,7 @@ from deniably.results.document import SurveyResult
 from deniably.results.result import result
 from deniably.results.spreadsheet import spreadsheet
 from deniably.simulation.expected import expected_tally
-from deniably.simulation.people import Answers, Column, People, read_people
+from deniably.simulation.people import Column, People, QuestionAnswers, read_people
 from deniably.simulation.reports import simulate
 from deniably.simulation.runs import estimates
 from deniably.simulation.truth import truths
@@ -256,8 +256,8 @@ def scored(question: Question) -> list[str]:
     return [question.range.written(last * step // 8) for step in range(9)]
 
 
-def people_of(question: Question, answers: list[str]) -> Answers:
+def people_of(question: Question, answers: list[str]) -> QuestionAnswers:
     """Somebody with each of the answers."""
     encoded = np.array([question.encode(one) for one in answers])
     column = Column(answers, np.arange(len(answers), dtype=np.int32))
-    return Answers(question, [column], [encoded])
+    return QuestionAnswers(question, [column], [encoded])

@@ -39,7 +39,7 @@ from deniably.simulation.bulk.picks import picked
 from support.bulk_law import drawing, listed, one_report
 from support.soak import soak
 
-Answers = npt.NDArray[np.generic]
+AnswerArray = npt.NDArray[np.generic]
 
 CHANNEL = Channel(6, ((5, 2, 1), (2, 3, 3), (1, 2, 5)))
 VECTOR = Vector(2, (Window(3, 4, 2, 3, 1), Channel(2, ((3, 1), (1, 3))), Window(5, 2, 1, 2, 1)))
@@ -208,7 +208,7 @@ def tape(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uniform, "urandom", np.random.default_rng(20).bytes)
 
 
-def fits(observed: Answers, expected: npt.NDArray[np.float64]) -> bool:
+def fits(observed: AnswerArray, expected: npt.NDArray[np.float64]) -> bool:
     """Pearson's test of many rows of counts; cells that expect little are put together."""
     statistic, freedom = 0.0, 0
     for counts, means in zip(np.atleast_2d(observed), np.atleast_2d(expected), strict=True):
@@ -277,7 +277,7 @@ def test_every_option_is_supported_as_often_as_p_and_q_say(
 
 # Shapes and refusals -----------------------------------------------------------------------------
 
-SOME: list[tuple[Mechanism, Callable[[int], Answers]]] = [
+SOME: list[tuple[Mechanism, Callable[[int], AnswerArray]]] = [
     (SubsetSelection(9, 2, 3, 1), lambda n: np.arange(n) % 9),
     (Window(9, 5, 2, 3, 1), lambda n: np.arange(n) % 9),
     (CHANNEL, lambda n: np.arange(n) % 6),
@@ -298,7 +298,7 @@ every_mechanism = pytest.mark.parametrize(
 @every_mechanism
 @pytest.mark.parametrize("n", [0, 1, 300])
 def test_reports_are_valid_and_tallied_as_those_of_devices(
-    mechanism: Mechanism, answers: Callable[[int], Answers], n: int
+    mechanism: Mechanism, answers: Callable[[int], AnswerArray], n: int
 ) -> None:
     reports = randomise_many(mechanism, answers(n))
     lists = listed(mechanism, reports)
@@ -310,7 +310,7 @@ def test_reports_are_valid_and_tallied_as_those_of_devices(
 
 @every_mechanism
 def test_reports_are_a_function_of_the_operating_systems_bytes(
-    mechanism: Mechanism, answers: Callable[[int], Answers], monkeypatch: pytest.MonkeyPatch
+    mechanism: Mechanism, answers: Callable[[int], AnswerArray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run() -> list[Report]:
         monkeypatch.setattr(uniform, "urandom", np.random.default_rng(1).bytes)
@@ -355,7 +355,7 @@ def test_every_answer_gets_its_own_report(n: int) -> None:
     ids=repr,
 )
 def test_an_answer_that_nobody_can_give_is_refused_before_any_draw(
-    mechanism: Mechanism, answers: Answers, monkeypatch: pytest.MonkeyPatch
+    mechanism: Mechanism, answers: AnswerArray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none(_: int) -> bytes:
         raise AssertionError("bytes were drawn")

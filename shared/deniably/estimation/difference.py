@@ -28,7 +28,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Answers:
+class SupportCount:
     """One choice in one group: ``count`` of ``n`` reports support it, under p and q.
 
     Raises ValueError unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
@@ -87,7 +87,7 @@ class Moments:
         return (self.square_at(mu) - (mu - self.mean) ** 2) / max(self.n - 1, 1)
 
 
-def against(found: Answers, share: float) -> Difference:
+def against(found: SupportCount, share: float) -> Difference:
     """Is the share of the population ``share``? Exact: twice the smaller binomial tail.
 
     Never above its level. Raises ValueError unless ``share`` is within [0, 1].
@@ -119,7 +119,7 @@ def between_choices(
     return Difference(difference, _two_sided(first - second, n * single, 0.5))
 
 
-def between_groups(first: Answers, second: Answers) -> Difference:
+def between_groups(first: SupportCount, second: SupportCount) -> Difference:
     """Is a share the same in two independent groups (two waves, two regions)?
 
     The common share is its likeliest value in [0, 1]; the variance is taken there (Mee 1984). Half
@@ -198,7 +198,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted.tolist()
 
 
-def _common_share(first: Answers, second: Answers) -> float:
+def _common_share(first: SupportCount, second: SupportCount) -> float:
     """The likeliest share that both groups have, by bisection of the falling score."""
     low, high = 0.0, 1.0
     for _ in range(60):

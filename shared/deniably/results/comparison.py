@@ -14,9 +14,9 @@ from typing import TypedDict, TypeVar
 from deniably.core.errors import Incomparable
 from deniably.estimation import analysis
 from deniably.estimation.difference import (
-    Answers,
     Difference,
     Moments,
+    SupportCount,
     against,
     between_choices,
     between_groups,
@@ -75,7 +75,7 @@ class Side:
     tally: Tally
     part: str | None = None
 
-    def answers(self, choice: str) -> Answers:
+    def answers(self, choice: str) -> SupportCount:
         """The reports that support a choice. Raises Incomparable."""
         question, law = self.question, self.question.mechanism.law
         if not isinstance(question, OfChoices) or not isinstance(law, Supporting):
@@ -84,7 +84,7 @@ class Side:
             raise Incomparable("“choice” is one of " + ", ".join(question.names))
         counts, asked = supports(self.tally, law)
         v = question.names.index(choice)
-        return Answers(int(counts[v]), int(asked[v]), float(law.p), float(law.q))
+        return SupportCount(int(counts[v]), int(asked[v]), float(law.p), float(law.q))
 
     @property
     def choices(self) -> list[str]:

@@ -11,7 +11,7 @@ from deniably.core.binomial import Floats
 from deniably.estimation.channels import masses, rounding, rows
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Law, Noise, OfNumber, Several, Supporting
-from deniably.simulation.people import Answers, Encoded
+from deniably.simulation.people import Encoded, QuestionAnswers
 
 SO_MANY = 10**9
 """Reports of the expected tally: so many that rounding it to whole reports is far below a digit."""
@@ -19,7 +19,7 @@ SO_MANY = 10**9
 _REACH = 12  # standard deviations; noise beyond has less than a ten-millionth of the probability
 
 
-def expected_tally(answers: Answers) -> Tally:
+def expected_tally(answers: QuestionAnswers) -> Tally:
     """The tally of ``SO_MANY`` reports by people of whom as many as here give each answer, if
     every report came as often as its probability says."""
     law = answers.question.mechanism.law

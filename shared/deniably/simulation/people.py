@@ -57,7 +57,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class QuestionAnswers:
     """What n people answer to a question, "not applicable" where it is hidden from them.
 
     There is a column a part, or a single one; ``encoded[c][v]`` is what text v of column c means.
@@ -96,7 +96,7 @@ class People:
     """The true answers of n people, by the survey's questions in their order."""
 
     survey: Survey
-    answers: list[Answers]
+    answers: list[QuestionAnswers]
 
     @property
     def n(self) -> int:
@@ -132,7 +132,7 @@ def read_people(survey: Survey, table: Written) -> People:
     """
     names = {question.name: column_names(question) for question in survey.questions}
     columns = _read(rows_of(table), [name for some in names.values() for name in some])
-    found: dict[str, Answers] = {}
+    found: dict[str, QuestionAnswers] = {}
     for question in survey.questions:
         own = [columns[name] for name in names[question.name]]
         found[question.name] = _answers(question, _shown(question, own, found))
@@ -175,7 +175,7 @@ def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Col
 
 
 def _shown(
-    question: Question, columns: list[Column], earlier: Mapping[str, Answers]
+    question: Question, columns: list[Column], earlier: Mapping[str, QuestionAnswers]
 ) -> list[Column]:
     """The columns with "not applicable" for those who do not see the question."""
     condition = show_if(question)
@@ -192,7 +192,7 @@ def _shown(
     return [Column([texts[code] for code in kept], codes.astype(np.int32))]
 
 
-def _answers(question: Question, columns: list[Column]) -> Answers:
+def _answers(question: Question, columns: list[Column]) -> QuestionAnswers:
     if isinstance(question, InParts):
         encoded = [
             np.array(_each(column, partial(question.encode_part, part)))
@@ -201,7 +201,7 @@ def _answers(question: Question, columns: list[Column]) -> Answers:
     else:
         inputs = _each(columns[0], lambda text: question.encode(_answer(question, text)))
         encoded = [_laid_out(question.mechanism.law.domain, inputs)]
-    return Answers(question, columns, encoded)
+    return QuestionAnswers(question, columns, encoded)
 
 
 def _each(column: Column, encode: Callable[[str], Input]) -> list[Input]:

@@ -21,7 +21,7 @@ from deniably.simulation import bulk
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.bulk.picks import picked
 from deniably.simulation.made_up import make_up
-from deniably.simulation.people import Answers, People, blocks, column_names, read_people
+from deniably.simulation.people import People, QuestionAnswers, blocks, column_names, read_people
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
@@ -147,7 +147,7 @@ def _blocks(people: People) -> Iterator[Block]:
         }
 
 
-def _randomised(answers: Answers, some: slice, asked: npt.NDArray[np.bool_]) -> Some:
+def _randomised(answers: QuestionAnswers, some: slice, asked: npt.NDArray[np.bool_]) -> Some:
     inputs = answers.inputs(some)[asked]
     return Some(
         answers.question, asked, bulk.randomise_many(answers.question.report_mechanism, inputs)

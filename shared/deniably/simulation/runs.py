@@ -17,7 +17,7 @@ from deniably.core.binomial import Floats
 from deniably.estimation.figures import Found, groups
 from deniably.estimation.tally import Tally
 from deniably.simulation.expected import SO_MANY, expected_tally
-from deniably.simulation.people import Answers, People
+from deniably.simulation.people import People, QuestionAnswers
 from deniably.simulation.truth import Truth, truths
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -116,7 +116,7 @@ def estimates(question: Question, tally: Tally) -> list[Found | None]:
 
 
 def _figures(
-    survey: Survey, answers: Answers, runs: list[Sequence[Found | None]]
+    survey: Survey, answers: QuestionAnswers, runs: list[Sequence[Found | None]]
 ) -> list[Compared]:
     question = answers.question
     design = estimates(question, expected_tally(answers))
@@ -151,7 +151,7 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
 
 
 def _predicted(
-    survey: Survey, answers: Answers, truth: Truth, expected: Found | None
+    survey: Survey, answers: QuestionAnswers, truth: Truth, expected: Found | None
 ) -> float | None:
     """The standard error by the design, for these people.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats
 from deniably.estimation.analysis import bucket_middles
 from deniably.estimation.figures import Buckets, Group, One, Share, Shares, groups
-from deniably.simulation.people import Answers, Column, blocks
+from deniably.simulation.people import Column, QuestionAnswers, blocks
 from deniably.survey.parts import Range
 from deniably.survey.questions import Number, Point, Question, VectorOfNumbers
 
@@ -38,7 +38,7 @@ class Truth:
     outside: float = 0.0
 
 
-def truths(answers: Answers) -> list[Truth | None]:
+def truths(answers: QuestionAnswers) -> list[Truth | None]:
     """The figures of a question if everybody's answer were known, as ``groups`` lists them; None
     where nobody has what a figure is about."""
     known = _Known(answers)
@@ -59,7 +59,7 @@ def _of_group(known: _Known, group: Group) -> Iterator[Truth | None]:
 class _Known:
     """What is known of the answers to a question; only what is asked for is counted."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: QuestionAnswers) -> None:
         self.answers = answers
 
     @cached_property

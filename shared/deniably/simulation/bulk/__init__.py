@@ -17,7 +17,7 @@ import numpy.typing as npt
 from deniably.estimation.tally import Tally, tally_packed
 from deniably.mechanisms.law import Each, Law, One, Randomiser, Supporting, Ticks
 from deniably.simulation.bulk import numbers, several_choices, single_choice
-from deniably.simulation.bulk.answers import Answers, choices, positions, ticks
+from deniably.simulation.bulk.answers import AnswerArray, choices, positions, ticks
 from deniably.simulation.bulk.any_law import any_law, named
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, in_blocks
 
@@ -26,7 +26,7 @@ __all__ = ["randomise_many", "tally_many"]
 Reports = npt.NDArray[Any]
 
 
-def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Reports:
+def randomise_many(mechanism: Randomiser[Law], answers: AnswerArray) -> Reports:
     """One report for each of n answers.
 
     ``answers`` are choices or positions, shape (n,); booleans, shape (n, k), where several options
@@ -45,7 +45,7 @@ def randomise_many(mechanism: Randomiser[Law], answers: Answers) -> Reports:
     return in_blocks(partial(numbers.SAMPLERS.get(kind, any_law), mechanism), given, BLOCK)
 
 
-def _given(law: Law, answers: Answers) -> Any:
+def _given(law: Law, answers: AnswerArray) -> Any:
     """The answers, each one that can be given. Raises BadAnswer."""
     match law.domain:
         case Ticks(k=k, most=most):

@@ -11,17 +11,17 @@ import numpy.typing as npt
 from deniably.core.errors import BadAnswer
 from deniably.simulation.bulk.uniform import Booleans, Int64
 
-Answers = npt.NDArray[Any]
+AnswerArray = npt.NDArray[Any]
 
 
-def choices(answers: Answers, k: int) -> Int64:
+def choices(answers: AnswerArray, k: int) -> Int64:
     """One of k choices each, shape (n,). Raises BadAnswer."""
     _check_whole(answers, (), "one row of whole numbers")
     _check_range(answers, k, "the index of a choice")
     return answers.astype(np.int64, copy=False)
 
 
-def positions(answers: Answers, sizes: Sequence[int]) -> Int64:
+def positions(answers: AnswerArray, sizes: Sequence[int]) -> Int64:
     """One position on a grid of each size, shape (n, sizes), or (n,) for one. Raises BadAnswer."""
     d = len(sizes)
     if d == 1:
@@ -33,7 +33,7 @@ def positions(answers: Answers, sizes: Sequence[int]) -> Int64:
     return answers.astype(np.int64, copy=False)
 
 
-def ticks(answers: Answers, k: int, most: int) -> Booleans:
+def ticks(answers: AnswerArray, k: int, most: int) -> Booleans:
     """At most ``most`` ticks in each row, shape (n, k). Raises BadAnswer."""
     if answers.ndim != 2 or answers.dtype != np.bool_ or answers.shape[1] != k:
         raise BadAnswer(f"many answers are rows of {k} booleans")
@@ -42,11 +42,11 @@ def ticks(answers: Answers, k: int, most: int) -> Booleans:
     return answers
 
 
-def _check_whole(answers: Answers, each: tuple[int, ...], what: str) -> None:
+def _check_whole(answers: AnswerArray, each: tuple[int, ...], what: str) -> None:
     if answers.ndim < 1 or answers.shape[1:] != each or answers.dtype.kind not in "iu":
         raise BadAnswer(f"many answers are {what}")
 
 
-def _check_range(answers: Answers, k: int, what: str) -> None:
+def _check_range(answers: AnswerArray, k: int, what: str) -> None:
     if answers.size and not 0 <= answers.min() <= answers.max() < k:
         raise BadAnswer(f"an answer is {what}, from 0 to {k - 1}")
