@@ -11,7 +11,7 @@ from deniably.core.errors import Incomparable
 from deniably.results import comparison
 from deniably.results.comparison import (
     NOT_OF_MEANS,
-    Compared,
+    Comparison,
     DifferenceResult,
     DifferencesResult,
     Side,
@@ -68,7 +68,7 @@ def differences(name: str) -> Response:
         return json_answer(comparison.pairs(here, there))
 
 
-def _compared(side: Side, choice: str | None, kind: str, value: str) -> Compared:
+def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparison:
     if choice is None:
         if kind == "value":
             return comparison.mean_and_value(side, value)

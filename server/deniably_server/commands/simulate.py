@@ -20,7 +20,7 @@ from deniably_server.commands.plan import read_definition
 if TYPE_CHECKING:
     from deniably.estimation.tally import Tally
     from deniably.simulation.people import People
-    from deniably.simulation.runs import Compared
+    from deniably.simulation.runs import FigureRuns
     from deniably.survey.survey import Survey
 
 MOST_RUNS = 10_000
@@ -90,7 +90,7 @@ def _tallies(people: People, runs: int) -> Iterator[Mapping[str, Tally]]:
 # --- what is shown ------------------------------------------------------------------------------
 
 
-def _one_run(figure: Compared) -> dict[str, Any]:
+def _one_run(figure: FigureRuns) -> dict[str, Any]:
     return {
         "question": figure.question,
         "figure": figure.truth.name,
@@ -105,7 +105,7 @@ def _one_run(figure: Compared) -> dict[str, Any]:
     }
 
 
-def _many_runs(figure: Compared) -> dict[str, Any]:
+def _many_runs(figure: FigureRuns) -> dict[str, Any]:
     return {
         "question": figure.question,
         "figure": figure.truth.name,
@@ -127,13 +127,13 @@ def _known(value: float) -> float | None:
     return None if value != value else value
 
 
-def _clipped(figure: Compared) -> dict[str, Any]:
+def _clipped(figure: FigureRuns) -> dict[str, Any]:
     """The share of answers outside the bounds, and how far bounds alone move the figure."""
     return {"clipped": figure.truth.outside, "bias": figure.clipping}
 
 
-def _show_one_run(figures: Sequence[Compared]) -> None:
-    def line(figure: Compared) -> tuple[str, ...]:
+def _show_one_run(figures: Sequence[FigureRuns]) -> None:
+    def line(figure: FigureRuns) -> tuple[str, ...]:
         low, high = figure.low[0], figure.high[0]
         return (
             figure.question,
@@ -153,8 +153,8 @@ def _show_one_run(figures: Sequence[Compared]) -> None:
     _show_clipping(figures)
 
 
-def _show_many_runs(figures: Sequence[Compared], runs: int) -> None:
-    def line(figure: Compared) -> tuple[str, ...]:
+def _show_many_runs(figures: Sequence[FigureRuns], runs: int) -> None:
+    def line(figure: FigureRuns) -> tuple[str, ...]:
         told = len(figure.estimates) - figure.untold
         return (
             figure.question,
@@ -178,7 +178,7 @@ def _show_many_runs(figures: Sequence[Compared], runs: int) -> None:
     _show_clipping(figures)
 
 
-def _show_clipping(figures: Sequence[Compared]) -> None:
+def _show_clipping(figures: Sequence[FigureRuns]) -> None:
     """What the bounds do to each figure, apart from what chance does."""
     moved = [figure for figure in figures if figure.truth.outside and figure.clipping]
     if not moved:
@@ -186,7 +186,7 @@ def _show_clipping(figures: Sequence[Compared]) -> None:
     shown = sorted(moved, key=_relative, reverse=True)[:_MOST_CLIPPED]
     runs = len(figures[0].estimates) > 1
 
-    def line(figure: Compared) -> tuple[str, ...]:
+    def line(figure: FigureRuns) -> tuple[str, ...]:
         truth = figure.truth
         noise = figure.noise if runs else figure.mean - truth.asked
         held = f"{100 * figure.coverage_asked:.1f} %" if runs else _held(figure)
@@ -213,12 +213,12 @@ def _show_clipping(figures: Sequence[Compared]) -> None:
     )
 
 
-def _relative(figure: Compared) -> float:
+def _relative(figure: FigureRuns) -> float:
     """How far the bounds move a figure, as a part of what it would be."""
     return abs(figure.clipping) / max(abs(figure.truth.value), abs(figure.truth.asked))
 
 
-def _held(figure: Compared) -> str:
+def _held(figure: FigureRuns) -> str:
     return "yes" if figure.coverage_asked else "no"
 
 
@@ -231,7 +231,7 @@ def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
         click.echo(one_line("  ".join([*left, *right])).rstrip())
 
 
-def _text(figure: Compared, value: float, sign: Literal["+", "-"] = "-") -> str:
+def _text(figure: FigureRuns, value: float, sign: Literal["+", "-"] = "-") -> str:
     """A figure to be read; with ``+`` as the sign also above 0."""
     if _known(value) is None:
         return "cannot be told"
@@ -240,11 +240,11 @@ def _text(figure: Compared, value: float, sign: Literal["+", "-"] = "-") -> str:
     return f"{value:{sign},.0f}" if abs(value) >= _WHOLE else f"{value:{sign}.4g}"
 
 
-def _mark(figure: Compared) -> str:
+def _mark(figure: FigureRuns) -> str:
     return "" if figure.meant == "these respondents" else " *"
 
 
-def _whose(figures: Sequence[Compared]) -> str:
+def _whose(figures: Sequence[FigureRuns]) -> str:
     if not any(map(_mark, figures)):
         return "The intervals are those for these respondents."
     return (

@@ -269,7 +269,7 @@ def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncerta
     )
 
 
-def compared(
+def moments_of_mean(
     question: Number | Scale | VectorOfNumbers, tally: Tally, part: int = 0
 ) -> Moments | None:
     """What a test of two groups needs of the mean, in the unit of the question.

@@ -136,13 +136,13 @@ class Side:
         index = self.group.figure.index
         assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
         try:
-            return _told(analysis.compared(self.question, self.tally, index))
+            return _told(analysis.moments_of_mean(self.question, self.tally, index))
         except ValueError:
             return _told(None)
 
 
 @dataclass(frozen=True)
-class Compared:
+class Comparison:
     """What was compared, and the outcome."""
 
     what: str
@@ -187,15 +187,15 @@ def pairs(here: Side, there: Side | None = None) -> DifferencesResult:
 # --- choices ----------------------------------------------------------------------------------
 
 
-def choice_and_share(side: Side, choice: str, share: float | str) -> Compared:
+def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
     """Is the share of a choice ``share``, which is shown as it is given? Raises Incomparable."""
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
         raise Incomparable("“share” is a number from 0 to 1, such as 0.5")
-    return Compared(f"“{choice}” and a share of {share}", against(first, wanted))
+    return Comparison(f"“{choice}” and a share of {share}", against(first, wanted))
 
 
-def choices(side: Side, choice: str, other: str) -> Compared:
+def choices(side: Side, choice: str, other: str) -> Comparison:
     """Have two choices of a question the same share? Raises Incomparable."""
     first, second = side.answers(choice), side.answers(other)
     law = side.question.mechanism.law
@@ -208,10 +208,10 @@ def choices(side: Side, choice: str, other: str) -> Compared:
     found = between_choices(
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
     )
-    return Compared(f"“{choice}” and “{other}”", found)
+    return Comparison(f"“{choice}” and “{other}”", found)
 
 
-def choice_apart(here: Side, there: Side, choice: str) -> Compared:
+def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
     """Has a choice the same share in two surveys? Raises Incomparable."""
     found = between_groups(here.answers(choice), there.answers(choice))
     return _apart(f"“{choice}”", here, there, found)
@@ -220,7 +220,7 @@ def choice_apart(here: Side, there: Side, choice: str) -> Compared:
 # --- means ------------------------------------------------------------------------------------
 
 
-def mean_and_value(side: Side, value: float | str) -> Compared:
+def mean_and_value(side: Side, value: float | str) -> Comparison:
     """Is the mean ``value``, which is shown as it is given? Raises Incomparable."""
     (low, high), wanted = side.group.figure.ends, _number(value)
     if not low <= wanted <= high:
@@ -230,10 +230,10 @@ def mean_and_value(side: Side, value: float | str) -> Compared:
         found = Difference(apart, two_sided(ratio.deviate(wanted)))
     else:
         found = against_value(side.mean, wanted)
-    return Compared(f"the mean and {value}", found)
+    return Comparison(f"the mean and {value}", found)
 
 
-def mean_apart(here: Side, there: Side) -> Compared:
+def mean_apart(here: Side, there: Side) -> Comparison:
     """Is the mean the same in two surveys? Raises Incomparable."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
@@ -254,9 +254,9 @@ def _between_means(here: Side, there: Side) -> Difference:
 # --- below ------------------------------------------------------------------------------------
 
 
-def _apart(what: str, here: Side, there: Side, found: Difference) -> Compared:
+def _apart(what: str, here: Side, there: Side, found: Difference) -> Comparison:
     said = f"{what} here and in {there.survey.name}"
-    return Compared(said, found, _note([here.survey, there.survey]))
+    return Comparison(said, found, _note([here.survey, there.survey]))
 
 
 def _note(surveys: Sequence[Survey]) -> str | None:

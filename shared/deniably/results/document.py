@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-Fit = Literal["em", "ems", "projection"]
+FitMethod = Literal["em", "ems", "projection"]
 """How shares for display were made: EM on whole reports, EM with smoothing, or the nearest
 distribution to the unbiased estimates."""
 
@@ -199,7 +199,7 @@ class NumberResult(_Question, frozen=True, kw_only=True, tag="number"):
 
     mean: MeanResult
     distribution: list[BucketResult] | UnsetType = UNSET
-    fit: Fit | UnsetType = UNSET
+    fit: FitMethod | UnsetType = UNSET
     can_smooth: bool | UnsetType = UNSET
     quantiles: list[QuantileResult] | UnsetType = UNSET
     crafted: CraftedResult | None

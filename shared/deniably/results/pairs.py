@@ -11,7 +11,13 @@ from typing import TypedDict
 from deniably.estimation.figures import Shares, groups
 from deniably.mechanisms.law import Supporting
 from deniably.results.crosstabs import Blocks
-from deniably.results.plausibility import RISK, Pair, PairCounts, implausible_pairs, says_pairs
+from deniably.results.plausibility import (
+    RISK,
+    ImplausiblePair,
+    PairCounts,
+    implausible_pairs,
+    says_pairs,
+)
 from deniably.survey.questions import Point, Product, Scale, SelectOne, YesNo
 from deniably.survey.survey import Survey
 
@@ -72,7 +78,7 @@ def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
     ]
 
 
-def _checked(question: _Paired, n: int, k: int, pairs: list[Pair]) -> CheckedResult:
+def _checked(question: _Paired, n: int, k: int, pairs: list[ImplausiblePair]) -> CheckedResult:
     names = _names(question)
     return {
         "name": question.name,

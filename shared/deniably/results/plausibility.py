@@ -104,7 +104,7 @@ def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
 
 
 @dataclass(frozen=True)
-class Pair:
+class ImplausiblePair:
     """Two choices that were reported together more or less often than any answers explain."""
 
     first: int
@@ -130,7 +130,9 @@ class PairCounts:
             self.n += len(block)
 
 
-def implausible_pairs(mechanism: Pure, n: int, both: npt.ArrayLike, risk: float) -> list[Pair]:
+def implausible_pairs(
+    mechanism: Pure, n: int, both: npt.ArrayLike, risk: float
+) -> list[ImplausiblePair]:
     """The pairs of choices that do not go together as chance would have them, the oddest first.
 
     ``both`` is that of ``PairCounts``; every person has one answer. What a report says about a
@@ -148,7 +150,9 @@ def implausible_pairs(mechanism: Pure, n: int, both: npt.ArrayLike, risk: float)
     # Each of the k (k - 1) / 2 pairs can be off to two sides.
     reach = n * deviation(n, spread, risk / (k * (k - 1)))
     odd = np.argwhere(np.triu(np.abs(counts - expected) > reach, 1)).tolist()
-    pairs = [Pair(a, b, int(counts.item(a, b)), float(expected.item(a, b))) for a, b in odd]
+    pairs = [
+        ImplausiblePair(a, b, int(counts.item(a, b)), float(expected.item(a, b))) for a, b in odd
+    ]
     return sorted(pairs, key=lambda pair: -abs(pair.together - pair.expected))
 
 

@@ -27,7 +27,7 @@ Meant = Literal["these respondents", "the population"]
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
+class FigureRuns:
     """One figure of the results beside its truth in the file, in each of some runs.
 
     ``predicted`` is the standard error that the design gives for just these people, None where
@@ -93,7 +93,7 @@ def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else float("nan")
 
 
-def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[Compared]:
+def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[FigureRuns]:
     """Every figure of the results in ``runs``, each the tallies of the questions, and its truth.
 
     A figure that a run cannot tell (the mean of a part that nobody reported) is left out of it.
@@ -117,10 +117,10 @@ def estimates(question: Question, tally: Tally) -> list[Found | None]:
 
 def _figures(
     survey: Survey, answers: QuestionAnswers, runs: list[Sequence[Found | None]]
-) -> list[Compared]:
+) -> list[FigureRuns]:
     question = answers.question
     design = estimates(question, expected_tally(answers))
-    figures: list[Compared] = []
+    figures: list[FigureRuns] = []
     for truth, expected, *seen in zip(truths(answers), design, *runs, strict=True):
         told = [one for one in seen if one is not None]
         if truth is None or not told:
@@ -128,7 +128,7 @@ def _figures(
         part = not _everybody_reports(survey, question)
         ends = [(not part and one.sample_margin) or one.population_margin for one in told]
         figures.append(
-            Compared(
+            FigureRuns(
                 question.name,
                 truth,
                 _predicted(survey, answers, truth, expected),
