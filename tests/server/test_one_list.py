@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from deniably.authoring.authoring import compile_survey, load
-from deniably.design.planning import Row, plan_figures
+from deniably.design.planning import PlanRow, plan_figures
 from deniably.estimation.figures import One, groups
 from deniably.estimation.tally import Tally
 from deniably.results.document import SurveyResult
@@ -101,7 +101,7 @@ def results(which: str) -> SurveyResult:
 
 
 @cache
-def planned(which: str) -> list[Row]:
+def planned(which: str) -> list[PlanRow]:
     return plan_figures(asked(which)[0].survey, n=100_000)
 
 

@@ -72,7 +72,7 @@ def plan(
     if file is None:
         goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
         found = _solve(goal, epsilon, margin, n, confidence)
-        row = planning.Row("the question", "mean" if mean else "share", found)
+        row = planning.PlanRow("the question", "mean" if mean else "share", found)
         table = planned([row], confidence)
     else:
         if epsilon is not None:

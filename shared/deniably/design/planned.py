@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from deniably.core.table import Cell, Table
-from deniably.design.planning import Row, plan_figures, whole
+from deniably.design.planning import PlanRow, plan_figures, whole
 from deniably.survey.privacy import plain
 from deniably.survey.survey import Survey
 
@@ -43,16 +43,16 @@ def plan_survey(
     where no epsilon is enough.
     """
     rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence)
-    rows.append(Row(TOGETHER, "", whole(survey, rows), delta=survey.total.delta))
+    rows.append(PlanRow(TOGETHER, "", whole(survey, rows), delta=survey.total.delta))
     return planned(rows, confidence, f"{survey.name}: {survey.title}")
 
 
-def planned(rows: Sequence[Row], confidence: float, caption: str = "") -> Planned:
+def planned(rows: Sequence[PlanRow], confidence: float, caption: str = "") -> Planned:
     """The table of these plans."""
     return Planned(caption, list(map(_cells, rows)), _shown(rows), _TEXTS, _notes(rows, confidence))
 
 
-def _cells(row: Row) -> dict[str, Cell]:
+def _cells(row: PlanRow) -> dict[str, Cell]:
     return {
         "question": row.question,
         "figure": row.figure,
@@ -63,7 +63,7 @@ def _cells(row: Row) -> dict[str, Cell]:
     }
 
 
-def _shown(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+def _shown(rows: Sequence[PlanRow]) -> list[tuple[str, ...]]:
     heading = ("epsilon", "delta", "respondents", "margin", "asked directly", "trusted curator")
     table = [("question", "figure", *heading), *map(_texts, rows)]
     if not any(row.delta for row in rows):
@@ -71,7 +71,7 @@ def _shown(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     return table
 
 
-def _texts(row: Row) -> tuple[str, ...]:
+def _texts(row: PlanRow) -> tuple[str, ...]:
     plan = row.plan
     return (
         row.question,
@@ -85,7 +85,7 @@ def _texts(row: Row) -> tuple[str, ...]:
     )
 
 
-def _notes(rows: Sequence[Row], confidence: float) -> list[str]:
+def _notes(rows: Sequence[PlanRow], confidence: float) -> list[str]:
     asked = [row for row in rows if row.question != TOGETHER]
     worst = max(asked, key=lambda row: (row.plan.n, row.plan.design_effect)).plan
     return [

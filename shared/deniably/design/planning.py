@@ -168,7 +168,7 @@ _margin = margin  # beside arguments of that name
 
 
 @dataclass(frozen=True)
-class Row:
+class PlanRow:
     """The plan of one figure of a question's results; ``note`` says what the figure is where its
     name does not. ``delta`` is the probability with which the epsilon need not hold."""
 
@@ -186,7 +186,7 @@ def plan_figures(
     margin: float | None = None,
     share: float | None = None,
     confidence: float = 0.95,
-) -> list[Row]:
+) -> list[PlanRow]:
     """Every figure of a survey: the margin of ``n`` respondents, or the respondents for a margin,
     at the epsilons that the survey has; of both, the epsilon that the question would need.
 
@@ -218,7 +218,7 @@ def plan_figures(
         return group.note
 
     return [
-        Row(question.name, group.name, plan, note(question, group, plan), loss.delta)
+        PlanRow(question.name, group.name, plan, note(question, group, plan), loss.delta)
         for question in survey.questions
         for loss in [question.mechanism.loss]
         for group in told(question)
@@ -232,7 +232,7 @@ def told(question: Question) -> list[Group]:
     return [group for group in groups(question) if group.variance(question.report_mechanism) < inf]
 
 
-def whole(survey: Survey, rows: Sequence[Row]) -> Plan:
+def whole(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
     """One plan for all figures: the most respondents and the widest margin, with its price, and
     the epsilon of a person's whole report (of those questions that are asked, where a part is)."""
     needed = {row.question: 0.0 for row in rows}
@@ -295,7 +295,7 @@ __all__ = [
     "Fraction",
     "Goal",
     "Plan",
-    "Row",
+    "PlanRow",
     "curator_respondents",
     "direct_respondents",
     "epsilon",

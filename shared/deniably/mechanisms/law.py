@@ -328,7 +328,7 @@ class Supporting(_Itself):
         return range(self.cell_count)
 
 
-Row = Callable[[int], Sequence[int] | Sequence[float]]
+WeightsOfRow = Callable[[int], Sequence[int] | Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -345,7 +345,7 @@ class Finite(_OfPosition):
     domain: One
     rows: int
     outputs: int
-    row: Row = field(compare=False)
+    row: WeightsOfRow = field(compare=False)
     source: Hashable
     evenly: bool = False
     exact: bool = True

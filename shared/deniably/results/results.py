@@ -12,7 +12,7 @@ from deniably.estimation.tally import Tally
 from deniably.results.document import SurveyResult
 from deniably.results.narrative import estimate_text, figure_text, inside, level_text
 from deniably.results.result import CONFIDENCE, result
-from deniably.results.rows import COLUMNS, Row, rows
+from deniably.results.rows import COLUMNS, ResultRow, rows
 from deniably.survey.survey import Survey
 
 _CONSTANT = ("survey", "digest", "state", "confidence", "invited", "response_rate", "count_of")
@@ -77,7 +77,7 @@ def shown(document: SurveyResult) -> Results:
     )
 
 
-def _lines(found: list[Row]) -> Iterator[tuple[str, ...]]:
+def _lines(found: list[ResultRow]) -> Iterator[tuple[str, ...]]:
     before: Cell = None
     for row in found:
         if row.get("low") is None:  # a share for display alone
@@ -87,7 +87,7 @@ def _lines(found: list[Row]) -> Iterator[tuple[str, ...]]:
         before = question
 
 
-def _figure(row: Row) -> tuple[str, str, str]:
+def _figure(row: ResultRow) -> tuple[str, str, str]:
     """What a figure is of, its estimate and its interval, as people read them."""
     interval = (_number(row["low"]), _number(row["high"]))
     label = ": ".join(str(row[key]) for key in ("part", "choice_label") if row.get(key))

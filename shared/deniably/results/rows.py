@@ -73,13 +73,13 @@ _CALLED = {"name": "choice", "label": "choice_label"} | {
 }
 """In which column what is shown of a figure stands."""
 _COUNT_OF = "reports that support the choice, not people"
-Row = dict[str, str | float | None]
+ResultRow = dict[str, str | float | None]
 """Cells by the name of the column; a column that a figure does not have is absent or None."""
 
 
-def rows(result: SurveyResult) -> Iterator[Row]:
+def rows(result: SurveyResult) -> Iterator[ResultRow]:
     """The result, one row a figure."""
-    survey: Row = {
+    survey: ResultRow = {
         "survey": result.survey,
         "digest": result.digest,
         "state": result.state,
@@ -88,7 +88,7 @@ def rows(result: SurveyResult) -> Iterator[Row]:
         "confidence": result.confidence,
     }
     for question in result.questions:
-        asked: Row = survey | {
+        asked: ResultRow = survey | {
             "question": question.name,
             "question_label": question.label,
             **{key: _told(question, key) for key in _OF_QUESTIONS},
@@ -104,7 +104,7 @@ def _told(question: QuestionResult, key: str) -> Any:
     return None if found is UNSET else found
 
 
-def _figures(question: QuestionResult) -> Iterator[Row]:
+def _figures(question: QuestionResult) -> Iterator[ResultRow]:
     for choice in _told(question, "choices") or ():
         yield _row("share", choice)
     if mean := _told(question, "mean"):
@@ -117,14 +117,14 @@ def _figures(question: QuestionResult) -> Iterator[Row]:
         yield from _bucket(bucket, _told(question, "fit"))
 
 
-def _of_part(part: NumberPartResult | ChoicePartResult) -> Iterator[Row]:
+def _of_part(part: NumberPartResult | ChoicePartResult) -> Iterator[ResultRow]:
     if isinstance(part, ChoicePartResult):
         yield from (_row("share", choice) for choice in part.choices)
     elif part.mean:
         yield _row("mean", part.mean) | _crafted(part.crafted)
 
 
-def _crafted(crafted: CraftedResult | None) -> Row:
+def _crafted(crafted: CraftedResult | None) -> ResultRow:
     if crafted is None:
         return {}
     return {
@@ -135,9 +135,9 @@ def _crafted(crafted: CraftedResult | None) -> Row:
     }
 
 
-def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> Row:
+def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> ResultRow:
     """What is shown of a figure, each in the column of its name; an interval in two."""
-    row: Row = {"figure": figure}
+    row: ResultRow = {"figure": figure}
     for key, value in structs.asdict(shown).items():
         if key.endswith("interval"):
             row |= _ends(key.removesuffix("interval"), value)
@@ -150,7 +150,7 @@ def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> Row:
     return row
 
 
-def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[Row]:
+def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[ResultRow]:
     reach = f"{bucket.low} to {bucket.high}"
     yield {"figure": "share", "choice_label": reach, "consistent": bucket.consistent, "fit": fit}
     if bucket.at_most_interval:
@@ -162,5 +162,5 @@ def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[Row]:
         }
 
 
-def _ends(prefix: str, interval: list[float]) -> Row:
+def _ends(prefix: str, interval: list[float]) -> ResultRow:
     return {f"{prefix}low": interval[0], f"{prefix}high": interval[1]}

@@ -29,7 +29,7 @@ _decode = msgspec.json.Decoder(list[int]).decode
 _AT_ONCE = 10_000
 """Marks for parameters that a statement may have, with room to spare."""
 
-Row = tuple[bytes, str, str]
+ReportRow = tuple[bytes, str, str]
 """A report's id, its survey's name and its text."""
 
 
@@ -98,7 +98,7 @@ class Entry(Waiting):
 
     def __init__(
         self,
-        row: Row,
+        row: ReportRow,
         cells: Sequence[tuple[str, int]],
         answered: Sequence[str] = (),
         batch: int = 0,
@@ -148,7 +148,7 @@ class Bulk(Waiting):
             texts.append(NULL if value is None else _encode(value).decode())
 
     @property
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[ReportRow]:
         """The row of each report."""
         texts = (f"[{','.join(values)}]" for values in zip(*self.values, strict=True))
         return zip(self.keys, repeat(self.survey.name), texts, strict=False)
@@ -215,7 +215,7 @@ def commit_trial(database: Connection) -> list[Outcome]:
 
 def _commit(
     database: Connection,
-    rows: Sequence[Row],
+    rows: Sequence[ReportRow],
     counted: Callable[[Sequence[bool]], AddedCounts],
     batches: Mapping[str, int],
 ) -> list[Outcome]:
@@ -236,7 +236,7 @@ def _commit(
     return outcomes
 
 
-def _outcomes(database: Connection, rows: Sequence[Row]) -> list[Outcome]:
+def _outcomes(database: Connection, rows: Sequence[ReportRow]) -> list[Outcome]:
     known = _stored(database, (key for key, _, _ in rows))
     states = states_of(database, {survey for _, survey, _ in rows})
     outcomes: list[Outcome] = []
@@ -252,8 +252,8 @@ def _outcomes(database: Connection, rows: Sequence[Row]) -> list[Outcome]:
     return outcomes
 
 
-def _stored(database: Connection, keys: Iterable[bytes]) -> dict[bytes, Row]:
-    rest, found = iter(keys), dict[bytes, Row]()
+def _stored(database: Connection, keys: Iterable[bytes]) -> dict[bytes, ReportRow]:
+    rest, found = iter(keys), dict[bytes, ReportRow]()
     while some := list(islice(rest, _AT_ONCE)):
         marks = ", ".join("?" * len(some))
         sql = f"SELECT id, survey, report FROM reports WHERE id IN ({marks})"  # noqa: S608  # marks only
