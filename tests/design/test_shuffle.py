@@ -25,7 +25,7 @@ from deniably.design.shuffle import (
 from support.soak import all_but
 
 DELTA = 1e-6
-Counts = tuple[int, ...]
+Histogram = tuple[int, ...]
 
 
 def clones_of_2021(epsilon0: float) -> Clones:
@@ -109,16 +109,16 @@ def test_the_reduction_of_2021_lies_between_the_bounds_of_its_authors_code(
 # --- against the definition -------------------------------------------------------------------
 
 
-def hidden_law(first: tuple[float, float, float], clones: Clones, n: int) -> dict[Counts, float]:
+def hidden_law(first: tuple[float, float, float], clones: Clones, n: int) -> dict[Histogram, float]:
     """The law of the three counts: a first person with these probabilities, n - 1 others."""
     other = (clones.r, clones.r, clones.neither)
-    law: dict[Counts, float] = {(0, 0, 0): 1.0}
+    law: dict[Histogram, float] = {(0, 0, 0): 1.0}
     for row in [first, *[other] * (n - 1)]:
         law = _with_report(law, (*row, 1 - sum(row)), kinds=3)
     return law
 
 
-def surplus(own: dict[Counts, float], other: dict[Counts, float], epsilon: float) -> float:
+def surplus(own: dict[Histogram, float], other: dict[Histogram, float], epsilon: float) -> float:
     return math.fsum(
         max(0.0, mass - math.exp(epsilon) * other.get(report, 0.0)) for report, mass in own.items()
     )
@@ -157,9 +157,9 @@ def test_reports_for_neither_hide_only_what_is_drawn_like_them() -> None:
     """The tempting count, in which all others' reports for neither hide the own one, is false."""
     n, k, epsilon0, epsilon = 6, 5, 1.5, 0.7
     p, q = Pair.subset_selection(k, 1, epsilon0).p, Pair.subset_selection(k, 1, epsilon0).q
-    tempting: list[dict[Counts, float]] = []
+    tempting: list[dict[Histogram, float]] = []
     for first in ((p, q), (q, p)):
-        law: dict[Counts, float] = {(0, 0): 1.0}
+        law: dict[Histogram, float] = {(0, 0): 1.0}
         for one, other in [first, *[(q, q)] * (n - 1)]:
             law = _with_report(law, (one, other, 1 - one - other), kinds=2)
         tempting.append(law)
@@ -184,7 +184,7 @@ def _worst_multiset(rows: list[tuple[float, ...]], n: int, epsilon: float) -> fl
     size = len(rows[0])
     worst = 0.0
     for others in {tuple(sorted(o)) for o in product(range(len(rows)), repeat=n - 1)}:
-        law: dict[Counts, float] = {(0,) * size: 1.0}
+        law: dict[Histogram, float] = {(0,) * size: 1.0}
         for x in others:
             law = _with_report(law, rows[x])
         own, other = _with_report(law, rows[0]), _with_report(law, rows[1])
@@ -193,10 +193,10 @@ def _worst_multiset(rows: list[tuple[float, ...]], n: int, epsilon: float) -> fl
 
 
 def _with_report(
-    law: dict[Counts, float], row: tuple[float, ...], kinds: int | None = None
-) -> dict[Counts, float]:
+    law: dict[Histogram, float], row: tuple[float, ...], kinds: int | None = None
+) -> dict[Histogram, float]:
     """One more report; only its first ``kinds`` are counted."""
-    longer: Counter[Counts] = Counter()
+    longer: Counter[Histogram] = Counter()
     for counts, mass in law.items():
         for y, probability in enumerate(row):
             seen = 1 if kinds is None or y < kinds else 0

@@ -26,7 +26,7 @@ from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.engines.readers import Readers
 from deniably_server.storage.tables.invitations import (
-    Counts,
+    InvitationCounts,
     count_invitations,
     enter_invitations,
     enter_key,
@@ -386,7 +386,7 @@ class Store:
         with self._reading() as database:
             return issued(database, name)
 
-    def invitations(self, name: str) -> Counts:
+    def invitations(self, name: str) -> InvitationCounts:
         """How many invitations were issued and used. Raises NotFound."""
         self.invitation_key(name)
         with self._reading() as database:

@@ -9,8 +9,6 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-Counts = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -23,7 +21,7 @@ class Tally:
     """
 
     n: int
-    counts: Counts
+    counts: npt.NDArray[np.int64]
     start: int = 0
     endless: bool = False
 

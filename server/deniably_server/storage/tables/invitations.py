@@ -19,7 +19,7 @@ _UNUSED = bytes(32)
 
 
 @dataclass(frozen=True)
-class Counts:
+class InvitationCounts:
     """How many invitations of a survey there are, and how many of them were traded."""
 
     issued: int
@@ -91,11 +91,11 @@ def issued(database: Connection, survey: str) -> int:
     return 0 if row is None else int(row[0])
 
 
-def count_invitations(database: Connection, survey: str) -> Counts:
+def count_invitations(database: Connection, survey: str) -> InvitationCounts:
     """How many there are, and were traded; never when."""
     sql = "SELECT count(*), coalesce(sum(CASE WHEN blinded = ? THEN 0 ELSE 1 END), 0)"
     row = database.execute(f"{sql} FROM invitations WHERE survey = ?", [_UNUSED, survey]).fetchone()
-    return Counts(int(row[0]), int(row[1]))
+    return InvitationCounts(int(row[0]), int(row[1]))
 
 
 def _hash(secret: bytes, survey: str, code: str) -> bytes:
