@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from deniably.audit.audited import audit_survey as audit_survey
+    from deniably.audit.survey_audit import audit_survey as audit_survey
     from deniably.authoring.checking import check_survey as check_survey
     from deniably.authoring.files import load_survey as load_survey
     from deniably.core.errors import BadAnswer as BadAnswer
@@ -43,7 +43,7 @@ _HOMES = {
     "load_survey": "authoring.files",
     "check_survey": "authoring.checking",
     "plan_survey": "design.planned",
-    "audit_survey": "audit.audited",
+    "audit_survey": "audit.survey_audit",
     "read_people": "simulation.people",
     "simulate_people": "simulation.reports",
     "randomise": "simulation.reports",

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from deniably.audit.audit import distribution, distribution_above
+from deniably.audit.enumeration import distribution, distribution_above
 from deniably.audit.histories import joint_probability
 from deniably.core.coins import Coins
 from deniably.mechanisms import Channel, Mechanism, SetResponse, SubsetSelection, Window
@@ -27,7 +27,7 @@ SHAPES = [case for group in FILE["groups"] for case in group["tests"]]
 
 AUDIT = """
   const [mechanism, fault] = given;
-  const { channel, distribution, worstOdds } = await import("/audit/audit.js");
+  const { channel, distribution, worstOdds } = await import("/audit/enumeration.js");
   const faults = await import("/audit/faults.js");
   const laws = fault === null ? channel(mechanism) : Array.from(
     { length: mechanism.k },
@@ -178,7 +178,7 @@ FINITE: list[tuple[dict[str, Any], list[Any]]] = [
 
 CHANNEL = """
   const [mechanism, answers] = given;
-  const { channel, worstOdds } = await import("/audit/audit.js");
+  const { channel, worstOdds } = await import("/audit/enumeration.js");
   const { fraction } = await import("/core/fraction.js");
   const { checkMechanism, loadMechanism, loss } = await import("/mechanisms/mechanism.js");
   await loadMechanism(mechanism.name);
@@ -212,10 +212,11 @@ def test_a_finite_mechanism_has_one_channel_in_both_languages(
 
 ABOVE = """
   const [sampler, parameters, cut] = given;
-  const { distributionAbove } = await import("/audit/audit.js");
+  const { distributionAbove } = await import("/audit/enumeration.js");
   const noise = await import("/mechanisms/noise.js");
-  const { law, rest } = distributionAbove((coins) => noise[sampler](...parameters, coins), cut);
-  return [Object.fromEntries(law), rest];
+  const run = (coins) => noise[sampler](...parameters, coins);
+  const { law, unexploredMass } = distributionAbove(run, cut);
+  return [Object.fromEntries(law), unexploredMass];
 """
 
 
@@ -267,7 +268,7 @@ def test_an_endless_sampler_that_is_wrong_is_found_out(modules: Modules) -> None
 
 WAVES = """
   const [mechanism, answers] = given;
-  const { distribution, worstOdds } = await import("/audit/audit.js");
+  const { distribution, worstOdds } = await import("/audit/enumeration.js");
   const { history, loadMechanism, loss, respond } = await import("/mechanisms/mechanism.js");
   const { fraction } = await import("/core/fraction.js");
   await loadMechanism("memoised");

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from deniably.audit.audit import INFINITE, distribution, worst_odds
+from deniably.audit.enumeration import INFINITE, distribution, worst_odds
 from deniably.core.coins import Coins
 from deniably.mechanisms.subset_selection import SubsetSelection, k_ary, warner
 from support.textbook import weights_for_epsilon

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deniably.audit.audit import distribution, follow, worst_odds
-from deniably.audit.auditing import Verdict, audit, audit_question
 from deniably.audit.blackbox import certify, lower_bound
+from deniably.audit.enumeration import distribution, explore, worst_odds
+from deniably.audit.question_audit import Verdict, audit, audit_question
 from deniably.audit.walking import fault_of
-from deniably.audit.whole import walk_whole, waves_of
+from deniably.audit.whole_reports import walk_reports, waves_of
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection, Unary
 from deniably.survey.survey import as_survey
@@ -192,9 +192,9 @@ def test_the_two_rounds_of_rappor_are_one_unary_encoding(
     """RAPPOR as in Bichsel et al. 2021 (S&P), every branch walked: each bit by itself."""
     encoding, half = Unary(bits, bits // 2, own, other, total), tuple(range(bits // 2))
     answers = (half, tuple(bit + bits // 2 for bit in half))
-    followed = [follow(lambda c, a=a: randomise(a, c, bits), 50_000) for a in answers]  # type: ignore
+    followed = [explore(lambda c, a=a: randomise(a, c, bits), 50_000) for a in answers]  # type: ignore
 
-    assert [found.rest for found in followed] == [0, 0]
+    assert [found.unexplored_mass for found in followed] == [0, 0]
     for answer, found in zip(answers, followed, strict=True):
         assert fault_of(encoding, answer, found) is None
     odds = worst_odds([found.law for found in followed])
@@ -277,7 +277,7 @@ if __name__ == "__main__":
     for one in between:
         surveys = waves_of(as_survey(SURVEYS[one.survey]))
         sends = send_with(one.python or ("nowhere",))
-        missed += [one.name for send in sends if not walk_whole(surveys, send).fault][:1]
+        missed += [one.name for send in sends if not walk_reports(surveys, send).fault][:1]
     planted = len(FAULTS) + len(DEFINITIONS) + len(between)
     print(f"{planted - len(missed)} of {planted} planted faults caught by the shipped audit")
     print("missed:", ", ".join(missed) or "none")

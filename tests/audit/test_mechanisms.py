@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.audit.audit import distribution, worst_odds
+from deniably.audit.enumeration import distribution, worst_odds
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.estimation.channels import matrix, position_scores
 from deniably.mechanisms import Channel, SampledTicks, SetResponse, Unary, Vector, Window

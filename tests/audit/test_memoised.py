@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from deniably.audit.audit import distribution, worst_odds
+from deniably.audit.enumeration import distribution, worst_odds
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.design.recognition import recognised

@@ -14,11 +14,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.strategies import fractions
 from mpmath import mp, mpf
 from scipy.stats import chi2
 
-from deniably.audit.audit import distribution_above
+from deniably.audit.enumeration import distribution, distribution_above
 from deniably.core.coins import Coins
+from deniably.core.exponential import exp_bounds
 from deniably.estimation.channels import masses, matrix
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
@@ -33,7 +36,7 @@ def encloses(run: Callable[[Coins], int], law: Callable[[int], mpf], most: Fract
     found, rest = distribution_above(run, CUT)
     assert sum(found.values()) + rest == 1
     assert rest < most
-    tolerance = Fraction(1, 1 << 200)  # `chance` is taken to 2**-256
+    tolerance = Fraction(1, 1 << 200)  # a walked `chance` is within 2**-250
     for value in range(min(found) - 2, max(found) + 3):
         exact = Fraction(str(law(value)))
         assert found.get(value, 0) - tolerance <= exact <= found.get(value, 0) + rest + tolerance
@@ -65,6 +68,16 @@ def test_a_chance_has_its_exponential_probability(n: int, d: int) -> None:
 
     assert rest < Fraction(1, 10**20)
     assert found[True] - Fraction(1, 10**70) <= exact <= found[True] + rest + Fraction(1, 10**70)
+
+
+@given(gamma=fractions(0, 64))
+def test_a_walked_chance_is_too_small_by_less_than_its_stated_error(gamma: Fraction) -> None:
+    """Every walk of noise rests on it: e**-gamma is taken from below, to within 2**-250."""
+    found = distribution(lambda coins: coins.chance(gamma.numerator, gamma.denominator))
+
+    low, high = (Fraction(bound, 1 << 400) for bound in exp_bounds(gamma, 400))
+    assert found[True] <= 1 / low
+    assert 1 / high < found[True] + Fraction(1, 1 << 250)
 
 
 @pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 3), Fraction(1), Fraction(7, 2)])

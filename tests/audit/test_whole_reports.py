@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.audit.audit import IDS, drawn_ids, follow
+from deniably.audit.enumeration import IDS, drawn_ids, explore
 from deniably.audit.walking import answers
-from deniably.audit.whole import (
+from deniably.audit.whole_reports import (
     Send,
     device,
     inputs,
     law,
     reduced,
     reports,
-    walk_whole,
+    walk_reports,
     waves_of,
     whole_reports,
 )
@@ -51,7 +51,7 @@ def test_a_whole_report_has_the_product_of_the_laws_of_its_questions(name: str, 
     """Every answer, every branch; with both waves of a panel, and what a device sends again."""
     survey, send = as_survey(SURVEYS[name]), SENDS[how]
 
-    found = walk_whole(waves_of(survey), send, ids=few_ids(survey, send))
+    found = walk_reports(waves_of(survey), send, ids=few_ids(survey, send))
 
     assert found.fault is None
     assert found.complete, found
@@ -64,9 +64,9 @@ def test_nothing_is_missing_from_the_law() -> None:
     said = {"first": "yes", "second": "c1", "third": "no"}
     given = inputs(survey, (0, 1, 1))
 
-    walked = follow(lambda c: (tuple(reports()([survey], said, c)), drawn_ids(c)), 1 << 14, IDS)
+    walked = explore(lambda c: (tuple(reports()([survey], said, c)), drawn_ids(c)), 1 << 14, IDS)
 
-    assert walked.rest == 0
+    assert walked.unexplored_mass == 0
     assert sum(walked.law.values()) == 1
     for (sent, drawn), share in walked.law.items():
         assert share == law([survey], given, sent, drawn)
@@ -82,7 +82,7 @@ def test_what_is_planted_between_the_questions_is_found(planted: Planted) -> Non
 
     many = len(surveys) > 1 or planted.python[0] == "memory"
     ids = IDS[-1:] if many else None
-    faults = [walk_whole(surveys, send, ids=ids).fault for send in send_with(planted.python)]
+    faults = [walk_reports(surveys, send, ids=ids).fault for send in send_with(planted.python)]
 
     assert all(faults), faults
 
@@ -92,7 +92,7 @@ def test_what_is_planted_nowhere_is_not_found() -> None:
     for name in ("two questions", "two waves"):
         for send in send_with(("nowhere",)):
             surveys = waves_of(as_survey(SURVEYS[name]))
-            assert walk_whole(surveys, send, ids=few_ids(surveys[0], send)).complete
+            assert walk_reports(surveys, send, ids=few_ids(surveys[0], send)).complete
 
 
 # --- surveys that are too large to be walked ------------------------------------------------------

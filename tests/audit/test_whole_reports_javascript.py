@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from conftest import WEB
-from deniably.audit.audit import IDS
-from deniably.audit.whole import combinations_of, inputs, law, waves_of
+from deniably.audit.enumeration import IDS
+from deniably.audit.whole_reports import combinations_of, inputs, law, waves_of
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.survey.survey import as_survey

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.audit.audit import follow, worst_odds
-from deniably.audit.auditing import maximal_event
+from deniably.audit.enumeration import explore, worst_odds
+from deniably.audit.question_audit import maximal_event
 from deniably.audit.walking import answers, walk
 from deniably.estimation.channels import matrix
 from deniably.mechanisms import (
@@ -42,7 +42,7 @@ def ratio(first: Law, second: Law) -> Fraction:
 def is_the_worst(mechanism: Any) -> None:
     every = list(answers(mechanism.law))
     assert len(every) == mechanism.law.domain.count
-    laws = [follow(lambda coins, a=a: mechanism.randomise(a, coins), 1 << 16).law for a in every]
+    laws = [explore(lambda coins, a=a: mechanism.randomise(a, coins), 1 << 16).law for a in every]
     assert {sum(law.values()) for law in laws} == {1}
 
     worst = max(ratio(one, two) for one, two in permutations(laws, 2))

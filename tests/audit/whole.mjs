@@ -7,7 +7,8 @@ import { pathToFileURL } from "node:url";
 
 const limits = { survey: "64", author: "64", overall: "64" };
 const MODULES = [
-  "audit/audit.js", "survey/report.js", "device/memory.js", "survey/answers.js", "survey/survey.js",
+  "audit/enumeration.js", "survey/report.js", "device/memory.js", "survey/answers.js",
+  "survey/survey.js",
 ];
 
 const SENDS = {

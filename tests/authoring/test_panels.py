@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.authoring.authoring import compile_survey, compile_with_notes
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadReport, BadSurvey

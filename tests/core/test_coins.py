@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.core.coins import LARGEST, Coins
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.audit.histories import common_law, joint_probability
 from deniably.core.coins import Coins
 from deniably.design.recognition import pair_law, recognised

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.core.binomial import Floats
 from deniably.estimation import analysis
 from deniably.estimation.channels import masses, matrix

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.estimation.channels import position_scores
 from deniably.estimation.estimate import Pure
 from deniably.estimation.variances import marginal_variance, mean_variance, share_variance

@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from deniably.audit.auditing import audit_question
+from deniably.audit.question_audit import audit_question
 from deniably.audit.walking import walk
 from deniably.core.coins import Coins
 from deniably.core.errors import BadSurvey
@@ -317,7 +317,7 @@ def test_noise_is_walked_as_far_as_it_goes() -> None:
     walked = walk(TWICE, TWICE.randomise)
 
     assert walked.fault is None
-    assert 0 < walked.rest < 1
+    assert 0 < walked.unexplored_mass < 1
 
 
 @each

@@ -7,7 +7,7 @@ import deniably as dn
 if TYPE_CHECKING:
     import pandas as pd
 
-    from deniably.audit.audited import Audited
+    from deniably.audit.survey_audit import Audited
     from deniably.authoring.checking import Checked
     from deniably.design.planned import Planned
     from deniably.estimation.tally import Tally

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from deniably.audit.audit import distribution, worst_odds
+from deniably.audit.enumeration import distribution, worst_odds
 from deniably.mechanisms import (
     BoundedLaplace,
     Channel,

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from deniably.audit import auditing, whole
+from deniably.audit import question_audit, whole_reports
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably_server.commands.audit import audit, tell
@@ -159,7 +159,7 @@ WALKED: dict[object, Any] = {}
 def walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What several of these tests have audited is walked once for all: a walk draws no coins, and
     what is shipped is the same in each of them."""
-    of_question, of_reports = auditing.walk, whole.walk_whole
+    of_question, of_reports = question_audit.walk, whole_reports.walk_reports
 
     def question(mechanism: Any, randomise: Any) -> Any:
         assert randomise == mechanism.randomise
@@ -173,8 +173,8 @@ def walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
             WALKED[key] = of_reports(surveys, send, paths)
         return WALKED[key]
 
-    monkeypatch.setattr(auditing, "walk", question)
-    monkeypatch.setattr(whole, "walk_whole", reports)
+    monkeypatch.setattr(question_audit, "walk", question)
+    monkeypatch.setattr(whole_reports, "walk_reports", reports)
 
 
 @pytest.mark.usefixtures("tape", "walked_once")
@@ -240,14 +240,14 @@ def test_an_audit_shows_each_question_as_soon_as_it_is_done(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever stops it has seen what was done."""
-    whole = auditing.audit_question
+    whole = question_audit.audit_question
 
     def stopped(question: Any, *rest: Any) -> Any:
         if question.name != "stolen":
             raise KeyboardInterrupt
         return whole(question, *rest)
 
-    monkeypatch.setattr(auditing, "audit_question", stopped)
+    monkeypatch.setattr(question_audit, "audit_question", stopped)
     done = run(audit, file, "--trials", 500)
 
     assert done.exit_code == 1
@@ -309,7 +309,7 @@ def test_an_audit_fails_where_questions_tell_more_together_than_apart(
     planted = next(one for one in PLANTED if one.name == name)
     assert planted.python
     send = send_with(planted.python)[0]
-    monkeypatch.setattr(whole, "reports", lambda: send)
+    monkeypatch.setattr(whole_reports, "reports", lambda: send)
 
     done = run(audit, noisy(tmp_path, "stolen", "caught"), "--trials", 500)
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer
 from deniably.estimation.channels import matrix

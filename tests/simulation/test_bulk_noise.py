@@ -17,7 +17,7 @@ import pytest
 from mpmath import mp, mpf
 from scipy import stats
 
-from deniably.audit.audit import distribution_above
+from deniably.audit.enumeration import distribution_above
 from deniably.core.coins import Coins
 from deniably.estimation.channels import masses
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.core.errors import BadAnswer
 from deniably.mechanisms import Mechanism
 from deniably.simulation import people

@@ -17,7 +17,7 @@ from typing import Any
 
 import deniably.device.memory
 import deniably.survey.report
-from deniably.audit.whole import Send, device, reports
+from deniably.audit.whole_reports import Send, device, reports
 from deniably.core.coins import Coins
 
 Change = tuple[str, *tuple[tuple[str, str], ...]]

@@ -1,7 +1,7 @@
 // Runs the cases of one vector file on the modules that the same server serves.
 // A case fails where an expected value differs, or where an invalid one is not refused.
 
-import { channel, distribution, worstOdds } from "/audit/audit.js";
+import { channel, distribution, worstOdds } from "/audit/enumeration.js";
 import { canonicalise, digest, parse } from "/core/canonical.js";
 import { Coins } from "/core/coins.js";
 import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";

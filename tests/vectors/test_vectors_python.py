@@ -13,7 +13,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from deniably.audit.audit import distribution
+from deniably.audit.enumeration import distribution
 from deniably.core.canonical import canonical, digest, parse
 from deniably.core.coins import Coins
 from deniably.core.errors import (

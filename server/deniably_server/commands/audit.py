@@ -15,8 +15,8 @@ import click
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
-    from deniably.audit.auditing import Verdict
-    from deniably.audit.whole import Whole, Wholes
+    from deniably.audit.question_audit import Verdict
+    from deniably.audit.whole_reports import ReportAudit, ReportWalk
     from deniably.survey.survey import Survey
 
 
@@ -43,7 +43,7 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
     they are sent, and held to the product of the questions' laws with an id that nothing else is
     made of: of all questions together, or else of every two of them, as far as that goes.
     """  # fmt: skip
-    from deniably.audit.audited import explained, line, of_whole
+    from deniably.audit.survey_audit import explained, line, of_whole
 
     survey = read_definition(file)
     done: list[Verdict] = []
@@ -63,21 +63,21 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def _walked_together(survey: Survey) -> Wholes:
-    from deniably.audit.whole import Wholes, whole_reports
+def _walked_together(survey: Survey) -> ReportAudit:
+    from deniably.audit.whole_reports import ReportAudit, whole_reports
 
     tell("walking whole reports")
-    found: list[Whole] = []
+    found: list[ReportWalk] = []
     for one in whole_reports(survey):
         found.append(one)
         tell(f"walking whole reports, pair {len(found)} of {comb(len(survey.questions), 2)}")
     tell("")
     together, *pairs = found
-    return Wholes(together, tuple(pairs))
+    return ReportAudit(together, tuple(pairs))
 
 
 def _audited(survey: Survey, trials: int) -> Iterator[Verdict]:
-    from deniably.audit.auditing import verdicts
+    from deniably.audit.question_audit import verdicts
 
     running = verdicts(survey, trials)
     for number, question in enumerate(survey.questions, start=1):
@@ -97,7 +97,7 @@ class _Lines:
     """Rows that are shown as soon as they are there."""
 
     def __init__(self, survey: Survey) -> None:
-        from deniably.audit.audited import HEADING
+        from deniably.audit.survey_audit import HEADING
 
         names = ["question", *(question.name for question in survey.questions)]
         self.widths = [max(map(len, names)), 8, 8, 10]
@@ -111,7 +111,7 @@ class _Lines:
         click.echo("  ".join([name.ljust(self.widths[0]), *cells, outcome]).rstrip())
 
 
-def _as_json(done: Sequence[Verdict], whole: Wholes) -> str:
+def _as_json(done: Sequence[Verdict], whole: ReportAudit) -> str:
     rows = [
         {
             "question": one.question,
@@ -123,7 +123,7 @@ def _as_json(done: Sequence[Verdict], whole: Wholes) -> str:
             "walked": one.walk.complete,
             "answers": [one.walk.answers, one.walk.of],
             "paths": one.walk.paths,
-            "rest": one.walk.rest,
+            "rest": one.walk.unexplored_mass,
             "history": one.history.epsilon if one.history else None,
             "outcome": one.outcome,
             "passed": one.outcome == "passed",
@@ -137,7 +137,7 @@ def _as_json(done: Sequence[Verdict], whole: Wholes) -> str:
         "questions": len(together.questions),
         "answers": [together.answers, together.of],
         "paths": together.paths,
-        "rest": together.rest,
+        "rest": together.unexplored_mass,
         "pairs": {
             "of": comb(len(done), 2),
             "walked": whole.complete_pairs,

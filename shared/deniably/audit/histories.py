@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from deniably.audit.audit import follow
+from deniably.audit.enumeration import explore
 from deniably.audit.walking import answers
 from deniably.audit.witness import checked
 from deniably.core.binomial import upper_tail
@@ -78,14 +78,14 @@ def fault_in_waves(
 
     A right device is accused with a probability of at most ``alpha``, where branches are left.
     """
-    left, rest = PATHS, False
+    left, unexplored = PATHS, False
     for answer in answers(mechanism.memo.law):
         if left <= 0:
-            rest = True
+            unexplored = True
             break
-        found = follow(lambda c, a=answer: tuple(send(a, 2, c)), left)  # type: ignore[misc]
+        found = explore(lambda c, a=answer: tuple(send(a, 2, c)), left)  # type: ignore[misc]
         left -= found.paths
-        rest = rest or bool(found.rest)
+        unexplored = unexplored or bool(found.unexplored_mass)
         for reports, share in found.law.items():
             try:
                 for report in reports:
@@ -98,7 +98,7 @@ def fault_in_waves(
                     f"in two waves it gives {answer} the reports {reports} with probability"
                     f" {float(share):.6g}, not {float(most):.6g}"
                 )
-    return _repeats(mechanism, send, trials, alpha, coins) if rest else None
+    return _repeats(mechanism, send, trials, alpha, coins) if unexplored else None
 
 
 def _repeats(

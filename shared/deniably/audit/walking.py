@@ -1,9 +1,8 @@
-"""A walk through the branches of running code, held to the law of its mechanism (its ``law``).
+"""Walks the branches of a randomiser's code and compares its law with its mechanism's.
 
-The probability of all the paths to one report that were followed is at most that report's
-probability; where it is more, the code is wrong. If all paths were followed nothing is missing,
-so both are then equal, as fractions: the walk is a proof. What was not followed, ``rest``, bounds
-how far the code's law can be from the mechanism's (in total variation).
+The explored paths to a report have together at most the report's probability. Where they have more,
+the code is wrong. If every path was explored, both are equal as fractions, and the walk is a proof.
+Otherwise ``unexplored_mass`` bounds the total variation distance between the two laws.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from itertools import chain
 from math import inf, log
 from typing import Any
 
-from deniably.audit.audit import Followed, follow, worst_odds
+from deniably.audit.enumeration import Exploration, explore, worst_odds
 from deniably.audit.witness import Randomise, checked
 from deniably.core.errors import BadReport
 from deniably.mechanisms.law import Law, Randomiser
@@ -29,26 +28,29 @@ _UNFINISHED = 3  # answers with paths left over, after which no other is begun
 
 @dataclass(frozen=True)
 class Walk:
-    """``answers`` ``of`` all were walked, in so many ``paths``; no more than ``rest`` of the
-    probability of any of them was left over. ``realised`` is the epsilon of those walked to their
-    end (infinite where one rules a report out), None where there are not two."""
+    """The outcome of a walk: ``answers`` of the mechanism's ``of`` answers were walked.
+
+    ``paths`` counts all paths. ``unexplored_mass`` is the largest probability left over for one
+    answer. ``realised`` is the epsilon of the answers that were walked to the end: infinite
+    where one rules a report out, None where fewer than two were. ``fault`` says what is wrong.
+    """
 
     answers: int
     of: int
     paths: int
-    rest: float
+    unexplored_mass: float
     realised: float | None
     fault: str | None
 
     @property
     def complete(self) -> bool:
         """Whether every branch of every answer was walked."""
-        return self.answers == self.of and not self.rest
+        return self.answers == self.of and not self.unexplored_mass
 
 
 def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -> Walk:
     """Walk as many answers, as far, as ``paths`` allow; the most different ones come first."""
-    followed, rest, walked, unfinished = 0, Fraction(0), 0, 0
+    followed, unexplored, walked, unfinished = 0, Fraction(0), 0, 0
     law = mechanism.law
     each = _EACH if law.exact else _NOISE
     laws: list[dict[Hashable, Fraction]] = []
@@ -57,9 +59,13 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
         # Once a fault is found, a few more paths tell what it realises.
         if followed >= (_EACH if fault else paths) or unfinished == _UNFINISHED:
             break
-        found = follow(lambda coins, a=answer: randomise(a, coins), each)  # type: ignore[misc]
-        followed, walked, rest = followed + found.paths, walked + 1, max(rest, found.rest)
-        if found.rest:
+        found = explore(lambda coins, a=answer: randomise(a, coins), each)  # type: ignore[misc]
+        followed, walked, unexplored = (
+            followed + found.paths,
+            walked + 1,
+            max(unexplored, found.unexplored_mass),
+        )
+        if found.unexplored_mass:
             unfinished += 1
         else:
             laws.append(dict(found.law))
@@ -68,11 +74,11 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
     if odds is None or odds > mechanism.loss.odds_bound:
         fault = fault or "one report shifts the odds by more than the mechanism's weights say"
     realised = None if len(laws) < 2 else inf if odds is None else log(odds)
-    return Walk(walked, law.domain.count, followed, float(rest), realised, fault)
+    return Walk(walked, law.domain.count, followed, float(unexplored), realised, fault)
 
 
 def fault_of(
-    mechanism: Randomiser[Law], answer: Any, found: Followed[Hashable], law: Law | None = None
+    mechanism: Randomiser[Law], answer: Any, found: Exploration[Hashable], law: Law | None = None
 ) -> str | None:
     """What is wrong with the paths that were followed for one answer; ``law`` is the mechanism's,
     where it is at hand."""
@@ -85,7 +91,7 @@ def fault_of(
         except BadReport as error:
             return f"it makes a report that its mechanism cannot make: {error.why}"
         if share > most:
-            sure = "" if not found.rest else "at least "
+            sure = "" if not found.unexplored_mass else "at least "
             return (
                 f"it gives {answer} the report {report} with probability {sure}{float(share):.6g},"
                 f" not {float(most):.6g}"

@@ -4,12 +4,11 @@ Each question can be right by itself while two of them together, or the id, give
 coins for every question show whether two answers agree. So what leaves a device is walked as it is
 sent, in bytes, with every branch of all its questions and every answer to them.
 
-An id has 2**128 values, which nobody walks. It has a door of its own, ``Coins.draw_id``, and there
-a few values stand for all (``audit.IDS``), equally likely like any other draw. What is sent must
-hold the very id that was drawn, and the values must have the same law whichever it was. Code that
-only moves an id, as a device has to, does the same with every value of it; code that looks at it is
-noticed as soon as it treats one of these otherwise than the others, and each digit stands at each
-place in one of them.
+An id has 2**128 values, too many to walk. ``Coins.draw_id`` draws it, and a few values stand for
+all of them (``enumeration.IDS``), equally likely. What is sent must hold the id that was drawn, and
+the law of the reports must not depend on it. Code that only copies an id treats every value alike.
+Code that looks at it is noticed as soon as it treats one of these values differently; each digit
+stands at each place in one of them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from deniably.audit.audit import IDS, Followed, drawn_ids, follow
+from deniably.audit.enumeration import IDS, Exploration, drawn_ids, explore
 from deniably.audit.histories import joint_probability
 from deniably.audit.walking import answers as inputs_of
 from deniably.core.canonical import canonical
@@ -171,29 +170,32 @@ def inputs(survey: Survey, chosen: Sequence[Input]) -> dict[str, Input]:
 
 
 @dataclass(frozen=True)
-class Whole:
-    """``answers`` ``of`` all that can be given to these ``questions`` were walked, in so many
-    ``paths``; no more than ``rest`` of the probability of any of them was left over."""
+class ReportWalk:
+    """The outcome of a walk: ``answers`` of all ``of`` answers to the ``questions`` were walked.
+
+    ``paths`` counts all paths. ``unexplored_mass`` is the largest probability left over for one
+    combination of answers.
+    """
 
     questions: tuple[str, ...]
     answers: int
     of: int
     paths: int
-    rest: float
+    unexplored_mass: float
     fault: str | None
 
     @property
     def complete(self) -> bool:
         """Whether every branch of all answers was walked."""
-        return self.answers == self.of and not self.rest and not self.fault
+        return self.answers == self.of and not self.unexplored_mass and not self.fault
 
 
-def walk_whole(
+def walk_reports(
     surveys: Sequence[Survey],
     send: Send,
     paths: int = PATHS,
     ids: Sequence[str] | None = None,
-) -> Whole:
+) -> ReportWalk:
     """Walk what is sent, as far as so many paths allow; the most different answers come first.
     ``ids`` stand for all, by default as many as there is room for.
 
@@ -202,7 +204,7 @@ def walk_whole(
     """
     survey = surveys[0]
     each, ids = _room(surveys, [ids] if ids else [IDS, IDS[-2:]], min(_EACH, paths))
-    followed, walked, rest = 0, 0, Fraction(0)
+    followed, walked, unexplored = 0, 0, Fraction(0)
     fault: str | None = None
     for chosen in combinations_of(survey, every=each > _FEW):
         if followed >= paths or fault:
@@ -216,21 +218,25 @@ def walk_whole(
             return tuple(send(surveys, said, coins)), drawn_ids(coins)
 
         try:
-            found = follow(run, each, ids)
+            found = explore(run, each, ids)
         except (DeniablyError, ValueError) as error:
             fault = f"it makes no report for {_shown(said)}: {error}"
             break
-        followed, walked, rest = followed + found.paths, walked + 1, max(rest, found.rest)
+        followed, walked, unexplored = (
+            followed + found.paths,
+            walked + 1,
+            max(unexplored, found.unexplored_mass),
+        )
         fault = _fault(surveys, said, inputs(survey, chosen), found, len(ids))
     names = tuple(question.name for question in survey.questions)
-    return Whole(names, walked, _number(survey), followed, float(rest), fault)
+    return ReportWalk(names, walked, _number(survey), followed, float(unexplored), fault)
 
 
 def _fault(
     surveys: Sequence[Survey],
     said: Answers,
     given: Mapping[str, Input],
-    found: Followed[Sent],
+    found: Exploration[Sent],
     ids: int,
 ) -> str | None:
     """What is wrong with the paths that were followed for one respondent's answers."""
@@ -243,7 +249,8 @@ def _fault(
         if share > most:
             return (
                 f"for {_shown(said)} it sends {shown} with a probability of"
-                f" {'at least ' if found.rest else ''}{float(share):.6g}, not {float(most):.6g}"
+                f" {'at least ' if found.unexplored_mass else ''}{float(share):.6g},"
+                f" not {float(most):.6g}"
             )
     return None
 
@@ -262,7 +269,7 @@ def _room(
     number = comb(len(survey.questions), survey.asked)
     for question, meant in zip(survey.questions, first, strict=True):
         alone = _paths(question.mechanism, meant, len(surveys))
-        number *= alone.paths if not alone.rest else _EACH + 1
+        number *= alone.paths if not alone.unexplored_mass else _EACH + 1
     for ids in choice:
         if number * len(ids) ** len(surveys) <= most:
             return most, ids
@@ -270,11 +277,13 @@ def _room(
 
 
 @lru_cache(maxsize=1 << 10)
-def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Followed[Any]:
+def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Exploration[Any]:
     given: Any = meant
     if isinstance(mechanism, Memoised):
-        return follow(lambda coins: tuple(mechanism.reports_over_waves(given, waves, coins)), _EACH)
-    return follow(
+        return explore(
+            lambda coins: tuple(mechanism.reports_over_waves(given, waves, coins)), _EACH
+        )
+    return explore(
         lambda coins: tuple(mechanism.randomise(given, coins) for _ in range(waves)), _EACH
     )
 
@@ -314,12 +323,14 @@ def _alone(question: Question) -> bool:
 # --- whole surveys --------------------------------------------------------------------------------
 
 
-def whole_reports(survey: Survey, send: Send | None = None, paths: int = PATHS) -> Iterator[Whole]:
+def whole_reports(
+    survey: Survey, send: Send | None = None, paths: int = PATHS
+) -> Iterator[ReportWalk]:
     """The walk of all questions together; where their branches are too many, after it that of every
     two questions (with those that decide whether they are shown), neighbours first, which share out
     ``paths``. ``send`` is by default the shipped ``make_report``."""
     send = send or reports()
-    together = walk_whole(waves_of(survey), send, paths)
+    together = walk_reports(waves_of(survey), send, paths)
     yield together
     if together.complete or together.fault or len(survey.questions) < 3:
         return
@@ -331,17 +342,17 @@ def whole_reports(survey: Survey, send: Send | None = None, paths: int = PATHS) 
         share = min(left // behind, _PAIR)
         if share < _LEAST:
             return
-        found = walk_whole(waves_of(reduced(survey, pair)), send, share)
+        found = walk_reports(waves_of(reduced(survey, pair)), send, share)
         left -= found.paths
         yield found
 
 
 @dataclass(frozen=True)
-class Wholes:
+class ReportAudit:
     """What ``whole_reports`` found: of all questions ``together``, and of ``pairs``."""
 
-    together: Whole
-    pairs: tuple[Whole, ...]
+    together: ReportWalk
+    pairs: tuple[ReportWalk, ...]
 
     @property
     def fault(self) -> str | None:

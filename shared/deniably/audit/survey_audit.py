@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
 
-from deniably.audit.auditing import TRIALS, Verdict, audit
+from deniably.audit.question_audit import TRIALS, Verdict, audit
 from deniably.audit.walking import Walk
-from deniably.audit.whole import Wholes, whole_reports
+from deniably.audit.whole_reports import ReportAudit, whole_reports
 from deniably.core.table import Cell, Table
 from deniably.survey.survey import Survey
 
@@ -25,7 +25,7 @@ class Audited(Table):
     """
 
     verdicts: Sequence[Verdict]
-    whole: Wholes
+    whole: ReportAudit
 
     @property
     def passed(self) -> bool:
@@ -42,7 +42,7 @@ def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
     """
     verdicts = audit(survey, trials)
     together, *pairs = whole_reports(survey)
-    whole = Wholes(together, tuple(pairs))
+    whole = ReportAudit(together, tuple(pairs))
     return Audited(
         caption=f"{survey.name}: {survey.title}",
         rows=[_cells(one) for one in verdicts],
@@ -73,7 +73,7 @@ def line(one: Verdict) -> tuple[str, ...]:
     return (one.question, claimed, exact, f">= {one.certified.epsilon:.4f}", _outcome(one))
 
 
-def explained(done: Sequence[Verdict], whole: Wholes, trials: int) -> Iterator[str]:
+def explained(done: Sequence[Verdict], whole: ReportAudit, trials: int) -> Iterator[str]:
     """What the words of the table mean, of those that stand in it."""
     walked = [one for one in done if one.walk.complete and not one.fault]
     parts = [one for one in done if not one.walk.complete and not one.fault]
@@ -104,7 +104,7 @@ def explained(done: Sequence[Verdict], whole: Wholes, trials: int) -> Iterator[s
         yield _product_of_laws(whole)
 
 
-def _product_of_laws(whole: Wholes) -> str:
+def _product_of_laws(whole: ReportAudit) -> str:
     far, follows = ", as far as they were walked", " The rest was not walked."
     if whole.outcome == "passed":
         far = ""
@@ -117,7 +117,7 @@ def _product_of_laws(whole: Wholes) -> str:
     )
 
 
-def of_whole(whole: Wholes) -> str:
+def of_whole(whole: ReportAudit) -> str:
     """What became of whole reports, for people."""
     together, pairs = whole.together, whole.pairs
     if whole.fault:
@@ -127,8 +127,8 @@ def of_whole(whole: Wholes) -> str:
         asked = "question" if number == 1 else f"{number} questions together"
         return f"passed, every branch of all {together.of:,} answers to the {asked} walked"
     said = (
-        f"in part, likeliest branches ({_part(1 - together.rest)}) of {together.answers:,} of"
-        f" {together.of:,} answers to all {number} questions walked"
+        f"in part, likeliest branches ({_part(1 - together.unexplored_mass)}) of"
+        f" {together.answers:,} of {together.of:,} answers to all {number} questions walked"
     )
     if not pairs:
         return said
@@ -153,9 +153,11 @@ def _walked(walk: Walk) -> str:
     if walk.complete:
         return "every branch walked"
     some = f"{walk.answers:,} of {walk.of:,} answers"
-    if not walk.rest:
+    if not walk.unexplored_mass:
         return f"every branch of {some} walked, reports counted"
-    return f"likeliest branches ({_part(1 - walk.rest)}) of {some} walked, reports counted"
+    return (
+        f"likeliest branches ({_part(1 - walk.unexplored_mass)}) of {some} walked, reports counted"
+    )
 
 
 def _part(share: float) -> str:

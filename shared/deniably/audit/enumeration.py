@@ -78,8 +78,8 @@ class _Replay(Coins):
             raise _CutOff
 
     def chance(self, n: int, d: int) -> bool:
-        """One branch each way, by e**-(n/d) to 2**-256: paths that end early instead of billions
-        of them. That the shipped ``chance`` has this probability is shown on its own."""
+        """Branch in two by ``_chance``, instead of into billions of paths. Another test shows that
+        the shipped ``chance`` has this probability."""
         happens = self._branch(2) == 0
         weights = _chance(n, d)
         self._go(weights[happens], sum(weights))
@@ -164,10 +164,10 @@ class _Stem(Coins):
 
 @lru_cache(maxsize=4096)
 def _chance(n: int, d: int) -> tuple[int, int]:
-    """Weights of not and of e**-(n/d), from below and to 2**-255.
+    """The weights of "no" and of "yes", which has the probability e**-(n/d).
 
-    Their sum is a power of two, so that paths with many of them have a common denominator that is
-    not much longer than their own.
+    The probability of "yes" is rounded down by less than 2**-250. The sum of the weights is 2**256:
+    a power of two keeps the common denominator of many paths short.
     """
     if not n:
         return 0, 1
@@ -202,8 +202,8 @@ def distribution(run: Callable[[Coins], R]) -> dict[R, Fraction]:
     ``run`` is called once for every path through its draws, which must end. The probabilities
     sum to 1.
     """
-    law, rest = distribution_above(run, Fraction(0))
-    assert rest == 0
+    law, unexplored = distribution_above(run, Fraction(0))
+    assert unexplored == 0
     return law
 
 
@@ -216,7 +216,7 @@ def distribution_above(
     followed: no true probability is above its lower bound by more than that.
     """
     shares: Shares[R] = _shares()
-    rest = Fraction(0)
+    unexplored = Fraction(0)
     path: list[int] = []
     while True:
         coins = _Replay(path, cut)
@@ -225,21 +225,21 @@ def distribution_above(
             if coins.share:
                 shares[result][coins.whole] += coins.share
         except _CutOff:
-            rest += Fraction(coins.share, coins.whole)
+            unexplored += Fraction(coins.share, coins.whole)
         path = coins.path[: len(coins.widths)]
         while path and path[-1] + 1 == coins.widths[len(path) - 1]:
             path.pop()
         if not path:
-            return _law(shares), rest
+            return _law(shares), unexplored
         path[-1] += 1
 
 
 @dataclass(frozen=True)
-class Followed(Generic[R]):
+class Exploration(Generic[R]):
     """The paths of a run that were followed: for each result a lower bound of its probability.
 
-    ``draws`` is the smallest number of draws on a path, ``rest`` the probability of all paths that
-    were not followed; with a rest of 0 the law is exact.
+    ``draws`` is the smallest number of draws on a path, ``unexplored_mass`` the probability of
+    all paths that were not followed; where it is 0 the law is exact.
     """
 
     law: Mapping[R, Fraction]
@@ -247,7 +247,7 @@ class Followed(Generic[R]):
     draws: int
 
     @cached_property
-    def rest(self) -> Fraction:
+    def unexplored_mass(self) -> Fraction:
         """The probability that is missing from the law."""
         return 1 - _sum((share.denominator, share.numerator) for share in self.law.values())
 
@@ -258,7 +258,7 @@ def drawn_ids(coins: Coins) -> tuple[str, ...]:
     return tuple(coins.drawn)
 
 
-def follow(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) -> Followed[R]:
+def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) -> Exploration[R]:
     """The ``most`` likeliest beginnings of ``run(coins)``, each followed to an end; or all paths.
 
     Every draw, also one of ``choose`` or ``chance``, is taken to have its stated weights. No
@@ -282,7 +282,7 @@ def follow(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) 
             for branch, weight in branches:
                 stem = (*coins.path[:depth], branch)
                 heappush(waiting, (-(share / whole) * (weight / total), stem))
-    return Followed(_law(shares), paths, draws)
+    return Exploration(_law(shares), paths, draws)
 
 
 def worst_odds(laws: Iterable[Mapping[R, Fraction]]) -> Fraction | None:

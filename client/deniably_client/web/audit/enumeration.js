@@ -107,24 +107,24 @@ export function distribution(run) {
  * lower bound of each result's probability, and the probability of all that was not followed.
  * @param {(coins: Coins) => unknown} run
  * @param {string} cut
- * @returns {{law: Law, rest: string}}
+ * @returns {{law: Law, unexploredMass: string}}
  */
 export function distributionAbove(run, cut) {
   /** @type {Law} */
   const law = new Map();
-  let rest = "0";
+  let unexploredMass = "0";
   /** @type {number[]} */
   const path = [];
   do {
     const coins = new Replay(path, parts(cut));
     const { numerator, denominator, report } = follow(run, coins);
-    if (report === undefined) rest = plus(rest, [numerator, denominator]);
+    if (report === undefined) unexploredMass = plus(unexploredMass, [numerator, denominator]);
     else if (numerator > 0n) {
       law.set(report, plus(law.get(report) ?? "0", [numerator, denominator]));
     }
     advance(path, coins.widths);
   } while (path.length > 0);
-  return { law, rest };
+  return { law, unexploredMass };
 }
 
 /**
