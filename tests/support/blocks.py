@@ -13,8 +13,7 @@ folder, against a real server.
 
 Words after the language: ``keys=1,2,y`` is typed into the command, ``not-run=REASON`` names one of
 the reasons for which a block cannot run here. The addresses in pages are those of a server on this
-machine or at example.org; both stand for the server of the page. Tokens are written as
-``the-authors-token``.
+machine or at example.org; both stand for the server of the page.
 """
 
 from __future__ import annotations
@@ -28,24 +27,19 @@ import re
 import shlex
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
-import requests
 import yaml
 from markdown_it import MarkdownIt
 
 from deniably.authoring.authoring import publish_text
 from deniably.core.errors import DeniablyError
 from deniably_client.cli import deniably
-from deniably_server.storage.store import Store
-from deniably_server.storage.tables.tokens import Role
 from support.commands import call
-from support.material import Server, new_token
+from support.material import Server
 
 NOT_RUN = {
     "container": "needs podman and the network: no container runs in the tests, which check the"
@@ -54,7 +48,6 @@ NOT_RUN = {
     "postgres": "needs a PostgreSQL of its own; tests/server/test_postgres.py runs the same",
     "network": "needs the network",
     "source": "needs the source; tests/client/test_example_device.py runs it",
-    "handbook": "a page of the handbook runs the same, with what it needs",
     "make": "runs the suite, or is run by continuous integration",
 }
 """Why a block cannot run on the machine of the tests."""
@@ -63,7 +56,6 @@ PEOPLE = 60
 """So many made-up people at most answer; more would show the same, later."""
 _LOCAL = "http://127.0.0.1:8000"
 _ADDRESSES = re.compile(r"http://127\.0\.0\.1:8000|https://(?:[a-z]+\.)?example\.org")
-_TOKEN = re.compile(r"the-(\w+)s-token")
 _INSTEAD = re.compile(r"\$\((deniably .*)\)")
 _ANYTHING = "…"
 
@@ -227,9 +219,7 @@ class Reader:
         if words[0] == "export":
             name, _, value = line.removeprefix("export ").partition("=")
             inner = _INSTEAD.fullmatch(value)
-            os.environ[name] = (
-                self._said(inner[1]) if inner else self._token(words[1][len(name) + 1 :])
-            )
+            os.environ[name] = self._said(inner[1]) if inner else shlex.split(value)[0]
             return ""
         if words[0] != "deniably":
             done = subprocess.run(
@@ -276,26 +266,6 @@ class Reader:
 
     def _real(self, text: str) -> str:
         return _ADDRESSES.sub(lambda _: self.server.url, text)
-
-    def _token(self, text: str) -> str:
-        found = _TOKEN.fullmatch(text)
-        if found is None:
-            return text
-        if found[1] not in get_args(Role):
-            raise Broken(f"{found[1]} is no role")
-        if found[1] == "author":
-            return self._first_token
-        with closing(Store(str(self.server.database))) as store:
-            return new_token(store, found[1])  # type: ignore[arg-type]
-
-    @cached_property
-    def _first_token(self) -> str:
-        """What the page of the link that the first start prints shows for a press of its button."""
-        link, secret = re.findall(r"(http\S+/admin)#(\S+)", self.server.log)[0]
-        address = link.replace("/admin", "/api/admin")
-        return str(
-            requests.post(address, json={"secret": secret}, timeout=10).json()["author"]["token"]
-        )
 
 
 def pattern(expected: str) -> re.Pattern[str]:
