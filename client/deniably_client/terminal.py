@@ -278,8 +278,8 @@ class Talk:
         click.secho(f"\n{question.label}", bold=True)
         if isinstance(question.hint, str):
             click.echo(question.hint)
-        click.echo(explain.forward(question, self.words))
-        click.echo(explain.reverse(question, self.words))
+        click.echo(explain.describe_sending(question, self.words))
+        click.echo(explain.describe_inference(question, self.words))
         if bounds := explain.clipped(question, self.words):
             click.echo(bounds)
 

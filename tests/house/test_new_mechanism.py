@@ -32,6 +32,7 @@ from deniably.estimation.figures import Found, groups
 from deniably.estimation.scores import of_choice, of_target
 from deniably.estimation.tally import Tally, tally
 from deniably.mechanisms import Mechanism
+from deniably.mechanisms.cells import Cells, check_one, check_subset
 from deniably.mechanisms.law import (
     CoinEach,
     CoinForSome,
@@ -42,7 +43,6 @@ from deniably.mechanisms.law import (
     Ticks,
 )
 from deniably.mechanisms.noise import discrete_laplace
-from deniably.mechanisms.reports import Report, check_one, check_subset
 from deniably.results import plausibility
 from deniably.results.result import result
 from deniably.results.spreadsheet import spreadsheet
@@ -54,7 +54,7 @@ from deniably.survey.parts import Choice, Claim, Range
 from deniably.survey.questions import Number, Question, SelectMultiple, SelectOne
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import ResultsRule, Survey, as_survey
-from deniably.wording.explain import forward, grids
+from deniably.wording.explain import describe_sending, icon_arrays
 from support.leverage import leverages
 
 N = 2_000
@@ -91,7 +91,7 @@ class Hadamard(msgspec.Struct, frozen=True, tag_field="name", tag="hadamard"):
     def law(self) -> Finite:
         return Finite(One(self.k), self.k, self.outputs, self._row, self)
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         return (coins.choose(self._row(answer)),)
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
@@ -120,7 +120,7 @@ class Named(msgspec.Struct, frozen=True, tag_field="name", tag="any_named"):
         p, q = Fraction(self.own, self.total), Fraction(self.other, self.total)
         return Supporting(One(self.k), p, q, CoinEach(p, q, self.k))
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         weights = [self.own if choice == answer else self.other for choice in range(self.k)]
         return tuple(v for v, w in enumerate(weights) if not coins.choose((w, self.total - w)))
 
@@ -149,7 +149,7 @@ class OneTick(msgspec.Struct, frozen=True, tag_field="name", tag="one_tick"):
         joint = CoinForSome(p, 1 - p, self.k)
         return Supporting(Ticks(self.k), p, 1 - p, joint, 1, Fraction(1, self.k), both=True)
 
-    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
         option = coins.below(self.k)
         return (2 * option + ((option in answer) ^ coins.choose((self.own, self.other))),)
 
@@ -191,7 +191,7 @@ class Twice(msgspec.Struct, frozen=True, tag_field="name", tag="laplace_twice"):
         a = exp(-1 / self.scale)
         return self._mass(noise) / (1 - a) ** 2
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         noise = sum(discrete_laplace(Fraction(self.scale), coins) for _ in range(2))
         return (min(max(answer + noise, -self.reach), self.k - 1 + self.reach),)
 
@@ -330,7 +330,7 @@ def test_an_audit_passes_it(mechanism: Any) -> None:
     assert verdict.walk.answers > 1
 
 
-def leaky(mechanism: Any) -> Callable[[Any, Coins], Report]:
+def leaky(mechanism: Any) -> Callable[[Any, Coins], Cells]:
     """The same with one mistake: each gives away more than it says."""
     match mechanism:
         case Hadamard():
@@ -421,7 +421,7 @@ def test_a_plan_says_what_repeated_surveys_show(people: list[dict[str, Any]]) ->
         score = of_target(mechanism) if isinstance(mechanism, Twice) else first_choice(mechanism)
         noise = score.noise if isinstance(mechanism, Twice) else score.noise[[0, -1]]
         width = 10 if isinstance(mechanism, Twice) else 1
-        expected = width * sqrt(float(noise.max()) / score.heard / 200)
+        expected = width * sqrt(float(noise.max()) / score.sampled_fraction / 200)
         assert expected / 1.8 < np.std(seen) < expected * 1.8
         assert next(row for row in rows if row.question == question.name).plan.margin > 0
 
@@ -459,7 +459,7 @@ def test_the_worst_report_of_all_moves_a_figure_by_its_leverage(mechanism: Any) 
     assert min(moved) == pytest.approx(leverage.low)
 
 
-def every_report(mechanism: Any) -> list[Report]:
+def every_report(mechanism: Any) -> list[Cells]:
     match mechanism:
         case Named():
             return [report for n in range(5) for report in combinations(range(4), n)]
@@ -469,7 +469,7 @@ def every_report(mechanism: Any) -> list[Report]:
             return [(cell,) for cell in range(mechanism.law.cell_count)]
 
 
-def figures_of(question: Question, reports: Sequence[Report]) -> Any:
+def figures_of(question: Question, reports: Sequence[Cells]) -> Any:
     counted = tally(reports, question.mechanism.law.cell_count)
     return np.array([one.estimate for one in found_in(question, counted)])
 
@@ -524,8 +524,8 @@ def test_results_and_the_spreadsheet_show_it(tallies: dict[str, Tally]) -> None:
 def test_respondents_read_what_is_sent_by_the_family_of_its_law(mechanism: Any) -> None:
     question = question_of(mechanism)
 
-    assert forward(question)
-    assert isinstance(grids(question), list)
+    assert describe_sending(question)
+    assert isinstance(icon_arrays(question), list)
 
 
 # --- what shipping it needs besides ---------------------------------------------------------

@@ -211,7 +211,7 @@ def test_where_devices_draw_what_they_report_forgers_do_not() -> None:
     """All crafted reports are about the one option; of the honest only a share."""
     ticks = of_choices(SampledTicks(10, 2, 3, 1))
 
-    assert ticks.heard == 0.2
+    assert ticks.sampled_fraction == 0.2
     assert ticks.weight(0.01) == pytest.approx(0.01 / (0.01 + 0.99 * 0.2))
     assert ticks.shift(0.01) == pytest.approx(1.5 * ticks.weight(0.01))
 

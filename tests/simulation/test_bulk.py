@@ -23,7 +23,7 @@ from deniably.audit.enumeration import distribution
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer
 from deniably.mechanisms.subset_selection import (
-    Report,
+    Cells,
     SubsetSelection,
     k_ary,
     subset_selection,
@@ -52,13 +52,13 @@ TABLES = [
 ]
 
 
-def unpacked(packed: npt.NDArray[np.uint8], k: int) -> list[Report]:
+def unpacked(packed: npt.NDArray[np.uint8], k: int) -> list[Cells]:
     bits = np.unpackbits(packed, axis=1, bitorder="little")
     assert not bits[:, k:].any()
     return [tuple(np.flatnonzero(row).tolist()) for row in bits]
 
 
-def choices(mask: int, k: int) -> Report:
+def choices(mask: int, k: int) -> Cells:
     return tuple(choice for choice in range(k) if mask >> choice & 1)
 
 
@@ -195,7 +195,7 @@ def test_table_and_rotation_have_the_law_of_the_shipped_randomiser(
         assert dict(zip(reports, probabilities.values(), strict=True)) == exact(mechanism, answer)
 
 
-def exact(mechanism: SubsetSelection, answer: int) -> dict[Report, Fraction]:
+def exact(mechanism: SubsetSelection, answer: int) -> dict[Cells, Fraction]:
     return distribution(lambda coins: mechanism.randomise(answer, coins))
 
 
@@ -301,7 +301,7 @@ def test_reports_follow_the_exact_channel(mechanism: SubsetSelection, n: int) ->
     assert distance < stats.chi2.isf(FALSE_ALARM, len(expected) - 1)
 
 
-def chi_square(observed: Mapping[Report, int], expected: Mapping[Report, float]) -> float:
+def chi_square(observed: Mapping[Cells, int], expected: Mapping[Cells, float]) -> float:
     return sum((observed.get(r, 0) - count) ** 2 / count for r, count in expected.items())
 
 

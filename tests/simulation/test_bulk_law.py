@@ -21,11 +21,11 @@ from deniably.estimation.channels import matrix
 from deniably.estimation.tally import tally
 from deniably.mechanisms import (
     BoundedLaplace,
+    Cells,
     Channel,
     Gaussian,
     Laplace,
     Mechanism,
-    Report,
     SampledTicks,
     SetResponse,
     SubsetSelection,
@@ -175,7 +175,7 @@ def test_a_vector_is_reported_in_bulk_as_on_the_device(answer: tuple[int, ...]) 
     ids=repr,
 )
 def test_two_reports_are_independent(mechanism: Mechanism, answers: list[object]) -> None:
-    def both(coins: Coins) -> tuple[Report, ...]:
+    def both(coins: Coins) -> tuple[Cells, ...]:
         with drawing(coins):
             return tuple(listed(mechanism, randomise_many(mechanism, np.array(answers))))
 
@@ -312,7 +312,7 @@ def test_reports_are_valid_and_tallied_as_those_of_devices(
 def test_reports_are_a_function_of_the_operating_systems_bytes(
     mechanism: Mechanism, answers: Callable[[int], AnswerArray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run() -> list[Report]:
+    def run() -> list[Cells]:
         monkeypatch.setattr(uniform, "urandom", np.random.default_rng(1).bytes)
         return listed(mechanism, randomise_many(mechanism, answers(500)))
 

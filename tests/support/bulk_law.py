@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.coins import Coins
-from deniably.mechanisms import Mechanism, Report, SetResponse, SubsetSelection, Unary
+from deniably.mechanisms import Cells, Mechanism, SetResponse, SubsetSelection, Unary
 from deniably.simulation.bulk import noise, ordered, picks, randomise_many, several_choices
 
 MODULES = (noise, ordered, picks, several_choices)
@@ -50,13 +50,13 @@ def drawing(coins: Coins) -> Iterator[None]:
             setattr(module, name, function)
 
 
-def one_report(mechanism: Mechanism, answer: object, coins: Coins) -> Report:
+def one_report(mechanism: Mechanism, answer: object, coins: Coins) -> Cells:
     """The report that bulk code makes of one answer with these coins."""
     with drawing(coins):
         return listed(mechanism, randomise_many(mechanism, np.array([answer])))[0]
 
 
-def listed(mechanism: Mechanism, reports: npt.NDArray[np.generic]) -> list[Report]:
+def listed(mechanism: Mechanism, reports: npt.NDArray[np.generic]) -> list[Cells]:
     """Reports in bulk as devices write them."""
     if not isinstance(mechanism, SubsetSelection | SetResponse | Unary):
         return [tuple(np.ravel(row).tolist()) for row in reports]

@@ -22,12 +22,12 @@ from deniably.audit.histories import InWaves
 from deniably.core.coins import Coins
 from deniably.mechanisms import (
     BoundedLaplace,
+    Cells,
     Channel,
     Gaussian,
     Laplace,
     Mechanism,
     Memoised,
-    Report,
     SampledTicks,
     SetResponse,
     SubsetSelection,
@@ -315,7 +315,7 @@ def the_same_chance_in_each_wave(mechanism: Any) -> InWaves:
 
 
 def a_new_memo_now_and_then(mechanism: Any) -> InWaves:
-    def faulty(answer: Any, waves: int, coins: Coins) -> list[Report]:
+    def faulty(answer: Any, waves: int, coins: Coins) -> list[Cells]:
         memo = mechanism.draw_memo(answer, coins)
         if coins.below(4) == 0:
             return [mechanism.randomise(answer, coins) for _ in range(waves)]
@@ -328,7 +328,7 @@ def keeps_too_much(mechanism: Any) -> Faulty:
     """The memo is drawn with odds that are one part in a hundred too large."""
     more = replace(mechanism, own=101 * mechanism.own, other=100 * mechanism.other)
 
-    def faulty(answer: Any, coins: Coins) -> Report:
+    def faulty(answer: Any, coins: Coins) -> Cells:
         return mechanism.report_from_memo(more.draw_memo(answer, coins), coins)
 
     return faulty

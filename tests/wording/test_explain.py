@@ -13,12 +13,12 @@ from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.subset_selection import k_ary, warner
 from deniably.wording.explain import (
     clipped,
+    describe_inference,
+    describe_sending,
     factor,
-    forward,
-    grids,
+    icon_arrays,
     natural_frequencies,
     practice,
-    reverse,
     total,
     weak,
 )
@@ -39,16 +39,16 @@ questions:
 def test_the_sentences_give_the_odds_of_the_mechanism() -> None:
     a, b, c = SURVEY.questions
 
-    assert forward(a) == (
+    assert describe_sending(a) == (
         "If you choose “Yes”, then “Yes” is sent 75 of 100 times, and “No” 25 of 100 times."
     )
-    assert forward(b) == (
+    assert describe_sending(b) == (
         "If you choose “x”, then “x” is sent 50 of 100 times, and one of the other answers,"
         " picked at random, 50 of 100 times."
     )
-    assert "names 2 of the 5 answers" in forward(c)
-    assert "among them 52 of 100 times" in forward(c)
-    assert "at most 3 times as likely" in reverse(a)
+    assert "names 2 of the 5 answers" in describe_sending(c)
+    assert "among them 52 of 100 times" in describe_sending(c)
+    assert "at most 3 times as likely" in describe_inference(a)
     assert "at most 9.9 times" in total(SURVEY)
 
 
@@ -74,7 +74,9 @@ FORBIDDEN = ("epsilon", "algorithm", "noise", "fake", "false", "lie ", "anonymou
 
 def test_every_question_is_explained_in_words_that_people_use() -> None:
     for question in EVERYTHING.questions:
-        text = f"{forward(question)} {reverse(question)} {clipped(question) or ''}"
+        text = (
+            f"{describe_sending(question)} {describe_inference(question)} {clipped(question) or ''}"
+        )
         assert not any(word in text.lower() for word in FORBIDDEN), text
         assert re.search(r"\d{6}", text.replace(",", "")) is None or "1 in 100,000" in text, text
 
@@ -97,13 +99,13 @@ def test_every_question_is_explained_in_words_that_people_use() -> None:
 def test_every_mechanism_has_its_own_sentence_with_its_figures(name: str, words: str) -> None:
     (question,) = [q for q in EVERYTHING.questions if q.name == name]
 
-    assert words in forward(question)
+    assert words in describe_sending(question)
 
 
 def test_a_promise_that_can_fail_says_so() -> None:
     (fines,) = [q for q in EVERYTHING.questions if q.name == "fines"]
 
-    assert "except with a chance of at most 1 in 100,000" in reverse(fines)
+    assert "except with a chance of at most 1 in 100,000" in describe_inference(fines)
     assert "except with a chance" in total(EVERYTHING)
 
 
@@ -122,7 +124,7 @@ def test_weak_protection_is_not_called_strong() -> None:
         " {name: b, type: yes_no, label: B, odds: 20}]}"
     )
 
-    low, high = map(reverse, loud.questions)
+    low, high = map(describe_inference, loud.questions)
 
     assert "cannot know" not in low
     assert low.startswith("This question protects weakly")
@@ -181,10 +183,10 @@ def test_of_repeated_surveys_the_whole_history_is_stated_and_graded() -> None:
 def test_a_picture_has_as_many_squares_as_the_sentence_says(name: str, filled: list[int]) -> None:
     (question,) = [q for q in EVERYTHING.questions if q.name == name]
 
-    assert [grid.own for grid in grids(question)] == filled
-    for grid in grids(question):
+    assert [grid.own for grid in icon_arrays(question)] == filled
+    for grid in icon_arrays(question):
         assert f"{grid.own}" in grid.caption
-        assert f"{grid.own} of 100" in forward(question)
+        assert f"{grid.own} of 100" in describe_sending(question)
 
 
 @pytest.mark.parametrize("name", ["caught", "sick", "fines", "hours"])
@@ -192,7 +194,7 @@ def test_signals_and_noisy_numbers_have_no_picture(name: str) -> None:
     """No two shares describe them: the picture would say less than the sentence, or mislead."""
     (question,) = [q for q in EVERYTHING.questions if q.name == name]
 
-    assert grids(question) == []
+    assert icon_arrays(question) == []
 
 
 def test_what_a_hundred_squares_cannot_show_has_no_picture() -> None:
@@ -200,8 +202,8 @@ def test_what_a_hundred_squares_cannot_show_has_no_picture() -> None:
         "{name: s, title: T, questions: [{name: a, type: yes_no, label: A, epsilon: 8}]}"
     ).questions
 
-    assert "of 10,000 times" in forward(loud)
-    assert grids(loud) == []
+    assert "of 10,000 times" in describe_sending(loud)
+    assert icon_arrays(loud) == []
 
 
 def test_the_practice_question_has_the_odds_of_the_first_question_that_has_some() -> None:

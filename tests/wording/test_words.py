@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniably.wording.explain import clipped, forward, reverse, total
+from deniably.wording.explain import clipped, describe_inference, describe_sending, total
 from deniably.wording.words import LANGUAGES, Words, direction
 from support.catalogues import CATALOGUES, pattern, texts
 from support.every_type import survey_of_everything
@@ -194,7 +194,7 @@ def test_every_mechanism_is_explained_in_every_language(language: str) -> None:
         return sorted(set(re.findall(r"\d+(?:\.\d+)?", text)) - {"1"})
 
     for question in survey.questions:
-        for say in (forward, reverse, clipped):
+        for say in (describe_sending, describe_inference, clipped):
             text, english = say(question, words) or "", say(question) or ""
             assert "{" not in text
             assert figures(text) == figures(english), question.name

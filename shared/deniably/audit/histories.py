@@ -20,17 +20,17 @@ from deniably.core.binomial import upper_tail
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.design.recognition import overlap_law
-from deniably.mechanisms import Memoised, Report
+from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Finite, Supporting
 
-InWaves = Callable[[Any, int, Coins], Sequence[Report]]
+InWaves = Callable[[Any, int, Coins], Sequence[Cells]]
 """What a device sends for an answer in so many waves."""
 
 PATHS = 1 << 12
 """Paths of one question after which no other answer is begun."""
 
 
-def sent_probability(mechanism: Memoised[Any], memo: int, report: Report) -> Fraction:
+def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Fraction:
     """P(report | memo): what has to be sent so that one report by itself is one of ``once``.
 
     Not by the weights that are sent with, but backwards, from the law of ``once``: the memo says
@@ -53,7 +53,7 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Report) -> Fra
     return ((odds + law.k - 1) * alone - every) / (odds - 1)
 
 
-def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Report]) -> Fraction:
+def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Cells]) -> Fraction:
     """P(these reports, wave by wave | answer): given the memo each is made by itself."""
     keeping = mechanism.memo.law
     return sum(

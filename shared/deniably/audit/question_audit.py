@@ -24,7 +24,7 @@ from deniably.audit.witness import Randomise, Witness, checked
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.core.loss import Loss
-from deniably.mechanisms import Memoised, Report
+from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Law, Noise, Randomiser, Supporting
 from deniably.survey.parts import Claim
 from deniably.survey.questions import Question
@@ -147,9 +147,7 @@ def maximal_event(mechanism: Randomiser[Law], first: Any, second: Any) -> Event 
     return event and among_reports
 
 
-def _maximal(
-    mechanism: Randomiser[Law], first: Any, second: Any
-) -> Callable[[Report], bool] | None:
+def _maximal(mechanism: Randomiser[Law], first: Any, second: Any) -> Callable[[Cells], bool] | None:
     law = mechanism.law
     if isinstance(law, Supporting):
         ours, theirs = law.own(first), law.own(second)

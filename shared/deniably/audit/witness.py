@@ -15,19 +15,19 @@ import numpy as np
 from deniably.core.binomial import upper_tail
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
-from deniably.mechanisms import Report
+from deniably.mechanisms import Cells
 from deniably.mechanisms.law import Law, Randomiser
 
 Randomise = Callable[..., Hashable]
 
 
-def checked(mechanism: Randomiser[Law], report: Hashable) -> Report:
+def checked(mechanism: Randomiser[Law], report: Hashable) -> Cells:
     """The report, where it is one that the mechanism can make. Raises BadReport."""
     made = cast(tuple[object, ...], report)
     if not isinstance(report, tuple) or any(type(cell) is not int for cell in made):
         raise BadReport("a report is a tuple of integers")
-    mechanism.check(cast(Report, made))
-    return cast(Report, made)
+    mechanism.check(cast(Cells, made))
+    return cast(Cells, made)
 
 
 class _Recorded(Coins):

@@ -20,7 +20,7 @@ from deniably.design.gridding import grid_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
 from deniably.results.odds import odds_text
-from deniably.survey.privacy import plain
+from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Point
 from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves
 from deniably.wording.first_page import first_page
@@ -136,7 +136,7 @@ def _protection(loss: Loss) -> dict[str, str]:
 
 
 def _delta(loss: Loss) -> str:
-    return plain(loss.delta) if loss.delta else "0"
+    return to_decimal_text(loss.delta) if loss.delta else "0"
 
 
 def _margin_text(margin: Cell) -> str:

@@ -31,7 +31,7 @@ from deniably.design.choosing import (
 from deniably.mechanisms import Mechanism
 from deniably.mechanisms.subset_selection import MOST_CHOICES, two_coin_odds
 from deniably.survey.parts import Choice, Range, Value
-from deniably.survey.privacy import Privacy, plain
+from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import NOT_APPLICABLE, YES_NO
 from deniably.survey.survey import MOST_QUESTIONS
 from deniably.wording.words import ENGLISH, Words
@@ -426,7 +426,7 @@ def published_range(written: WrittenNumber | WrittenNumberPart) -> dict[str, str
     """The range, in decimals of one spelling."""
     step = Fraction(1) if written.step is None else written.step.exact
     numbers = {"minimum": written.minimum.exact, "maximum": written.maximum.exact, "step": step}
-    texts = {key: plain(value) for key, value in numbers.items()}
+    texts = {key: to_decimal_text(value) for key, value in numbers.items()}
     return texts if written.unit is None else texts | {"unit": written.unit}
 
 

@@ -15,7 +15,7 @@ from math import prod
 from deniably.estimation.variances import marginal_variance
 from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
 from deniably.survey.parts import SMALLEST_EPSILON
-from deniably.survey.privacy import Privacy, plain
+from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import MOST_PARTS
 
 SHARE = 0.3
@@ -43,8 +43,8 @@ def part(epsilon: Fraction, parts: int) -> Fraction:
     found = Fraction(int(epsilon / parts * _PLACES), _PLACES)
     if found < SMALLEST_EPSILON:
         raise ValueError(
-            f"the budget leaves epsilon {plain(found)} to each question; 0.01 is the least: spend"
-            " more, ask fewer questions, or write spend: sample"
+            f"the budget leaves epsilon {to_decimal_text(found)} to each question; 0.01 is the"
+            " least: spend more, ask fewer questions, or write spend: sample"
         )
     return found
 
@@ -57,9 +57,9 @@ def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -
         None,
         False,
         variance(Privacy(epsilon=each)),
-        f"Everybody answers all {count} questions with epsilon {plain(each)} each."
+        f"Everybody answers all {count} questions with epsilon {to_decimal_text(each)} each."
         if count > 1
-        else f"Everybody answers the one question with epsilon {plain(each)}.",
+        else f"Everybody answers the one question with epsilon {to_decimal_text(each)}.",
     )
 
 
@@ -86,7 +86,7 @@ def sample(
                 False,
                 asked * count / s,
                 f"Everybody answers {s} of the {count} questions, picked by chance on the device,"
-                f" with epsilon {plain(each)} each.",
+                f" with epsilon {to_decimal_text(each)} each.",
             )
         )
         if min(plans, key=lambda plan: plan.variance) not in plans[-_PATIENCE - 1 :]:
@@ -107,7 +107,7 @@ def together(epsilon: Fraction, sizes: Sequence[int]) -> Plan | None:
         True,
         sum(variances) / len(variances),
         f"Everybody answers all {len(sizes)} questions in one joint report with epsilon"
-        f" {plain(epsilon)}, which also tells how the answers go together.",
+        f" {to_decimal_text(epsilon)}, which also tells how the answers go together.",
     )
 
 

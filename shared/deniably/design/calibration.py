@@ -36,7 +36,7 @@ from deniably.mechanisms import (
 )
 from deniably.mechanisms.gaussian_noise import discrete_sigma2
 from deniably.mechanisms.subset_selection import subset_selection
-from deniably.survey.privacy import BITS, Privacy, plain
+from deniably.survey.privacy import BITS, Privacy, to_decimal_text
 
 Beyond = Literal["clamp", "resample"]
 
@@ -249,7 +249,7 @@ def gaussian(k: int, d: int, privacy: Privacy) -> Gaussian:
         raise ValueError("gaussian needs a delta, such as 0.00001")
     sigma2 = discrete_sigma2(k - 1, d, epsilon, privacy.delta)
     try:
-        return Gaussian(k, d, str(sigma2), plain(epsilon), plain(privacy.delta))
+        return Gaussian(k, d, str(sigma2), to_decimal_text(epsilon), to_decimal_text(privacy.delta))
     except BadMechanism:
         raise ValueError(
             f"{k - 1} steps are too many for gaussian at this epsilon and delta: take a coarser"

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from deniably.core.table import Cell, Table
 from deniably.design.planning import PlanRow, plan_figures, whole
-from deniably.survey.privacy import plain
+from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
 
 TOGETHER = "all together"
@@ -59,7 +59,7 @@ def _cells(row: PlanRow) -> dict[str, Cell]:
         **asdict(row.plan),
         "design_effect": round(row.plan.design_effect, 4),
         "note": row.note,
-        "delta": plain(row.delta),
+        "delta": to_decimal_text(row.delta),
     }
 
 
@@ -77,7 +77,7 @@ def _texts(row: PlanRow) -> tuple[str, ...]:
         row.question,
         row.figure,
         f"{plan.epsilon:.2f}",
-        plain(row.delta),
+        to_decimal_text(row.delta),
         f"{plan.n:,}",
         f"{100 * plan.margin:.1f} %",
         f"{plan.direct:,}",

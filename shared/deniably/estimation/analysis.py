@@ -202,7 +202,7 @@ def mean_of_part(
     if not one.n:
         return None
     mean = _in_unit(_mean_position(law.parts[index], one, confidence), part.range)
-    return replace(mean, sample_margin=mean.population_margin) if law.heard < 1 else mean
+    return replace(mean, sample_margin=mean.population_margin) if law.sampled_fraction < 1 else mean
 
 
 def by_position(question: Number | Scale) -> bool:

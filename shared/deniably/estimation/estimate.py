@@ -97,7 +97,8 @@ def estimate(
     joint = _each(_EXACT, counts, asked, p, q, alpha / law.k)
     # Those whose devices drew an option are a random sample of these respondents, who are their
     # population here; its interval is a little wide for so small a one.
-    here = every if law.heard < 1 else _each(respondents_interval, counts, asked, p, q, alpha)
+    sampled = law.sampled_fraction < 1
+    here = every if sampled else _each(respondents_interval, counts, asked, p, q, alpha)
     low, high = (joint.low, joint.high)
     support = q + (p - q) * consistent
     noisy = support * (1 - support) / (asked * (p - q) ** 2)

@@ -26,13 +26,13 @@ _REACH = 12  # standard deviations of noise; less than 1e-6 lies beyond
 class Score:
     """By the true answer, the expected score ``target`` and the mean ``square`` of it, both of
     shape (answers,); from ``low`` to ``high`` any report can have (infinite where there is no
-    end); ``heard`` of all reports count."""
+    end); ``sampled_fraction`` of all reports count."""
 
     target: Floats
     square: Floats
     low: float
     high: float
-    heard: float = 1.0
+    sampled_fraction: float = 1.0
 
     @property
     def noise(self) -> Floats:
@@ -48,7 +48,7 @@ class Score:
     def at(self, share: float) -> float:
         """n times the variance of the estimate from n people, of whom a true ``share`` has the
         target 1 and the others have 0; of either those count whose scores vary most."""
-        return self._curve(share) / self.heard
+        return self._curve(share) / self.sampled_fraction
 
     @property
     def peak(self) -> float:
@@ -59,7 +59,7 @@ class Score:
     @property
     def worst(self) -> float:
         """n times the variance where answers are spread in the worst way."""
-        return worst_spread(self.target, self.square) / self.heard
+        return worst_spread(self.target, self.square) / self.sampled_fraction
 
     def _curve(self, share: float) -> float:
         inside = float(self.square[self.target > 0].max())
@@ -73,7 +73,7 @@ def of_choice(mechanism: HasLaw[Supporting]) -> Score:
     p, q = float(law.p), float(law.q)
     low, high = -q / (p - q), (1 - q) / (p - q)
     square = [p * high**2 + (1 - p) * low**2, q * high**2 + (1 - q) * low**2]
-    return Score(np.array([1.0, 0.0]), np.array(square), low, high, float(law.heard))
+    return Score(np.array([1.0, 0.0]), np.array(square), low, high, float(law.sampled_fraction))
 
 
 def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Score:
@@ -97,7 +97,7 @@ def of_number(mechanism: HasLaw[Law], part: int) -> Score:
     law = mechanism.law
     if not isinstance(law, Several):
         return of_target(law)
-    return replace(of_target(law.parts[part]), heard=float(law.heard))
+    return replace(of_target(law.parts[part]), sampled_fraction=float(law.sampled_fraction))
 
 
 def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:

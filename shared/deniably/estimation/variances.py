@@ -27,7 +27,8 @@ def mean_variance(mechanism: HasLaw[Law]) -> float:
     the average over them."""
     law = mechanism.law
     if isinstance(law, Several):
-        return float(np.mean([mean_variance(part) for part in law.parts])) / float(law.heard)
+        each = [mean_variance(part) for part in law.parts]
+        return float(np.mean(each)) / float(law.sampled_fraction)
     if isinstance(law, Supporting):
         return 4 * float(of_target(law).noise.max())
     if isinstance(law, Noise):

@@ -8,10 +8,10 @@ there is no end. Parameters are published integers (SPEC section 2).
 
 from __future__ import annotations
 
+from deniably.mechanisms.cells import Cells
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.memoised import Memoised
 from deniably.mechanisms.noise import BoundedLaplace, Gaussian, Laplace
-from deniably.mechanisms.reports import Report
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.mechanisms.ticks import SampledTicks, SetResponse, Unary
 from deniably.mechanisms.vector import Vector
@@ -19,12 +19,12 @@ from deniably.mechanisms.window import Window
 
 __all__ = [
     "BoundedLaplace",
+    "Cells",
     "Channel",
     "Gaussian",
     "Laplace",
     "Mechanism",
     "Memoised",
-    "Report",
     "SampledTicks",
     "SetResponse",
     "SubsetSelection",

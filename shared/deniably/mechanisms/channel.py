@@ -8,10 +8,10 @@ from fractions import Fraction
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadMechanism
 from deniably.core.loss import Loss
+from deniably.mechanisms.cells import Cells, check_one
 from deniably.mechanisms.law import Finite, One
 from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions, knot
-from deniably.mechanisms.reports import Report, check_one
 
 MOST_WEIGHTS = 4096
 
@@ -60,7 +60,7 @@ class Channel(Parameters, frozen=True, tag="channel"):
         rows = self.weights
         return Finite(One(self.k), len(rows), len(rows[0]), rows.__getitem__, self)
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
         check_position(answer, self.k)
         row = knot(answer, self.k, len(self.weights), coins)

@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from deniably.core.coins import Coins
 from deniably.core.loss import Loss
-from deniably.mechanisms.reports import Report
+from deniably.mechanisms.cells import Cells
 
 ROUNDED_UP = Fraction(10**9 + 1, 10**9)
 """What is computed in floating point is raised by this, to be no less than the truth."""
@@ -120,11 +120,11 @@ Domain = One | Ticks | Each
 class Joint(Protocol):
     """How likely the cells of a whole report are together."""
 
-    def __call__(self, own: frozenset[int], report: Report) -> Fraction:
+    def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
         """P(report | the cells ``own`` speak for the answer)."""
         ...
 
-    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Report) -> bool:
+    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
         """Whether no report speaks more for the one answer against the other than this one."""
         ...
 
@@ -152,11 +152,11 @@ class TwoLevel:
         missing = comb(self.cells - self.held, self.size)
         return (comb(self.cells, self.size) - missing) * self.own + missing * self.other
 
-    def __call__(self, own: frozenset[int], report: Report) -> Fraction:
+    def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
         """As of ``Joint``."""
         return Fraction(self.other if own.isdisjoint(report) else self.own, self.total)
 
-    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Report) -> bool:
+    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
         """As of ``Joint``."""
         return not ours.isdisjoint(report) and theirs.isdisjoint(report)
 
@@ -184,7 +184,7 @@ class CoinEach:
     q: Fraction
     cells: int
 
-    def __call__(self, own: frozenset[int], report: Report) -> Fraction:
+    def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
         """As of ``Joint``."""
         named = set(report)
         chances = (self.p if cell in own else self.q for cell in range(self.cells))
@@ -193,7 +193,7 @@ class CoinEach:
             start=Fraction(1),
         )
 
-    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Report) -> bool:
+    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
         """As of ``Joint``."""
         return (ours - theirs).issubset(report) and (theirs - ours).isdisjoint(report)
 
@@ -212,12 +212,12 @@ class CoinForSome:
     q: Fraction
     ways: int
 
-    def __call__(self, own: frozenset[int], report: Report) -> Fraction:
+    def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
         """As of ``Joint``."""
         said = (self.p if cell in own else self.q for cell in report)
         return prod(said, start=Fraction(1, self.ways))
 
-    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Report) -> bool:
+    def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
         """As of ``Joint``."""
         return ours.issuperset(report) and theirs.isdisjoint(report)
 
@@ -248,7 +248,7 @@ class _OfPosition(_Itself):
         return self.domain.k
 
     @property
-    def heard(self) -> Fraction:
+    def sampled_fraction(self) -> Fraction:
         """Every report counts."""
         return Fraction(1)
 
@@ -259,7 +259,7 @@ class Supporting(_Itself):
 
     There is a cell for each choice. ``blanks`` more fill an answer up to as many, so that every
     answer has that many cells of its own. Where ``both`` is true an option has two cells instead,
-    ``2 * option + tick``, of which a report has one where the option was ``heard`` at all.
+    ``2 * option + tick``; a report has one of them for each option in its ``sampled_fraction``.
     ``size`` is how many choices a report names, None where any number of them.
     """
 
@@ -268,7 +268,7 @@ class Supporting(_Itself):
     q: Fraction
     joint: Joint
     size: int | None = None
-    heard: Fraction = Fraction(1)
+    sampled_fraction: Fraction = Fraction(1)
     blanks: int = 0
     both: bool = False
 
@@ -314,13 +314,13 @@ class Supporting(_Itself):
             return frozenset(2 * option + (option in ticks) for option in range(self.k))
         return ticks.union(range(self.k, self.k + self.blanks - len(ticks)))
 
-    def probability(self, answer: Any, report: Report) -> Fraction:
+    def probability(self, answer: Any, report: Cells) -> Fraction:
         """P(report | answer) of a report that the mechanism can make."""
         return self.joint(self.own(answer), report)
 
     def cell_probability(self, answer: Any, cell: int) -> Fraction:
         """P(the report counts in this cell of the tally | answer)."""
-        return self.heard * (self.p if cell in self.own(answer) else self.q)
+        return self.sampled_fraction * (self.p if cell in self.own(answer) else self.q)
 
     def cells(self, answer: Any) -> Iterable[int]:
         """The cells of a tally to be counted."""
@@ -368,7 +368,7 @@ class Finite(_OfPosition):
             return Fraction(weights[output]) / Fraction(total)
         return Fraction(weights[output] / total) * ROUNDED_UP
 
-    def probability(self, answer: int, report: Report) -> Fraction:
+    def probability(self, answer: int, report: Cells) -> Fraction:
         """P(report | answer) of a report that the mechanism can make."""
         low, rest = divmod(answer * (self.rows - 1), self.k - 1)
         up = Fraction(rest, self.k - 1)
@@ -445,7 +445,7 @@ class Noise(_OfPosition):
         """As of ``Supporting``."""
         return self.domain.extremes
 
-    def probability(self, answer: int, report: Report) -> Fraction:
+    def probability(self, answer: int, report: Cells) -> Fraction:
         """P(report | answer) of a report that the mechanism can make."""
         away = abs(report[0] - answer)
         if report[0] in (-self.reach, self.k - 1 + self.reach):  # all of the tail beyond this end
@@ -477,7 +477,7 @@ class Several(_Itself):
         return Each(tuple(part.k for part in self.parts))
 
     @property
-    def heard(self) -> Fraction:
+    def sampled_fraction(self) -> Fraction:
         """The share of the reports that have a part."""
         return Fraction(self.s, len(self.parts))
 
@@ -499,7 +499,7 @@ class Several(_Itself):
         pairs = [part.extremes for part in self.parts]
         return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
 
-    def probability(self, answer: Sequence[int], report: Report) -> Fraction:
+    def probability(self, answer: Sequence[int], report: Cells) -> Fraction:
         """P(report | answer) of a report that the mechanism can make."""
         d = len(self.parts)
         said = (self.parts[c % d].probability(answer[c % d], (c // d,)) for c in report)
@@ -508,7 +508,7 @@ class Several(_Itself):
     def cell_probability(self, answer: Sequence[int], cell: int) -> Fraction:
         """P(the report counts in this cell of the tally | answer)."""
         number, index = divmod(cell, len(self.parts))
-        return self.heard * self.parts[index].probability(answer[index], (number,))
+        return self.sampled_fraction * self.parts[index].probability(answer[index], (number,))
 
     def cells(self, answer: Sequence[int]) -> Iterable[int]:
         """The cells of a tally to be counted."""
@@ -547,7 +547,7 @@ class Randomiser(HasLaw[L_co], Protocol[L_co]):
         """The mechanism and its numbers, for researchers, in a few words."""
         ...
 
-    def randomise(self, answer: Any, coins: Coins) -> Report:
+    def randomise(self, answer: Any, coins: Coins) -> Cells:
         """A report. Raises BadAnswer, before any draw."""
         ...
 

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadMechanism
 from deniably.core.loss import Loss
+from deniably.mechanisms.cells import Cells
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.law import Finite, Supporting
 from deniably.mechanisms.parameters import Parameters
-from deniably.mechanisms.reports import Report
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.mechanisms.ticks import SetResponse
 from deniably.mechanisms.window import Window
@@ -131,11 +131,11 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
         """The number of choices, options or positions."""
         return self.single_report_mechanism.k
 
-    def draw_memo(self, answer: Any, coins: Coins) -> Report:
+    def draw_memo(self, answer: Any, coins: Coins) -> Cells:
         """The memo of an answer, for the device to keep. Raises BadAnswer before any draw."""
         return self.memo.randomise(answer, coins)
 
-    def report_from_memo(self, memo: Sequence[int], coins: Coins) -> Report:
+    def report_from_memo(self, memo: Sequence[int], coins: Coins) -> Cells:
         """One wave's report. The number of draws does not depend on the memo.
 
         Raises BadReport before any draw where ``memo`` is not one that ``draw_memo`` can return.
@@ -146,11 +146,11 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
             return fresh.randomise(kept, coins)
         return (coins.choose(self.row(kept)),)
 
-    def randomise(self, answer: Any, coins: Coins) -> Report:
+    def randomise(self, answer: Any, coins: Coins) -> Cells:
         """A report from a fresh memo, which is not kept. Raises BadAnswer before any draw."""
         return self.report_from_memo(self.draw_memo(answer, coins), coins)
 
-    def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Report, ...]:
+    def reports_over_waves(self, answer: Any, waves: int, coins: Coins) -> tuple[Cells, ...]:
         """One report for each of ``waves``, all from one memo. Raises BadAnswer before any draw."""
         memo = self.draw_memo(answer, coins)
         return tuple(self.report_from_memo(memo, coins) for _ in range(waves))

@@ -18,11 +18,11 @@ import msgspec
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss
+from deniably.mechanisms.cells import Cells, check_one
 from deniably.mechanisms.gaussian_noise import discrete_gaussian_vector_delta_upper
 from deniably.mechanisms.law import Finite, Noise, One, Several
 from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions
-from deniably.mechanisms.reports import Report, check_one
 
 MOST_COORDINATES = 64
 _LARGEST_PART = 1 << 31
@@ -121,7 +121,7 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
         """P(noise >= y) is this over 1 + e**(-1 / scale)."""
         return e ** (-noise / float(ratio(self.scale, "scale")))
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
         check_position(answer, self.k)
         noisy = answer + discrete_laplace(ratio(self.scale, "scale"), coins)
@@ -171,7 +171,7 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
     def _row(self, position: int) -> tuple[float, ...]:
         return _bounded_row(self.k, float(ratio(self.scale, "scale")), self.beyond, position)
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw.
 
         Where it resamples, the number of draws depends on the answer.
@@ -256,7 +256,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
         """Above the tail (Canonne, Kamath and Steinke 2020, proposition 25)."""
         return e ** (-(noise * noise) / (2 * float(ratio(self.sigma2, "sigma2"))))
 
-    def randomise(self, answer: int | Sequence[int], coins: Coins) -> Report:
+    def randomise(self, answer: int | Sequence[int], coins: Coins) -> Cells:
         """The report for d positions (one integer where d is 1): ``number * d + coordinate`` each.
 
         Raises BadAnswer, before any draw.

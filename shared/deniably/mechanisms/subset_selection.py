@@ -13,9 +13,9 @@ from fractions import Fraction
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism
 from deniably.core.loss import Loss
+from deniably.mechanisms.cells import Cells, check_subset
 from deniably.mechanisms.law import One, Supporting, TwoLevel
 from deniably.mechanisms.parameters import Parameters, kept
-from deniably.mechanisms.reports import Report, check_subset
 
 MOST_CHOICES = 1024
 
@@ -81,7 +81,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
         joint = TwoLevel(self.k, self.omega, self.own, self.other)
         return Supporting(One(self.k), self.p, self.q, joint, self.omega)
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         """The report for ``answer`` (an index below k).
 
         The same draws with the same bounds are made whether the answer is kept or not, so

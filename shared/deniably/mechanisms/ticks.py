@@ -9,9 +9,9 @@ from math import comb
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss
+from deniably.mechanisms.cells import Cells, check_subset
 from deniably.mechanisms.law import CoinEach, CoinForSome, Supporting, Ticks, TwoLevel
 from deniably.mechanisms.parameters import Parameters, kept
-from deniably.mechanisms.reports import Report, check_subset
 
 MOST_OPTIONS = 1024
 
@@ -88,7 +88,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
             for shared in range(min(most, size) + 1)
         ]
 
-    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
         """The report for the ticked options (distinct indices below k, ascending).
 
         The same draws are made for every answer. Raises BadAnswer, before any draw.
@@ -151,10 +151,10 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
     def law(self) -> Supporting:
         """Of each option that is asked about a report has the one cell or the other."""
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
-        heard = Fraction(self.s, self.k)
-        return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, heard, both=True)
+        sampled_fraction = Fraction(self.s, self.k)
+        return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, sampled_fraction, both=True)
 
-    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
         """The report for the ticked options: ``2 * option + tick``, ascending.
 
         Raises BadAnswer, before any draw.
@@ -225,7 +225,7 @@ class Unary(Parameters, frozen=True, tag="unary"):
         joint = CoinEach(self.p, self.q, self.k)
         return Supporting(Ticks(self.k, self.most), self.p, self.q, joint)
 
-    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
         """The reported options, ascending. Raises BadAnswer, before any draw."""
         _check_answer(answer, self.k, self.most)
         ticked = set(answer)

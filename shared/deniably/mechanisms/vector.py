@@ -8,11 +8,11 @@ from itertools import pairwise
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.core.loss import Loss, largest
+from deniably.mechanisms.cells import LARGEST_NUMBER, Cells
 from deniably.mechanisms.channel import Channel
 from deniably.mechanisms.law import Several
 from deniably.mechanisms.noise import BoundedLaplace, Laplace
 from deniably.mechanisms.parameters import Parameters, kept
-from deniably.mechanisms.reports import LARGEST_NUMBER, Report
 from deniably.mechanisms.window import Window
 
 Part = Window | Channel | Laplace | BoundedLaplace
@@ -53,7 +53,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
         """The laws of the parts, of which a report has ``s``."""
         return Several(tuple(part.law for part in self.parts), self.s)
 
-    def randomise(self, answer: Sequence[int], coins: Coins) -> Report:
+    def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
         """The report for one position a part: ``number * parts + part``, by part.
 
         Raises BadAnswer, before any draw.

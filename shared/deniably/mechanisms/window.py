@@ -8,10 +8,10 @@ from fractions import Fraction
 from deniably.core.coins import LARGEST, Coins
 from deniably.core.errors import BadMechanism
 from deniably.core.loss import Loss
+from deniably.mechanisms.cells import Cells, check_one
 from deniably.mechanisms.law import Finite, One
 from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.positions import check_position, check_positions, knot
-from deniably.mechanisms.reports import Report, check_one
 
 MOST_OUTPUTS = 4096
 
@@ -68,7 +68,7 @@ class Window(Parameters, frozen=True, tag="window"):
         rest = self.m - self.w - start
         return [self.other] * start + [self.own] * self.w + [self.other] * rest
 
-    def randomise(self, answer: int, coins: Coins) -> Report:
+    def randomise(self, answer: int, coins: Coins) -> Cells:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
         check_position(answer, self.k)
         m, w = self.m, self.w

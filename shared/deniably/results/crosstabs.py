@@ -56,7 +56,8 @@ class CrosstabResult(TypedDict):
 def is_crossable(question: Question) -> bool:
     """Whether its answers can be crossed with those to another."""
     law = question.mechanism.law
-    return isinstance(question, OfChoices) and isinstance(law, Supporting) and law.heard == 1
+    supports = isinstance(question, OfChoices) and isinstance(law, Supporting)
+    return supports and law.sampled_fraction == 1
 
 
 def cell_count(*questions: Question) -> int:

@@ -35,7 +35,7 @@ class Leverage:
     low: float
     high: float
     rivals: float = 0.0
-    heard: float = 1.0
+    sampled_fraction: float = 1.0
 
     @property
     def exchange(self) -> float:
@@ -46,7 +46,7 @@ class Leverage:
     def weight(self, crafted: float) -> float:
         """What share of the reports that count in the figure is crafted, where ``crafted`` of all
         are: whoever crafts them sees to it that each one counts."""
-        return crafted / (crafted + (1 - crafted) * self.heard)
+        return crafted / (crafted + (1 - crafted) * self.sampled_fraction)
 
     def shift(self, crafted: float) -> float:
         """How far that share of crafted reports can move the figure at most, whatever people
@@ -60,7 +60,7 @@ class Leverage:
         if not self.rivals:
             return None
         inside = gap / (gap + self.rivals)
-        return inside * self.heard / (1 - inside + inside * self.heard)
+        return inside * self.sampled_fraction / (1 - inside + inside * self.sampled_fraction)
 
 
 def gain(mechanism: Pure, crafted: float, targets: int, share: float) -> float:
@@ -80,7 +80,7 @@ def of_score(score: Score, rivals: float = 0.0) -> Leverage | None:
     """Leverage over the mean of a score; None where that has no end."""
     if np.isinf(score.high):
         return None
-    return Leverage(score.low, score.high, rivals, score.heard)
+    return Leverage(score.low, score.high, rivals, score.sampled_fraction)
 
 
 def of_choices(mechanism: HasLaw[Law]) -> Leverage:
@@ -91,7 +91,7 @@ def of_choices(mechanism: HasLaw[Law]) -> Leverage:
     law = mechanism.law
     if isinstance(law, Supporting):
         score = of_choice(law)
-        return Leverage(score.low, score.high, 1 / float(law.p - law.q), score.heard)
+        return Leverage(score.low, score.high, 1 / float(law.p - law.q), score.sampled_fraction)
     every = share_scores(matrix(law))
     apart = every[:, None] - every
     return Leverage(float(every.min()), float(every.max()), float(apart.max()))

@@ -23,16 +23,16 @@ _ODD = "suspect a faulty device or crafted reports"
 
 
 def crafted(
-    leverage: Leverage | None, heard: float, length: float = 1.0, gap: float | None = None
+    leverage: Leverage | None, sampled: float, length: float = 1.0, gap: float | None = None
 ) -> CraftedResult | None:
     """The figures of one question; None where reports have no largest score.
 
-    ``heard`` is the share of the reports that have the question, ``length`` what the whole scale
-    is in its unit, ``gap`` how far the second choice is behind the first.
+    ``sampled`` is the share of the reports that have the question, ``length`` the length of the
+    scale in its unit, ``gap`` how far the second choice is behind the first.
     """
     if leverage is None:
         return None
-    here = replace(leverage, heard=leverage.heard * heard)
+    here = replace(leverage, sampled_fraction=leverage.sampled_fraction * sampled)
     flip = None if gap is None else here.flip(gap)
     return CraftedResult(
         exchange=rounded(here.exchange),

@@ -60,10 +60,10 @@ def result(
     ``invited`` is that of ``SurveyResult``. ``smooth`` is for an analyst who knows the
     distributions to be smooth: see ``smoothing``. ``confidence`` is that of every interval.
     """
-    heard = survey.asked / len(survey.questions)
+    sampled_fraction = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
     questions = [
-        _question(_Asked(one, tallies[one.name], heard, risk, confidence, smooth))
+        _question(_Asked(one, tallies[one.name], sampled_fraction, risk, confidence, smooth))
         for one in survey.questions
     ]
     total = survey.total
@@ -88,12 +88,15 @@ def result(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """One question and its tally. The part ``heard`` of the respondents reports it; ``risk`` is
-    that of a false alarm about it."""
+    """One question and its tally.
+
+    ``sampled_fraction`` is the share of the respondents who report it, ``risk`` the chance of a
+    false alarm about it.
+    """
 
     question: Any  # its functions are told apart by its type
     tally: Tally
-    heard: float
+    sampled_fraction: float
     risk: float
     confidence: float
     smooth: bool
@@ -222,7 +225,7 @@ def _choice_results(
     out: Sequence[bool] | None,
 ) -> list[ChoiceResult]:
     low, high = found.respondents_low, found.respondents_high
-    if asked.heard < 1:
+    if asked.sampled_fraction < 1:
         low, high = found.low, found.high
     return [
         ChoiceResult(
@@ -244,14 +247,15 @@ def _choice_results(
 def _of_all(
     asked: _Asked, group: Shares, found: Estimate, estimates: Sequence[float]
 ) -> dict[str, object]:
-    """What all shares of a question have together. Where devices draw which questions they report,
-    it takes more respondents, of whom only the part ``heard`` reports this one."""
+    """What all shares of a question have in common. Where devices draw which questions they ask,
+    the design effect counts all respondents, also those without this question."""
     effect, first, second = found.design_effect, *sorted(estimates)[:-3:-1]
+    fraction = asked.sampled_fraction
     leverage = poisoning.of_group(asked.question.report_mechanism, group)
     return {
-        "design_effect": None if effect is None else rounded(rounded(effect) / asked.heard),
+        "design_effect": None if effect is None else rounded(rounded(effect) / fraction),
         "effective_n": None if found.effective_n is None else rounded(found.effective_n),
-        "crafted": poisoning_report.crafted(leverage, asked.heard, gap=first - second),
+        "crafted": poisoning_report.crafted(leverage, fraction, gap=first - second),
     }
 
 
@@ -281,11 +285,12 @@ def _mean(asked: _Asked, group: One) -> _Said:
     if not group.guarded:
         return _Said(fields, sentence)
     leverage = poisoning.of_group(asked.question.report_mechanism, group)
+    crafted = poisoning_report.crafted(leverage, asked.sampled_fraction, figure.width)
     odd = poisoning_report.implausible_mean(
         asked.question.mechanism.law, group, asked.tally, mean, asked.risk
     )
     return _Said(
-        {**fields, "crafted": poisoning_report.crafted(leverage, asked.heard, figure.width)},
+        fields | {"crafted": crafted},
         sentence,
         [*narrative.mean_too_wide(mean, *figure.ends), *odd],
     )
@@ -301,7 +306,7 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
         name=part.name,
         label=part.label,
         mean=None if mean is None else _mean_result(asked, figure, mean),
-        crafted=poisoning_report.crafted(leverage, asked.heard, figure.width),
+        crafted=poisoning_report.crafted(leverage, asked.sampled_fraction, figure.width),
     )
     if mean is None:
         return _Said({"parts": (shown,)}, flags=[f"No report has “{part.label}” yet."])
@@ -319,7 +324,7 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
 def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
     """Where devices draw which questions they report, those who reported this one are a random
     sample of these respondents, so that the margins are those for a population."""
-    whose = mean.population_margin if asked.heard < 1 else mean.sample_margin
+    whose = mean.population_margin if asked.sampled_fraction < 1 else mean.sample_margin
     return MeanResult(
         n=mean.n,
         unit=figure.unit,

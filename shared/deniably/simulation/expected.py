@@ -37,11 +37,11 @@ def _expected(law: Law, inputs: Encoded) -> tuple[int, Floats]:
         case Supporting():
             own = _own(law, inputs)
             support = own * float(law.p) + (len(inputs) - own) * float(law.q)
-            return 0, support * float(law.heard)
+            return 0, support * float(law.sampled_fraction)
         case Several():
             single = [_of_number(part, one) for part, one in zip(law.parts, inputs.T, strict=True)]
             start, cells = _side_by_side(single)
-            return start, cells * float(law.heard)
+            return start, cells * float(law.sampled_fraction)
         case _:
             return _of_number(law, inputs)
 

@@ -147,7 +147,7 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
     Where devices pick some of the questions, options or numbers, those who report are a random
     sample of the file: of it the intervals for the population speak, and are a little wide.
     """
-    return question.mechanism.law.heard == 1 and survey.asked == len(survey.questions)
+    return question.mechanism.law.sampled_fraction == 1 and survey.asked == len(survey.questions)
 
 
 def _predicted(

@@ -27,8 +27,8 @@ class Privacy:
         if self.odds is not None:
             return {"odds": str(self.odds)}
         assert self.epsilon is not None
-        claim = {"epsilon": plain(self.epsilon)}
-        return claim | ({"delta": plain(self.delta)} if self.delta is not None else {})
+        claim = {"epsilon": to_decimal_text(self.epsilon)}
+        return claim | ({"delta": to_decimal_text(self.delta)} if self.delta is not None else {})
 
     def times(self, count: Fraction) -> Privacy:
         """The promise for ``count`` times the epsilon, rounded down to twelve decimals; of odds a
@@ -69,7 +69,7 @@ class Privacy:
         return self.epsilon
 
 
-def plain(value: Fraction) -> str:
+def to_decimal_text(value: Fraction) -> str:
     """A decimal in its one spelling: no exponent, no trailing zeros."""
     with localcontext(prec=100):  # more digits than any sum of published decimals has
         text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"

@@ -123,7 +123,7 @@ def is_shown(question: Question, answers: Mapping[str, object], hidden: Containe
 
 
 @dataclass(frozen=True)
-class Made:
+class ReportAndMemos:
     """A ``report``, and by the name of the question the ``memos`` that it was made from: what the
     device keeps for the next wave of the panel. They are randomised, yet not to be sent."""
 
@@ -148,7 +148,7 @@ def make_report(
     questions: Sequence[Question] | None = None,
     memos: Mapping[str, Sequence[int]] | None = None,
     id: str | None = None,  # noqa: A002  # as the report has it
-) -> Made:
+) -> ReportAndMemos:
     """The report for a respondent's true ``answers`` to ``questions`` (those of the survey).
 
     ``answers`` are by the name of the question: the name or label of a choice, a list of them
@@ -190,7 +190,7 @@ def make_report(
         else:
             values[question.name] = list(mechanism.randomise(given, coins))
     report = Report(id=id or coins.draw_id(), survey=survey.digest, values=values)
-    return Made(report, kept)
+    return ReportAndMemos(report, kept)
 
 
 def _checked_memos(

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from deniably.core.canonical import digest, parse
 from deniably.core.errors import BadRegister, BadSignature
-from deniably.survey.privacy import plain
+from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
 from deniably.trust.blind_rsa import KEY_PATTERN
 from deniably.trust.signing import Signature, verify
@@ -93,7 +93,7 @@ def published_entry(
         "author": signature.author,
         "signature": signature.value,
         "epsilon": total.epsilon_text(),
-        "delta": plain(total.delta),
+        "delta": to_decimal_text(total.delta),
         "questions": [
             {
                 "name": question.name,

@@ -55,7 +55,7 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
 
 
 @dataclass(frozen=True)
-class Grid:
+class IconArray:
     """Of 100 squares, ``own`` are filled; the caption says of what."""
 
     own: int
@@ -66,7 +66,7 @@ WEAK = 20
 """Odds above which one report says more about an answer than "cannot know" admits."""
 
 
-def forward(question: Question, words: Words = ENGLISH) -> str:
+def describe_sending(question: Question, words: Words = ENGLISH) -> str:
     """What is sent for an answer, as one or two sentences."""
     law = question.mechanism.law
     match law:
@@ -96,37 +96,37 @@ def forward(question: Question, words: Words = ENGLISH) -> str:
             assert_never(law)
 
 
-def reverse(question: Question, words: Words = ENGLISH) -> str:
+def describe_inference(question: Question, words: Words = ENGLISH) -> str:
     """What somebody who sees the report can conclude, as one sentence."""
     loss = question.mechanism.loss
     return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
 
 
-def grids(question: Question, words: Words = ENGLISH) -> list[Grid]:
+def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
     """The protection as pictures: none for mechanisms whose reports are signals or noisy numbers,
     which no two shares describe, and none where 100 squares are too few."""
     law = question.mechanism.law
     match law:
         case Supporting(both=True):
-            return _grids(words, natural_frequencies(law), "grid.turned")
+            return _icon_arrays(words, natural_frequencies(law), "grid.turned")
         case Supporting(single=True, size=1) if not isinstance(question, Number | Point | Product):
-            return _grids(words, natural_frequencies(law), "grid.sent")
+            return _icon_arrays(words, natural_frequencies(law), "grid.sent")
         case Supporting():
-            return _grids(words, natural_frequencies(law), "grid.chosen", "grid.other")
+            return _icon_arrays(words, natural_frequencies(law), "grid.chosen", "grid.other")
         case Finite(evenly=True) if law.outputs > 2:
-            return _grids(words, _inside(law), "grid.near")
+            return _icon_arrays(words, _inside(law), "grid.near")
         case _:
             return []
 
 
-def _grids(words: Words, seen: Frequencies, own: str, other: str = "") -> list[Grid]:
+def _icon_arrays(words: Words, seen: Frequencies, own: str, other: str = "") -> list[IconArray]:
     if seen.out_of != 100:
         return []
     if not other:
-        return [Grid(seen.own, words(own, own=seen.own, rest=100 - seen.own))]
+        return [IconArray(seen.own, words(own, own=seen.own, rest=100 - seen.own))]
     return [
-        Grid(seen.own, words(own, own=seen.own)),
-        Grid(seen.other, words(other, own=seen.other)),
+        IconArray(seen.own, words(own, own=seen.own)),
+        IconArray(seen.other, words(other, own=seen.other)),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The shape that all reports share: a list of integers, checked before it is counted."""
+"""The shape of a mechanism's report, a list of integers, and the checks before it is counted."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from deniably.core.errors import BadReport
 
-Report = tuple[int, ...]
-"""One perturbed value, as its mechanism writes it."""
+Cells = tuple[int, ...]
+"""One mechanism's report: the cells of the tally that it counts in."""
 
 LARGEST_NUMBER = (1 << 53) - 1
 
@@ -16,7 +16,7 @@ LARGEST_NUMBER = (1 << 53) - 1
 def check_subset(report: Sequence[int], size: int | None, domain: int, path: str) -> None:
     """Raise BadReport unless the report is ``size`` distinct integers below ``domain``, ascending.
 
-    ``size`` None allows any number of them, none at all too.
+    ``size`` None allows any number of them, also an empty report.
     """
     if size is not None and len(report) != size:
         raise BadReport(f"a report has exactly {size} of the {domain} choices", path)
