@@ -250,8 +250,7 @@ def tilted(
 
     def likeliest(mu: npt.ArrayLike, kind: int) -> Floats:
         where = np.asarray(mu, dtype=np.float64)
-        mean: Floats = np.interp(where, at, known[kind])
-        return mean
+        return cast(Floats, np.interp(where, at, known[kind]))
 
     return likeliest
 
