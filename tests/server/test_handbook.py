@@ -157,6 +157,13 @@ def test_html_in_a_text_is_shown_and_not_obeyed() -> None:
     assert "&lt;script&gt;" in html
 
 
+def test_quotes_are_curled_in_prose_and_never_in_code() -> None:
+    html = page_of('# T\n\nSay "yes", don\'t `"x"`\n\n```sh\ncurl "a"\n```\n')
+
+    assert "Say “yes”, don’t <code>&quot;x&quot;</code>" in html
+    assert "curl &quot;a&quot;" in html
+
+
 def test_a_link_that_runs_code_is_no_link() -> None:
     assert Outline(page_of("# T\n\n[a](javascript:alert(1)) [b](data:text/html,x)")).links == []
 

@@ -76,7 +76,9 @@ def headings(text: str) -> list[Heading]:
 
 @cache
 def _markdown() -> MarkdownIt:
-    markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # Quotes are curled, as on the other pages; code stays as it is.
+    options = {"html": False, "typographer": True}
+    markdown = MarkdownIt("commonmark", options).enable(["table", "smartquotes"])
     markdown.add_render_rule("heading_open", _heading_open)
     markdown.add_render_rule("table_open", _table_open)
     markdown.add_render_rule("table_close", _table_close)
