@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from deniably.authoring.authoring import publish_text
-from deniably.results.narrative import estimate_text, shown_text
+from deniably.results.narrative import display_text, estimate_text
 from deniably_client import Device
 from deniably_client.device import session
 from support.material import Server
@@ -55,7 +55,7 @@ def test_the_page_and_the_interface_give_the_same_figures(phone: Watched) -> Non
                 f"{percent(low)} to {percent(high)}",
                 percent(choice["standard_error"]),
                 f"{percent(near)} to {percent(far)}",
-                narrow(shown_text(choice["consistent"], choice["interval"])),
+                narrow(display_text(choice["consistent"], choice["interval"])),
             ]
 
 

@@ -18,7 +18,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.estimation.analysis import shown_shares, standing_out
+from deniably.estimation.analysis import display_shares, standing_out
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
 from deniably.results import spreadsheet
@@ -114,7 +114,7 @@ def test_every_number_is_that_of_the_estimator() -> None:
     assert result["total"] == {"odds": "9", "epsilon": "2.20"}
     for question, shown in zip(survey.questions, result["questions"], strict=True):
         found = estimate(counted[question.name], question.mechanism)
-        displayed = shown_shares(question, counted[question.name], found)
+        displayed = display_shares(question, counted[question.name], found)
         assert shown["n"] == 1000
         assert shown["mechanism"] == {
             "name": "subset_selection",

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.results.narrative import (
+    display_text,
     estimate_text,
     figure_text,
     mean_sentence,
     percent,
-    shown_text,
 )
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
@@ -34,7 +34,7 @@ def test_no_share_reads_as_zero_or_less_or_as_all_or_more(
     shares: list[float], beyond: float
 ) -> None:
     low, estimate, high = shares
-    texts = [shown_text(estimate, [low, high]), estimate_text(estimate, [low, high])]
+    texts = [display_text(estimate, [low, high]), estimate_text(estimate, [low, high])]
     texts += [estimate_text(-beyond, [0, high]), estimate_text(1 + beyond, [low, 1])]
 
     for text in texts:

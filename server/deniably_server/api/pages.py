@@ -140,10 +140,10 @@ def estimate(share: float, interval: list[float]) -> str:
     return _narrow(narrative.estimate_text(share, interval))
 
 
-@pages.app_template_filter("shown")
-def shown(share: float, interval: list[float]) -> str:
-    """A share for display, as ``narrative.shown_text`` has it."""
-    return _narrow(narrative.shown_text(share, interval))
+@pages.app_template_filter("displayed")
+def displayed(share: float, interval: list[float]) -> str:
+    """A share for display, as ``narrative.display_text`` has it."""
+    return _narrow(narrative.display_text(share, interval))
 
 
 @pages.app_template_filter("inside")

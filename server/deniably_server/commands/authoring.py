@@ -68,7 +68,7 @@ def check(file: Path) -> None:
         )
     click.echo(one_line(found.caption))
     click.echo(f"digest {found.survey.digest}\n")
-    for line in aligned(found.shown, found.texts):
+    for line in aligned(found.lines, found.texts):
         click.echo(line)
     click.echo(
         f"\nmargin: of {MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"

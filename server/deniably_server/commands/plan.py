@@ -124,7 +124,7 @@ def read_definition(file: Path) -> Survey:
 
 
 def _show(table: Planned) -> None:
-    for line in aligned(table.shown, table.texts):
+    for line in aligned(table.lines, table.texts):
         click.echo(line)
     *notes, price = table.notes
     if notes:

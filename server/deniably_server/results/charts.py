@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from markupsafe import Markup, escape
 
 from deniably.results.document import AreaResult, BucketResult, ChoiceResult
-from deniably.results.narrative import shown_text
+from deniably.results.narrative import display_text
 
 _WIDTH = 400
 _LEFT, _RIGHT, _ROW, _TOP, _AXIS = 8, 16, 42, 6, 24
@@ -23,7 +23,7 @@ def chart(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
     scale = _scale(max(choice.interval[1] for choice in choices))
     bottom = _TOP + _ROW * len(choices)
     shares = ", ".join(
-        f"{choice.label} {shown_text(choice.consistent, choice.interval)}" for choice in choices
+        f"{choice.label} {display_text(choice.consistent, choice.interval)}" for choice in choices
     )
     parts = [*_start(name, f"Chart of {label} {shares}.", bottom + _AXIS), *_axis(scale, bottom)]
     for index, choice in enumerate(choices):

@@ -46,7 +46,7 @@ def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
     return Audited(
         caption=f"{survey.name}: {survey.title}",
         rows=[_cells(one) for one in verdicts],
-        shown=[HEADING, *map(line, verdicts)],
+        lines=[HEADING, *map(line, verdicts)],
         texts=1,
         notes=[f"whole reports: {of_whole(whole)}", *explained(verdicts, whole, trials)],
         verdicts=verdicts,

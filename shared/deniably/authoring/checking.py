@@ -68,7 +68,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     return Checked(
         caption=f"{survey.name}: {survey.title}",
         rows=rows,
-        shown=shown,
+        lines=shown,
         texts=_TEXTS,
         notes=[*said, *_grid_notes(survey), *refused],
         survey=survey,

@@ -21,14 +21,14 @@ Cell = str | float | bool | None
 class Table:
     """``rows`` with their cells by the name of the column, all with the same names in one order.
 
-    ``shown`` is what people read: a line of headings, then lines of as many texts. ``texts`` of
+    ``lines`` are what people read: one line of headings, then lines of as many texts. ``texts`` of
     its columns, from the left, are words; the others are figures, and stand to the right.
     ``caption`` stands above, ``notes`` are sentences below.
     """
 
     caption: str
     rows: Sequence[Mapping[str, Cell]]
-    shown: Sequence[Sequence[str]]
+    lines: Sequence[Sequence[str]]
     texts: int
     notes: Sequence[str]
 
@@ -41,14 +41,14 @@ class Table:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return "\n".join([self.caption, "", *aligned(self.shown, self.texts), *self._below()])
+        return "\n".join([self.caption, "", *aligned(self.lines, self.texts), *self._below()])
 
     def _below(self) -> list[str]:
         return ["", *self.notes] if self.notes else []
 
     def _repr_html_(self) -> str:
-        head, *lines = self.shown
-        body = "".join(f"<tr>{self._cells(line, 'td')}</tr>" for line in lines)
+        head, *rest = self.lines
+        body = "".join(f"<tr>{self._cells(line, 'td')}</tr>" for line in rest)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (
             f"<table><caption>{escape(self.caption)}</caption>"

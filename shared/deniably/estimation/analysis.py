@@ -93,7 +93,7 @@ def shares(
     return estimate_through(tally, matrix(law), confidence)
 
 
-def shown_shares(
+def display_shares(
     question: OfChoices | Product | Point,
     tally: Tally,
     found: Estimate,

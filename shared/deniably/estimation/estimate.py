@@ -39,7 +39,7 @@ class Estimate:
 
     ``raw`` is unbiased and may leave [0, 1]: use it for inference. ``consistent`` is the nearest
     point of the simplex where a person has one answer, within [0, 1] where several; pictures take
-    ``analysis.shown_shares``, which is nearer to the truth.
+    ``analysis.display_shares``, which is nearer to the truth.
     ``low .. high`` covers each share of the population with ``confidence``; ``joint_low ..
     joint_high`` covers all of them at once with it; ``respondents_low .. respondents_high`` each
     share among these respondents, taken as all that are meant.

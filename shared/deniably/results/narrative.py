@@ -94,7 +94,7 @@ def estimate_text(estimate: float, interval: Sequence[float]) -> str:
     return _above(interval[0]) if percent(min(estimate, 1.0)) == percent(1) else percent(estimate)
 
 
-def shown_text(share: float, interval: Sequence[float]) -> str:
+def display_text(share: float, interval: Sequence[float]) -> str:
     """A share for display. Where its interval reaches 0 or 1, it cannot be told from that, and
     reads as the other end: "below 4.1 %" or "above 95.9 %"."""
     if percent(interval[0]) == percent(0):

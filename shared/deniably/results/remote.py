@@ -12,7 +12,7 @@ from deniably.core.addresses import is_here
 from deniably.core.errors import NoResults
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE
-from deniably.results.results import Results, shown
+from deniably.results.results import Results, as_results
 
 _PATH = re.compile(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)(?:/results(?:\.csv)?)?/?")
 _PATIENCE = 60  # seconds
@@ -54,7 +54,7 @@ def open_results(
     if not response.ok:
         raise NoResults(_why(response))
     try:
-        return shown(msgspec.json.decode(response.content, type=SurveyResult))
+        return as_results(msgspec.json.decode(response.content, type=SurveyResult))
     except msgspec.DecodeError:
         raise NoResults(f"no Deniably server of this version answers at {parts.netloc}") from None
 

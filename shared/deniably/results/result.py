@@ -269,7 +269,7 @@ def _out(question: Question, tally: Tally) -> list[bool] | None:
 
 def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
     """With the shares for display."""
-    return replace(found, consistent=analysis.shown_shares(question, tally, found))
+    return replace(found, consistent=analysis.display_shares(question, tally, found))
 
 
 # --- means ------------------------------------------------------------------------------------

@@ -58,10 +58,10 @@ def estimate(
             raise ValueError(f"{question.name} has no reports: a tally needs at least one")
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence is {confidence:g}; it is above 0 and below 1, as 0.95")
-    return shown(result(survey, "closed", tallies, smooth=smooth, confidence=confidence))
+    return as_results(result(survey, "closed", tallies, smooth=smooth, confidence=confidence))
 
 
-def shown(document: SurveyResult) -> Results:
+def as_results(document: SurveyResult) -> Results:
     """The table of a document of results."""
     found = list(rows(document))
     used = [key for key in COLUMNS if any(row.get(key) not in (None, "") for row in found)]
@@ -70,7 +70,7 @@ def shown(document: SurveyResult) -> Results:
     return Results(
         caption=document.title,
         rows=[{key: row.get(key) for key in kept} for row in found],
-        shown=[heading, *_lines(found)],
+        lines=[heading, *_lines(found)],
         texts=_TEXTS,
         notes=[note for one in document.questions for note in (one.sentence, *one.flags) if note],
         document=document,
