@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 import click
 
 from deniably.core.errors import DeniablyError
-from deniably_client.errors import shown
+from deniably_client.errors import printable
 
 _WHOLE = 1000  # characters
 
@@ -52,5 +52,5 @@ def main() -> None:
     except ModuleNotFoundError as error:
         # A device carries little; what authors and operators need comes with the extra.
         why = f"{error.name} is not installed here; get it with: pip install 'deniably[server]'"
-    click.echo(f"Error: {shown(why)}", err=True)
+    click.echo(f"Error: {printable(why)}", err=True)
     sys.exit(1)

@@ -74,6 +74,6 @@ class AskedToWait(Unreachable):
         super().__init__(f"{host} asks this network to wait for {seconds} seconds (status 429)")
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """A text for a terminal: a server's own words may be in it, to be shown and not obeyed."""
     return "".join(char for char in text if char.isprintable() or char == "\n")

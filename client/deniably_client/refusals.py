@@ -24,7 +24,7 @@ from deniably_client.errors import (
     Rejected,
     SurveyClosed,
     Unreachable,
-    shown,
+    printable,
 )
 
 _SPENT: dict[Scope, str] = {
@@ -43,11 +43,11 @@ def told(error: DeniablyError, words: Words) -> str:
             return words("script.waves_sent")
         case MemoryUnusable():
             mend = words("terminal.forget", command="deniably forget")
-            return f"{words('script.damaged')}\n{mend}\n{shown(error.where_and_why)}"
+            return f"{words('script.damaged')}\n{mend}\n{printable(error.where_and_why)}"
         case SurveyChanged():
             return words("terminal.changed")
         case Refused():
-            return f"{words('script.untrusted')}\n{shown(str(error))}"
+            return f"{words('script.untrusted')}\n{printable(str(error))}"
         case SurveyClosed():
             return words("script.closed")
         case BadInvitation():
@@ -57,11 +57,11 @@ def told(error: DeniablyError, words: Words) -> str:
         case InvitationUsed():
             return words("invited.used")
         case Rejected():
-            return f"{words('script.rejected')}\n{shown(error.sentence)}"
+            return f"{words('script.rejected')}\n{printable(error.sentence)}"
         case Unreachable():
-            return f"{words('terminal.unreachable')}\n{shown(str(error))}"
+            return f"{words('terminal.unreachable')}\n{printable(str(error))}"
         case _:
-            return shown(str(error))
+            return printable(str(error))
 
 
 def _spent(error: BudgetSpent, words: Words) -> str:

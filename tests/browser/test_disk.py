@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext
 
 from conftest import ARGUMENTS
 from deniably.authoring.authoring import publish_text
-from deniably.trust.codes import shown
+from deniably.trust.codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.material import Server
 from support.phone import PHONE, Watched
@@ -137,7 +137,9 @@ def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
     chromium: Browser, server: Server, tmp_path: Path
 ) -> None:
     with closing(Store(str(server.database))) as store:
-        linked, typed = (shown(store.invite(name, 1)[0]) for name in ("invited", "invited-2"))
+        linked, typed = (
+            code_in_groups(store.invite(name, 1)[0]) for name in ("invited", "invited-2")
+        )
     with profile(chromium, tmp_path) as context:
         for code, path in ((linked, f"/s/invited#{linked}"), (typed, "/s/invited-2")):
             phone = Watched(context.new_page(), server)

@@ -11,7 +11,7 @@ import requests
 from playwright.sync_api import Browser, Page, Request
 
 from deniably.authoring.authoring import publish_text
-from deniably.trust.codes import shown
+from deniably.trust.codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.material import Server
 from support.phone import HURRY, IMPATIENT, PHONE, READ, SURVEY, Watched
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def invite(server: Server) -> Iterator[Callable[[], str]]:
     with closing(Store(str(server.database))) as store:
-        yield lambda: shown(store.invite("invited", 1)[0])
+        yield lambda: code_in_groups(store.invite("invited", 1)[0])
 
 
 def count(server: Server) -> int:

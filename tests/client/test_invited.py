@@ -19,7 +19,7 @@ from deniably.authoring.authoring import publish_text
 from deniably.core.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
 from deniably.device.ledger import Limits
 from deniably.trust.blind_rsa import new_key
-from deniably.trust.codes import read_code, shown
+from deniably.trust.codes import code_in_groups, read_code
 from deniably_client import Device, terminal
 from deniably_client.body import seconds_in
 from deniably_client.device import session
@@ -56,7 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def invite(server: Server) -> Iterator[Invite]:
     with closing(Store(str(server.database))) as store:
-        yield lambda: shown(store.invite("w", 1)[0])
+        yield lambda: code_in_groups(store.invite("w", 1)[0])
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import requests
 from click.testing import CliRunner
 
 from deniably_server.commands import serve
-from deniably_server.storage.engines.addresses import engine_at, shown
+from deniably_server.storage.engines.addresses import engine_at, without_credentials
 from deniably_server.storage.store import Store
 from support.crowd import PATIENCE, until
 from support.material import Server, a_report, assert_kept, signed, survey_named
@@ -117,8 +117,8 @@ def test_once_a_survey_is_closed_nothing_tells_in_which_order_its_reports_came(
 def test_an_address_is_shown_without_its_password() -> None:
     secret = "postgresql://me:secret@db.example.org:5433/deniably?password=secret"
 
-    assert shown(secret) == "postgresql://db.example.org/deniably"
-    assert shown("some/file.db") == "some/file.db"
+    assert without_credentials(secret) == "postgresql://db.example.org/deniably"
+    assert without_credentials("some/file.db") == "some/file.db"
 
 
 def test_a_database_that_never_comes_up_is_a_sentence(

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from playwright.sync_api import BrowserContext, Error, Page, Route
 
 from deniably.authoring.authoring import publish_text
-from deniably.trust.codes import shown
+from deniably.trust.codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.every_type import survey_of_everything, survey_within_limits
 from support.lies import STRANGER
@@ -117,7 +117,7 @@ def publish_invited(server: Server) -> Iterator[str]:
     server.publish(publish_text(INVITED))
     with closing(Store(str(server.database))) as store:
         while True:
-            yield shown(store.invite("invited", 1)[0])
+            yield code_in_groups(store.invite("invited", 1)[0])
 
 
 def invited_states(page: Page, server: str, code: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ def or_ask_for_a_token(view: View) -> View:
     """
 
     @wraps(view)
-    def shown(name: str) -> ResponseReturnValue:
+    def page(name: str) -> ResponseReturnValue:
         try:
             return view(name)
         except Unauthorised:
@@ -36,4 +36,4 @@ def or_ask_for_a_token(view: View) -> View:
             title = current_store().survey(name).title
             return render_template("analysts.html", title=title, name=name)
 
-    return shown
+    return page

@@ -43,7 +43,11 @@ def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.typ
 def open_store(address: str, *, wait: bool = False) -> Store:
     """The store, or a sentence on why there can be none at the address. With ``wait`` a PostgreSQL
     that is not up yet gets a minute."""
-    from deniably_server.storage.engines.addresses import await_database, engine_at, shown
+    from deniably_server.storage.engines.addresses import (
+        await_database,
+        engine_at,
+        without_credentials,
+    )
     from deniably_server.storage.store import Store
 
     try:
@@ -53,13 +57,13 @@ def open_store(address: str, *, wait: bool = False) -> Store:
             "PostgreSQL needs its driver: pip install 'deniably[server,postgres]'"
         ) from None
     if wait:
-        line = f"Waiting for {shown(address)}, which does not answer yet."
+        line = f"Waiting for {without_credentials(address)}, which does not answer yet."
         await_database(address, lambda: click.echo(line, err=True))
     try:
         return Store(address)
     except errors as error:
         raise click.ClickException(
-            f"cannot use {shown(address)} as the database: {str(error).strip()}"
+            f"cannot use {without_credentials(address)} as the database: {str(error).strip()}"
         ) from None
 
 

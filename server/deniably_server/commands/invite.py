@@ -59,10 +59,10 @@ def invite(
 
 
 def _show(codes: list[str], name: str, server: str | None, *, as_table: bool) -> None:
-    from deniably.trust.codes import shown
+    from deniably.trust.codes import code_in_groups
 
     base = None if server is None else f"{server.rstrip('/')}/s/{quote(name, safe='')}"
-    written = [shown(code) for code in codes]
+    written = [code_in_groups(code) for code in codes]
     links = [] if base is None else [f"{base}#{code}" for code in written]
     if not as_table:
         click.echo("\n".join(links or written))

@@ -55,7 +55,7 @@ from deniably_server.storage.tables.settings import (
     remove_setting,
     take_setting,
 )
-from deniably_server.storage.tables.snapshots import current, forget, shown, shown_reports
+from deniably_server.storage.tables.snapshots import current, forget, shown_reports, shown_snapshot
 from deniably_server.storage.tables.surveys import (
     State,
     count_surveys,
@@ -286,7 +286,7 @@ class Store:
         (``snapshots``). Raises NotFound."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
-            found = shown(database, name) or current(database, name)
+            found = shown_snapshot(database, name) or current(database, name)
             return tallies_of(survey, found)
 
     def shown_counts(self, name: str) -> ShownCounts:

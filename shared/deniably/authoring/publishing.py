@@ -49,7 +49,7 @@ def published(
         shown["claim"] = _claim(mechanism, privacy) | {"history": promise}
     if question.hint is not None:
         shown["hint"] = question.hint
-    return shown | question.shown(privacy, words)
+    return shown | question.published_fields(privacy, words)
 
 
 def _claim(mechanism: Mechanism, privacy: Privacy) -> dict[str, object]:

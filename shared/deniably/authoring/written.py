@@ -109,7 +109,7 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
         with the mend where there is none."""
         return self.task(privacy).choose(privacy, self.mechanism)
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """What its type has in a published definition, with what an author left open filled in."""
         raise NotImplementedError
 
@@ -134,7 +134,7 @@ class _WithChoices(_Written, frozen=True, kw_only=True):
             wanted.append(NOT_APPLICABLE)
         return given + [Choice(one, words(ALSO[one])) for one in wanted if one not in names]
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """The choices, and who is asked."""
         shown: dict[str, object] = {"choices": msgspec.to_builtins(self.offered(words))}
         if self.show_if:
@@ -172,10 +172,10 @@ class WrittenYesNo(_OneAnswer, frozen=True, kw_only=True, tag="yes_no"):
         labels = (words("choice.yes"), words("choice.no"))
         return [Choice(*each) for each in zip(YES_NO, labels, strict=True)]
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """With more choices than the two it is a choice like any other."""
         more = {"type": "select_one"} if len(self.offered()) > len(YES_NO) else {}
-        return super().shown(privacy, words) | more
+        return super().published_fields(privacy, words) | more
 
 
 class WrittenSelectOne(_OneAnswer, frozen=True, kw_only=True, tag="select_one"):
@@ -206,9 +206,9 @@ class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select
             raise ValueError(f"most is at most the number of choices, which is {k}")
         return ticks_task(k, most)
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """And how many may be ticked."""
-        return super().shown(privacy, words) | {"most": self.most or len(self.offered())}
+        return super().published_fields(privacy, words) | {"most": self.most or len(self.offered())}
 
 
 class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
@@ -226,9 +226,9 @@ class WrittenScale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         """One of the choices, or the mean of their places."""
         return scale_task(len(self.offered()), self.aim)
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """And the scores: what is added by name gets some too, which no mean uses."""
-        shown = super().shown(privacy, words) | {"aim": self.aim}
+        shown = super().published_fields(privacy, words) | {"aim": self.aim}
         if self.scores:
             added = len(self.offered()) - len(self.choices)
             shown["scores"] = list(self.scores) + [self.scores[-1] + 1 + i for i in range(added)]
@@ -262,7 +262,7 @@ class WrittenNumber(_Written, frozen=True, kw_only=True, tag="number"):
             k = min(self.buckets or BUCKETS, k)
         return number_task(k, self.aim, self.beyond or "clamp")
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """The numbers that can be given, and what they are asked for."""
         return {"range": published_range(self), "aim": self.aim}
 
@@ -283,7 +283,7 @@ class WrittenVector(_Written, frozen=True, kw_only=True, tag="vector"):
         """The means of the positions."""
         return vector_task([positions(part) for part in self.parts])
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """The numbers."""
         return {"parts": [_number_part(part) for part in self.parts]}
 
@@ -309,7 +309,7 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
             )
         return joint_task("point", grid**2)
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """The two sides of the map, and how it is cut."""
         parts = [_number_part(part) for part in self.parts]
         return {"parts": parts, "grid": self._grid(privacy)}
@@ -343,7 +343,7 @@ class WrittenProduct(_Written, frozen=True, kw_only=True, tag="product"):
             )
         return joint_task("product", k)
 
-    def shown(self, privacy: Privacy, words: Words) -> dict[str, object]:
+    def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
         """The small questions."""
         return {
             "parts": [

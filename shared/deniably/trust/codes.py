@@ -36,7 +36,7 @@ def read_code(text: str) -> str:
     return plain
 
 
-def shown(code: str) -> str:
+def code_in_groups(code: str) -> str:
     """The code in groups, for people."""
     return "-".join(code[start : start + _GROUP] for start in range(0, len(code), _GROUP))
 

@@ -44,7 +44,7 @@ def file_at(address: str) -> Path | None:
     return None if _is_uri(address) else Path(address.removeprefix("sqlite:///"))
 
 
-def shown(address: str) -> str:
+def without_credentials(address: str) -> str:
     """The address for people to read: of a URI neither user nor password nor options."""
     if not _is_uri(address):
         return address

@@ -55,7 +55,7 @@ def renew(database: Connection, survey: str, batch: int) -> None:
         )
 
 
-def shown(database: Connection, survey: str) -> Snapshot | None:
+def shown_snapshot(database: Connection, survey: str) -> Snapshot | None:
     """What is shown of an open survey; None where no batch was full yet."""
     row = database.execute("SELECT tallies FROM snapshots WHERE survey = ?", [survey]).fetchone()
     return None if row is None else _decode(row[0])
