@@ -197,7 +197,7 @@ class Talk:
                 click.echo(f"\n{text}")
         weak = explain.weak(survey.total)
         click.echo(f"\n{words.graded('terminal.promise', weak=weak)}")
-        click.echo(f"{words('terminal.process')}\n\n{explain.total(survey, words)}")
+        click.echo(f"{words('terminal.process')}\n\n{explain.describe_total(survey, words)}")
         if survey.asked < len(survey.questions):
             some = words("terminal.some", count=survey.asked, all=len(survey.questions))
             click.echo(f"\n{some}")

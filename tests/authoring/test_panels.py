@@ -20,7 +20,7 @@ from deniably.mechanisms import Memoised, SetResponse, SubsetSelection, Window
 from deniably.survey.questions import YesNo
 from deniably.survey.report import make_report, randomise_answers
 from deniably.survey.survey import Survey, Waves, read_survey
-from deniably.wording.explain import total
+from deniably.wording.explain import describe_total
 from support.waves import ANSWERS, EVERY, STOLEN
 
 
@@ -254,8 +254,8 @@ def test_a_definition_says_how_many_people_can_be_recognised_from_ten_on() -> No
     assert b'"recognised":77' in told.canonical
     assert any("form and receipt say so. Separate invitations" in note for note in notes)
     assert read_survey(told.canonical) == told
-    assert "of 1,000 people about 77 could be recognised" in total(told)
-    assert "recognised" not in total(quiet)
+    assert "of 1,000 people about 77 could be recognised" in describe_total(told)
+    assert "recognised" not in describe_total(quiet)
 
 
 def test_from_a_hundred_on_the_author_has_to_ask_for_it() -> None:
@@ -282,8 +282,8 @@ def test_few_waves_are_drawn_afresh_and_nothing_is_kept() -> None:
     assert survey.history.odds == survey.total.odds**3
     assert survey.recognised is None, "2 of 1,000"
     assert read_survey(survey.canonical) == survey
-    assert "You may be asked the same again, 3 times at most" in total(survey)
-    assert "over all times together" in total(survey)
+    assert "You may be asked the same again, 3 times at most" in describe_total(survey)
+    assert "over all times together" in describe_total(survey)
 
 
 @pytest.mark.parametrize(
@@ -406,17 +406,18 @@ def test_intervals_of_a_wave_cover_by_enumeration(share: float) -> None:
 
 
 def test_respondents_read_what_one_wave_and_what_all_waves_give_away() -> None:
-    sentences = total(compile_survey(panel(STOLEN)))
+    sentences = describe_total(compile_survey(panel(STOLEN)))
 
     assert "at most 3 times" in sentences
     assert "You may be asked the same again." in sentences
     assert "over all times together, however many" in sentences
     assert "at most 9 times" in sentences
-    assert "again" not in total(compile_survey({"name": "s", "title": "T", "questions": [STOLEN]}))
+    once = compile_survey({"name": "s", "title": "T", "questions": [STOLEN]})
+    assert "again" not in describe_total(once)
 
 
 def test_much_is_called_much_by_the_history() -> None:
-    loud = total(compile_survey(panel(STOLEN, history=3)))
+    loud = describe_total(compile_survey(panel(STOLEN, history=3)))
 
     assert "at most 27 times" in loud
     assert loud.endswith("may guess well about you.")

@@ -137,9 +137,8 @@ def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
     chromium: Browser, server: Server, tmp_path: Path
 ) -> None:
     with closing(Store(str(server.database))) as store:
-        linked, typed = (
-            code_in_groups(store.invite(name, 1)[0]) for name in ("invited", "invited-2")
-        )
+        codes = (store.invite(name, 1)[0] for name in ("invited", "invited-2"))
+        linked, typed = map(code_in_groups, codes)
     with profile(chromium, tmp_path) as context:
         for code, path in ((linked, f"/s/invited#{linked}"), (typed, "/s/invited-2")):
             phone = Watched(context.new_page(), server)

@@ -14,6 +14,7 @@ from scipy import stats
 
 from deniably.design.composition import (
     Pair,
+    basic_composition,
     binomial_window,
     composed_delta,
     composed_epsilon,
@@ -23,7 +24,6 @@ from deniably.design.composition import (
     kairouz_list,
     rho_of_gaussian,
     rho_of_pure,
-    total,
     zcdp_delta,
     zcdp_epsilon,
     zcdp_rho,
@@ -70,12 +70,12 @@ def test_six_ways_to_add_up_answers_with_delta_one_in_a_million(
     k: int, epsilon: float, plain: str, exact: str, closed: str, advanced: str, halved: str,
     zcdp: str,
 ) -> None:  # fmt: skip
-    assert rule(plain, total([epsilon] * k))
+    assert rule(plain, basic_composition([epsilon] * k))
     assert rule(exact, kairouz_epsilon(k, epsilon, DELTA))
     assert rule(closed, kairouz_closed_form(k, epsilon, DELTA))
     assert rule(advanced, dwork_rothblum_vadhan(k, epsilon))
     assert rule(halved, textbook(k, epsilon))
-    assert rule(zcdp, zcdp_epsilon(total([rho_of_pure(epsilon)] * k), DELTA))
+    assert rule(zcdp, zcdp_epsilon(basic_composition([rho_of_pure(epsilon)] * k), DELTA))
 
 
 @pytest.mark.parametrize(
@@ -169,16 +169,20 @@ def test_epsilon_is_the_smallest_that_keeps_delta(k: int, epsilon: float, delta:
     whole = kairouz_epsilon(k, epsilon, delta)
 
     assert kairouz_delta(k, epsilon, whole) <= delta
-    assert whole <= kairouz_closed_form(k, epsilon, delta) <= total([epsilon] * k)
+    assert whole <= kairouz_closed_form(k, epsilon, delta) <= basic_composition([epsilon] * k)
     if whole > 1e-9:
         assert kairouz_delta(k, epsilon, whole * (1 - 1e-6)) > delta
 
 
 def test_without_delta_the_sum_is_all_there_is() -> None:
-    assert kairouz_epsilon(10, 0.1, 0) == total([0.1] * 10) == kairouz_closed_form(10, 0.1, 0)
-    assert composed_epsilon([Pair(0.1)] * 10, 0) == total([0.1] * 10)
-    assert kairouz_delta(10, 0.1, total([0.1] * 10)) == 0
-    assert composed_delta([Pair(0.1)] * 10, total([0.1] * 10)) == 0
+    assert (
+        kairouz_epsilon(10, 0.1, 0)
+        == basic_composition([0.1] * 10)
+        == kairouz_closed_form(10, 0.1, 0)
+    )
+    assert composed_epsilon([Pair(0.1)] * 10, 0) == basic_composition([0.1] * 10)
+    assert kairouz_delta(10, 0.1, basic_composition([0.1] * 10)) == 0
+    assert composed_delta([Pair(0.1)] * 10, basic_composition([0.1] * 10)) == 0
 
 
 def test_large_epsilons_lose_no_digits() -> None:
@@ -191,7 +195,7 @@ def test_large_epsilons_lose_no_digits() -> None:
 def test_a_sum_is_never_too_small(charges: list[Fraction]) -> None:
     exact = sum(charges, Fraction(0))
 
-    assert exact <= total(charges) <= float(exact) * (1 + 1e-15)
+    assert exact <= basic_composition(charges) <= float(exact) * (1 + 1e-15)
 
 
 # --- different questions ----------------------------------------------------------------------

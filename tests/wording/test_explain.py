@@ -15,11 +15,11 @@ from deniably.wording.explain import (
     clipped,
     describe_inference,
     describe_sending,
+    describe_total,
     factor,
     icon_arrays,
     natural_frequencies,
     practice,
-    total,
     weak,
 )
 from support.every_type import survey_of_everything
@@ -49,7 +49,7 @@ def test_the_sentences_give_the_odds_of_the_mechanism() -> None:
     assert "names 2 of the 5 answers" in describe_sending(c)
     assert "among them 52 of 100 times" in describe_sending(c)
     assert "at most 3 times as likely" in describe_inference(a)
-    assert "at most 9.9 times" in total(SURVEY)
+    assert "at most 9.9 times" in describe_total(SURVEY)
 
 
 @given(st.fractions("1.02", 22026, max_denominator=10**6))
@@ -106,7 +106,7 @@ def test_a_promise_that_can_fail_says_so() -> None:
     (fines,) = [q for q in EVERYTHING.questions if q.name == "fines"]
 
     assert "except with a chance of at most 1 in 100,000" in describe_inference(fines)
-    assert "except with a chance" in total(EVERYTHING)
+    assert "except with a chance" in describe_total(EVERYTHING)
 
 
 def test_what_counts_as_a_bound_is_said_beforehand() -> None:
@@ -130,9 +130,9 @@ def test_weak_protection_is_not_called_strong() -> None:
     assert low.startswith("This question protects weakly")
     assert "2,981 times as likely" in low
     assert "cannot know your answer" in high
-    assert total(loud).endswith("may guess well about you.")
+    assert describe_total(loud).endswith("may guess well about you.")
     assert weak(loud.total)
-    assert "That is much" not in total(SURVEY)
+    assert "That is much" not in describe_total(SURVEY)
     assert not weak(SURVEY.total)
 
 
@@ -145,7 +145,7 @@ def test_strong_answers_that_are_weak_together_are_said_to_be() -> None:
 
     assert not any(weak(question.mechanism.loss) for question in three.questions)
     assert weak(three.total), "27 times"
-    assert total(three).endswith("may guess well about you.")
+    assert describe_total(three).endswith("may guess well about you.")
 
 
 def test_of_repeated_surveys_the_whole_history_is_stated_and_graded() -> None:
@@ -157,10 +157,10 @@ def test_of_repeated_surveys_the_whole_history_is_stated_and_graded() -> None:
         waves={"panel": "p"}, questions=[question | {"mechanism": mechanism, "claim": claim}]
     )
 
-    assert "at most 3 times as likely" in total(panel)
-    assert "over all times together, however many" in total(panel)
-    assert "at most 27 times as likely" in total(panel)
-    assert total(panel).endswith("may guess well about you.")
+    assert "at most 3 times as likely" in describe_total(panel)
+    assert "over all times together, however many" in describe_total(panel)
+    assert "at most 27 times as likely" in describe_total(panel)
+    assert describe_total(panel).endswith("may guess well about you.")
 
 
 # --- pictures ------------------------------------------------------------------------------------

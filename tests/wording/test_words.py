@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniably.wording.explain import clipped, describe_inference, describe_sending, total
+from deniably.wording.explain import clipped, describe_inference, describe_sending, describe_total
 from deniably.wording.words import LANGUAGES, Words, direction
 from support.catalogues import CATALOGUES, pattern, texts
 from support.every_type import survey_of_everything
@@ -198,7 +198,7 @@ def test_every_mechanism_is_explained_in_every_language(language: str) -> None:
             text, english = say(question, words) or "", say(question) or ""
             assert "{" not in text
             assert figures(text) == figures(english), question.name
-    assert figures(total(survey, words)) == figures(total(survey))
+    assert figures(describe_total(survey, words)) == figures(describe_total(survey))
 
 
 def test_the_figures_of_sentences_are_written_as_the_language_does() -> None:

@@ -28,7 +28,7 @@ _UP = 1 + 1e-9
 _GRID = 500  # steps of loss to the mean epsilon
 
 
-def total(charges: Iterable[float | Fraction]) -> float:
+def basic_composition(charges: Iterable[float | Fraction]) -> float:
     """The sum of epsilons (sequential composition), of deltas or of rhos, rounded up.
 
     For epsilons it is attained where all answers differ; there is no better "parallel" rule for
@@ -50,7 +50,7 @@ def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
     Source: Kairouz, Oh and Viswanath 2015 (ICML), theorem 3.3, as a privacy profile.
     """
     _check_answers(k, epsilon)
-    if whole >= total([epsilon] * k):
+    if whole >= basic_composition([epsilon] * k):
         return 0.0
     return _profile(*_binary_law(k, epsilon), whole)
 
@@ -58,7 +58,7 @@ def kairouz_delta(k: int, epsilon: float, whole: float) -> float:
 def kairouz_epsilon(k: int, epsilon: float, delta: float) -> float:
     """The smallest epsilon that k answers of ``epsilon`` each keep together with ``delta``."""
     _check_answers(k, epsilon)
-    everything = total([epsilon] * k)
+    everything = basic_composition([epsilon] * k)
     if not _check_delta(delta):
         return everything
     losses, weights = _binary_law(k, epsilon)
@@ -86,12 +86,13 @@ def kairouz_closed_form(k: int, epsilon: float, delta: float) -> float:
     """
     _check_answers(k, epsilon)
     if not _check_delta(delta):
-        return total([epsilon] * k)
+        return basic_composition([epsilon] * k)
     mean = k * epsilon * math.tanh(epsilon / 2)
     logarithm = min(
         math.log(math.e + math.sqrt(k * epsilon * epsilon) / delta), math.log(1 / delta)
     )
-    return min(total([epsilon] * k), _UP * (mean + epsilon * math.sqrt(2 * k * logarithm)))
+    advanced = _UP * (mean + epsilon * math.sqrt(2 * k * logarithm))
+    return min(basic_composition([epsilon] * k), advanced)
 
 
 def _binary_law(k: int, epsilon: float) -> tuple[Floats, Floats]:
@@ -157,14 +158,14 @@ def composed_delta(pairs: Sequence[Pair], whole: float) -> float:
     grid of 1/500 of their mean, which is on the safe side. Exact for equal epsilons.
     """
     losses, weights = _law(pairs)
-    if whole >= total(pair.epsilon for pair in pairs):
+    if whole >= basic_composition(pair.epsilon for pair in pairs):
         return 0.0
     return _profile(losses, weights, whole)
 
 
 def composed_epsilon(pairs: Sequence[Pair], delta: float) -> float:
     """The smallest epsilon that all the answers keep together with ``delta``; see above."""
-    everything = total(pair.epsilon for pair in pairs)
+    everything = basic_composition(pair.epsilon for pair in pairs)
     losses, weights = _law(pairs)
     if not _check_delta(delta):
         return everything
@@ -176,7 +177,7 @@ def composed_epsilon(pairs: Sequence[Pair], delta: float) -> float:
 def _law(pairs: Sequence[Pair]) -> tuple[Floats, Floats]:
     if not pairs:
         raise ValueError("there is at least one answer")
-    mean = total(pair.epsilon for pair in pairs) / len(pairs)
+    mean = basic_composition(pair.epsilon for pair in pairs) / len(pairs)
     step = mean / _GRID if len({pair.epsilon for pair in pairs}) > 1 else mean
     law: Floats = np.ones(1)
     for pair in pairs:

@@ -165,7 +165,7 @@ def clipped(question: Question, words: Words = ENGLISH) -> str | None:
             return None
 
 
-def total(survey: Survey, words: Words = ENGLISH) -> str:
+def describe_total(survey: Survey, words: Words = ENGLISH) -> str:
     """The protection of all answers of one person together, and of all waves, in sentences."""
     sentences = [words("explain.total", count=survey.asked, **_odds(survey.total, words))]
     if isinstance(survey.waves, Waves):

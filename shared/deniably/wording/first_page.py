@@ -18,7 +18,7 @@ def first_page(survey: Survey) -> list[str]:
         ("start.network", words("start.network_sees")),
     ]
     own = [text for text in (survey.intro, survey.contact) if isinstance(text, str)]
-    total = explain.total(survey, words)
+    total = explain.describe_total(survey, words)
     return [
         survey.title,
         words("start.label"),
