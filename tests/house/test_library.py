@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import inspect
 import subprocess
 import sys
 import typing
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +103,6 @@ deniably.estimate, deniably.load_survey, deniably.simulate_people, deniably.open
 assert loaded("numpy") and not loaded("flask", "pandas", "deniably_server"), sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
-
-
-@pytest.mark.parametrize("name", sorted({f"deniably.{home}" for home in dn._HOMES.values()}))
-def test_examples_in_docstrings_run(name: str) -> None:
-    failed, _ = doctest.testmod(import_module(name))
-
-    assert failed == 0
 
 
 # --- from a file and a table to a table ---------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which addresses lead to this machine."""
+"""Loopback addresses: URLs whose server is this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_here(url: str) -> bool:
-    """Whether the server of an address is on this machine, by its name."""
+    """Whether the URL's host is localhost or a loopback address; no name is resolved."""
     host = urlsplit(url).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback

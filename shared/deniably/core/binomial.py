@@ -1,4 +1,4 @@
-"""Exact probabilities of counts: tails, sums of two binomials and the interval they imply."""
+"""Binomial counts: exact tails, the laws of sums, and Wilson and Clopper-Pearson intervals."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _Complexes = npt.NDArray[np.complex128]
 def upper_tail(count: npt.ArrayLike, n: int, share: npt.ArrayLike) -> Floats:
     """P(X >= count) of X ~ Binomial(n, share), for arrays that broadcast.
 
-    Sums the side away from the mean, where the terms are positive and fall, so nothing cancels;
-    the relative error is that of the first term, about 1e-15 n.
+    Sums the side away from the mean. The terms there are positive and falling, so nothing
+    cancels. The relative error is that of the first term, about 1e-15 n.
     """
     at, share = np.broadcast_arrays(
         np.asarray(count, dtype=np.float64), np.asarray(share, dtype=np.float64)
@@ -29,12 +29,17 @@ def upper_tail(count: npt.ArrayLike, n: int, share: npt.ArrayLike) -> Floats:
 
 
 def wilson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
-    """Wilson's 1927 score interval (JASA 22:209, eq. 5) for binomial shares; level 1 - alpha."""
+    """Wilson's 1927 score interval (JASA 22:209, eq. 5) for binomial shares; level 1 - alpha.
+
+    >>> low, high = wilson(30, 100, alpha=0.05)
+    >>> f"{low:.3f} {high:.3f}"
+    '0.219 0.396'
+    """
     z = NormalDist().inv_cdf(1 - alpha / 2)
     share = np.asarray(successes, dtype=np.float64) / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At the ends the interval reaches 0 and 1; only rounding keeps the formula from it.
+    # At the ends the interval reaches exactly 0 and 1, where the formula would be off by rounding.
     low = np.where(share == 0, 0.0, centre - half)
     high = np.where(share == 1, 1.0, centre + half)
     return low, high
@@ -43,8 +48,8 @@ def wilson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floa
 def clopper_pearson(successes: npt.ArrayLike, n: int, alpha: float) -> tuple[Floats, Floats]:
     """The exact interval of Clopper and Pearson 1934 (Biometrika 26:404), never below 1 - alpha.
 
-    Its ends are the shares at which the tail beyond the count has probability alpha / 2: quantiles
-    of beta distributions.
+    Its ends are quantiles of beta distributions: the shares at which the tail beyond the count has
+    the probability alpha / 2.
     """
     from scipy import special
 
@@ -73,9 +78,9 @@ def sum_law(first: tuple[int, float], second: tuple[int, float]) -> Floats:
 def sum_at_most(law: Floats, n: int, total: int) -> float:
     """P(X_1 + ... + X_n <= total) of independent counts with P(X = j) = ``law[j]``.
 
-    Inverts the characteristic function as ``sum_law`` does, on a circle of 40 standard deviations
-    around the mean, and where that is long at those of its frequencies alone that are not 0, so
-    that the cost does not grow with n; absolute error about 1e-16 n.
+    Inverts the characteristic function as ``sum_law`` does, on 40 standard deviations around the
+    mean. For large n it takes only the frequencies that matter, so the cost does not grow with n.
+    The absolute error is about 1e-16 n.
     """
     values, most = np.arange(len(law)), n * (len(law) - 1)
     mean = float(law @ values)
@@ -83,7 +88,7 @@ def sum_at_most(law: Floats, n: int, total: int) -> float:
     size = min(math.ceil(40 * spread) + 2 * len(law), most + 1)
     first = min(max(round(n * mean) - size // 2, 0), most + 1 - size)
     terms = min(max(total - first + 1, 0), size)
-    # Of a normal law the frequency j has the weight exp(-(2 pi j / 40)^2 / 2).
+    # In a normal law, frequency j weighs exp(-(2 pi j / 40)^2 / 2): 0 in floats beyond 128.
     half = size // 2 if size < _LONG else 128
     frequency = np.arange(1, half + 1)
     turn = np.exp(-2j * np.pi * frequency / size)
@@ -98,14 +103,14 @@ _LONG = 4096
 
 
 def _power(turn: _Complexes, exponent: int, size: int) -> _Complexes:
-    """turn ** exponent of the first roots of unity of order ``size``, without the rounding."""
+    """turn ** exponent for the first roots of unity of order ``size``, without rounding errors."""
     steps = np.arange(1, len(turn) + 1) * (exponent % size) % size
     power: _Complexes = np.exp(-2j * np.pi * steps / size)
     return power
 
 
 def _falling_tail(count: Floats, n: int, share: Floats) -> Floats:
-    """P(X >= count) for counts above the mean, as first term times a sum of falling ratios."""
+    """P(X >= count) for counts above the mean: the first term times a sum of falling ratios."""
     some = (count >= 0) & (count <= n) & (share > 0) & (share < 1)
     at, share = np.where(some, count, 0.0), np.where(some, share, 0.5)
     first = np.exp(_log_choose(n, at) + at * np.log(share) + (n - at) * np.log1p(-share))

@@ -1,4 +1,4 @@
-"""The smallest number that satisfies a condition, never a smaller one."""
+"""Bisection for the smallest number that satisfies a condition, rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Callable
 
 
 def smallest(accepts: Callable[[float], bool], high: float, precision: float = 1e-12) -> float:
-    """A number that ``accepts`` takes, while one smaller by the relative ``precision`` is refused.
+    """The smallest number that ``accepts`` returns true for, up to the relative ``precision``.
 
-    ``accepts`` is false below some positive number and true from there on; ``high > 0`` is a
-    first guess of any size. What is returned was accepted itself, so an error of the search is
-    on the safe side. Numbers below the first guess by a factor of 1e15 are not tried.
+    ``accepts`` must be false below some positive number and true from there on. ``high > 0`` is a
+    first guess of any size. The returned number was itself accepted, so a rounding error is on
+    the safe side. Numbers below 1e-15 times the first guess are not tried.
 
     Raises ValueError where nothing up to 1e300 is accepted.
+
+    >>> round(smallest(lambda x: x * x >= 2, high=1.0), 6)
+    1.414214
     """
     while not accepts(high):
         high *= 2

@@ -16,8 +16,11 @@ LARGEST_INTEGER = (1 << 53) - 1
 def canonical(value: object) -> bytes:
     """The canonical JSON of ``value``; equal values have equal bytes.
 
-    Raises ValueError for what SPEC 3 refuses: fractions, null, integers past 2**53 - 1, lone
+    Raises ValueError for what SPEC 3 refuses: fractions, null, integers beyond 2**53 - 1 and lone
     surrogates.
+
+    >>> canonical({"b": [1, 2], "a": True})
+    b'{"a":true,"b":[1,2]}'
     """
     _refuse(value)
     try:
@@ -32,7 +35,7 @@ def digest(value: object) -> str:
 
 
 def parse(text: str | bytes) -> Any:
-    """The value of a JSON text; like ``json.loads``, but a repeated key is a ValueError."""
+    """Parse JSON as ``json.loads`` does, but refuse repeated keys and NaN. Raises ValueError."""
     try:
         return json.loads(
             text,
@@ -61,7 +64,7 @@ def _refuse(value: object) -> None:
             pass
         case int():
             if abs(value) > LARGEST_INTEGER:
-                raise ValueError("an integer is larger than 2**53 - 1")
+                raise ValueError("an integer is beyond 2**53 - 1")
         case list() | tuple():
             for item in cast(Sequence[object], value):
                 _refuse(item)

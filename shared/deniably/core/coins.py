@@ -13,11 +13,15 @@ _POOL = 32 * _DRAW
 
 
 class Coins:
-    """Uniform integers by rejection from bytes of the operating system's generator.
+    """Uniform integers, drawn by rejection from the operating system's random bytes.
 
-    ``source(count)`` returns the next ``count`` random bytes; leave it out everywhere but in
-    tests. Make a new object for each report: bytes are fetched a few hundred at a time, and
-    what is left over dies with the object.
+    ``source(count)`` returns the next ``count`` random bytes; only tests pass one. Make a new
+    object for each report. It fetches a few hundred bytes at a time, and unused ones are
+    discarded with it.
+
+    >>> coins = Coins(lambda count: bytes(count))  # a source of zeros
+    >>> coins.below(6), coins.choose([3, 1]), coins.pick(5, 2)
+    (0, 0, [0, 1])
     """
 
     __slots__ = ("_source",)
@@ -26,9 +30,12 @@ class Coins:
         self._source = source or _pool()
 
     def below(self, n: int) -> int:
-        """An integer in ``0 .. n-1``, each with probability exactly 1/n, for 1 <= n <= 2**53."""
+        """An integer in ``0 .. n-1``, each with probability exactly 1/n.
+
+        Raises ValueError unless 1 <= n <= 2**53.
+        """
         if not 1 <= n <= LARGEST:
-            raise ValueError("a draw needs a bound from 1 to 2**53")
+            raise ValueError(f"the bound of a draw is {n}; it must be from 1 to 2**53")
         # Below this limit every residue modulo n occurs equally often; the rest is thrown away.
         limit = LARGEST - LARGEST % n
         while True:
@@ -37,7 +44,10 @@ class Coins:
                 return u % n
 
     def choose(self, weights: Sequence[int]) -> int:
-        """An index of ``weights``, each with probability weight / sum of the weights."""
+        """An index of ``weights``, drawn with probability weight / sum of the weights.
+
+        Raises ValueError where a weight is negative, or where there are none.
+        """
         if min(weights, default=-1) < 0:
             raise ValueError("choose needs weights, none of them negative")
         u = self.below(sum(weights))
@@ -50,8 +60,8 @@ class Coins:
     def chance(self, n: int, d: int) -> bool:
         """True with probability exactly ``e**-(n/d)``, for 0 <= n <= d <= 2**53.
 
-        The series 1 - x + x**2/2! - ... as a game that ends at some step: Canonne, Kamath and
-        Steinke 2020, algorithm 1 (SPEC 2.10).
+        Source: Canonne, Kamath and Steinke 2020, algorithm 1 (SPEC 2.10), which plays the series
+        1 - x + x**2/2! - ... as a game that ends at some step.
         """
         step = 1
         # Both draws are always made: together they succeed with probability (n / d) / step.
@@ -60,12 +70,13 @@ class Coins:
         return step % 2 == 1
 
     def pick(self, n: int, size: int) -> list[int]:
-        """``size`` distinct integers below ``n``, every ordered choice equally likely.
+        """``size`` distinct integers below ``n``; every ordered choice is equally likely.
 
-        Source: the shuffle of Fisher and Yates, broken off after ``size`` steps.
+        Source: a Fisher-Yates shuffle, stopped after ``size`` steps. Raises ValueError unless
+        0 <= size <= n.
         """
         if not 0 <= size <= n:
-            raise ValueError("pick takes from none to all of the n integers")
+            raise ValueError(f"pick cannot take {size} of {n} integers")
         items = list(range(n))
         for i in range(size):
             j = i + self.below(n - i)
@@ -75,14 +86,14 @@ class Coins:
     def draw_id(self) -> str:
         """The id of a report: 128 random bits as 32 hexadecimal digits (SPEC 5).
 
-        An id has a door of its own so that an audit, which cannot walk 2**128 branches, sees each
-        id that is drawn, and can ask for it in the report as it is.
+        A method of its own lets an audit, which cannot walk 2**128 branches, watch each id that is
+        drawn and look for it in the report.
         """
         return "".join(f"{self.below(1 << 32):08x}" for _ in range(4))
 
 
 def _pool() -> Callable[[int], bytes]:
-    """Bytes of the operating system, fetched in blocks because each fetch is a system call."""
+    """Random bytes of the operating system, in blocks: each fetch is a system call."""
     pool = b""
     start = 0
 

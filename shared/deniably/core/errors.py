@@ -1,24 +1,25 @@
-"""Everything that Deniably refuses, as one tree.
+"""The exceptions of Deniably, as one tree.
 
     DeniablyError
       BadMechanism        parameters that make no mechanism
       BadAnswer           an answer outside the question's choices (never names the answer)
       BadReport           a report that its survey cannot have produced
       BadSurvey           a definition that is not valid; carries every problem found
-      BadKey              a file that holds no author's key
+      BadKey              a file that is not an author's key
       BadSignature        a signature that is not the author's
-      BadInvitation       a text that is no invitation's code, such as one with a typing error
-      Incomparable        figures that no test compares, or that nobody was asked both of
-      BadRegister         a register that contradicts itself, or what was seen or said elsewhere
-      Refused             a device will not answer this survey; says why
-        AuthorChanged     another author asks than those known there; its owner may accept it
-        SurveyChanged     the server shows another version than the one that was loaded
-        Uninvited         the survey needs an invitation, and none was traded
-        BudgetSpent       a report would give away more than the device's owner allows
-      BadMemory           a device's memory that no device wrote; carries no part of it
-      NoResults           a server shows no results of a survey; says why
+      BadInvitation       a text that is not an invitation code, for example after a typing error
+      Incomparable        figures that cannot be tested against each other
+      BadRegister         a register that contradicts itself or an earlier copy of it
+      Refused             the device will not answer this survey; the message says why
+        AuthorChanged     the author is not one known at this server; the owner may accept it
+        SurveyChanged     the server now shows another version than the one that was loaded
+        Uninvited         the survey needs an invitation, and the device has none
+        BudgetSpent       a report would exceed a privacy limit of the device's owner
+        WavesSent         the reports of all waves of a panel were sent
+      BadMemory           a file that is not a device's memory; the message holds nothing of it
+      NoResults           the server shows no results of the survey; the message says why
 
-Messages are sentences: what was wrong and what is allowed. No message ever holds an answer.
+Messages are sentences that say what was wrong and what is allowed. No message holds an answer.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class BadMechanism(DeniablyError, ValueError):
 
 
 class BadAnswer(DeniablyError, ValueError):
-    """An answer is missing or is none of the question's choices.
+    """An answer is missing, or is not one of the question's choices.
 
     Attributes: ``question`` (a name, or None where the mechanism alone was called).
     """
@@ -80,7 +81,7 @@ class BadSurvey(DeniablyError, ValueError):
 
 
 class BadKey(DeniablyError, ValueError):
-    """What was read holds no author's key. The message never holds any of it."""
+    """A file is not an author's key. The message holds nothing of the file."""
 
 
 class BadSignature(DeniablyError, ValueError):
@@ -88,23 +89,23 @@ class BadSignature(DeniablyError, ValueError):
 
 
 class BadInvitation(DeniablyError, ValueError):
-    """A text is no invitation's code. The message never holds any of it."""
+    """A text is not an invitation code. The message holds nothing of the text."""
 
 
 class Incomparable(DeniablyError, ValueError):
-    """Figures of reports that do not go together, or not in this way."""
+    """Figures that cannot be compared: the reports or the questions do not match."""
 
 
 class BadRegister(DeniablyError, ValueError):
-    """A register contradicts itself, what was seen of it before, or a definition."""
+    """A register contradicts itself, an earlier copy of it, or a survey's definition."""
 
 
 class Refused(DeniablyError):
-    """The device will not answer: the sentence says what the survey got wrong."""
+    """The device will not answer this survey; the message says why."""
 
 
 class AuthorChanged(Refused):
-    """Another author signed than those that the device knows at this server.
+    """The survey is signed by an author whom the device does not know at this server.
 
     Attributes: ``origin``, the ``fingerprint`` of the new author, and ``known``, those before.
     """
@@ -120,18 +121,18 @@ class AuthorChanged(Refused):
 
 
 class SurveyChanged(Refused):
-    """The server shows another version by now than the one that the respondent saw."""
+    """The server now shows another version than the one that the respondent saw."""
 
 
 class Uninvited(Refused):
-    """The survey needs an invitation, and this device has traded none."""
+    """The survey needs an invitation, and this device has not redeemed one."""
 
 
 class BudgetSpent(Refused):
-    """A report would take what is given away about one person over a limit of the device.
+    """A report would take the privacy loss of one person above a limit of the device.
 
-    Attributes: ``scope`` (survey, author or overall), ``spent`` before and ``asked`` now (losses),
-    ``limit``: an epsilon, or a delta where the limit is ``of_delta``.
+    Attributes: ``scope`` (survey, author or overall), the losses ``spent`` so far and ``asked``
+    now, and ``limit``, an epsilon (a delta where ``of_delta`` is true).
     """
 
     def __init__(
@@ -159,7 +160,7 @@ class BudgetSpent(Refused):
 
 
 class WavesSent(Refused):
-    """This device has sent the reports of all waves that were stated for a panel."""
+    """This device has sent the reports of all the waves that the panel announced."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -169,8 +170,8 @@ class WavesSent(Refused):
 
 
 class BadMemory(DeniablyError, ValueError):
-    """What should be a device's memory is none. The sentence holds nothing of it."""
+    """A file is not a device's memory. The message holds nothing of the file."""
 
 
 class NoResults(DeniablyError):
-    """A server shows no results: they are hidden, or there is no such survey or server."""
+    """The server shows no results: they are hidden, or the survey or server does not exist."""

@@ -1,7 +1,7 @@
 """Certified bounds of e^x for rational x, in whole numbers.
 
-Privacy is stated as epsilon and carried out as integer odds. The step from one to the other
-must never round in the survey's favour, so it is done with an enclosure, not with ``math.exp``.
+Authors state privacy as epsilon; mechanisms use integer odds. The conversion must never round
+towards less privacy, so it encloses e^x between integers and does not use ``math.exp``.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from fractions import Fraction
 from functools import lru_cache
 
 
-@lru_cache(maxsize=1024)  # a budget has few limits, and each report asks for them again
+@lru_cache(maxsize=1024)  # a budget has few limits, and each report needs them
 def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
     """Integers ``low <= 2**bits * e**x <= high`` for ``0 <= x <= 64``.
 
-    The Taylor series in fixed point: every term is rounded down for ``low`` and up for
-    ``high``. Once the index has passed ``2x`` the terms at least halve, so the rest of the
-    series is at most the last term.
+    Sums the Taylor series in fixed point, each term rounded down for ``low`` and up for ``high``.
+    Once the index has passed ``2x`` the terms at least halve, so the rest of the series is at
+    most the last term. Raises ValueError where x is outside the range.
 
-    Raises ValueError where x is outside the range.
+    >>> exp_bounds(Fraction(1), bits=20)  # 2**20 * e is about 2850325.0
+    (2850322, 2850331)
     """
     if not 0 <= x <= 64:
-        raise ValueError("exp_bounds takes 0 <= x <= 64")
+        raise ValueError(f"exp_bounds takes 0 <= x <= 64, not {x}")
     low = high = low_term = high_term = 1 << bits
     index, n, d = 0, x.numerator, x.denominator
     while high_term > 1 or index * d < 2 * n:
@@ -36,7 +37,7 @@ def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
 def floor_exp(x: Fraction, bits: int) -> int:
     """The exact floor of ``2**bits * e**x``.
 
-    Ends for every rational x: e**x is irrational unless x = 0 (Lindemann 1882), so some
+    The loop ends for every rational x: e**x is irrational unless x = 0 (Lindemann 1882), so some
     precision separates it from every integer.
     """
     if x == 0:
@@ -50,7 +51,7 @@ def floor_exp(x: Fraction, bits: int) -> int:
 
 
 def at_most_exp(ratio: Fraction, x: Fraction) -> bool:
-    """Whether ``ratio <= e**x``, exactly."""
+    """Whether ``ratio <= e**x``, decided exactly, for 0 <= x <= 64."""
     if x == 0:
         return ratio <= 1
     bits = 64

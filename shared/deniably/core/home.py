@@ -1,4 +1,4 @@
-"""The folder in which the programs of one user keep their things."""
+"""Where the programs of one user keep their files: a device's memory, an author's key."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """DENIABLY_HOME, or the user's folder for settings: a device's memory, an author's key."""
+    """The folder DENIABLY_HOME if it is set, else the user's settings folder."""
     return Path(found) if (found := os.environ.get("DENIABLY_HOME")) else settings()
 
 
 def settings() -> Path:
-    """The user's folder for settings, whatever DENIABLY_HOME says."""
+    """The user's settings folder; ignores DENIABLY_HOME."""
     import click
 
     return Path(click.get_app_dir("deniably"))

@@ -1,4 +1,4 @@
-"""What reports can give away about one person, kept exactly and added up exactly."""
+"""Privacy loss of reports (epsilon and delta), held and added up exactly."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ _STEP = 64  # the largest exponent that exp_bounds takes
 
 @dataclass(frozen=True)
 class Loss:
-    """Privacy loss: whatever is sent shifts the odds between two answers at most ``odds *
-    e**exponent`` times, except with probability ``delta``.
+    """A bound of local differential privacy: epsilon = ln(odds) + exponent, and delta.
 
-    Finite channels have rational odds and exponent 0; Laplace noise has odds 1 and a rational
-    exponent. ``loss + loss`` is sequential composition (Dwork and Roth 2014, theorem 3.16).
+    A report changes the odds between two answers by at most the factor ``odds * e**exponent``,
+    except with probability ``delta``. Finite mechanisms have rational odds and exponent 0;
+    Laplace noise has odds 1 and a rational exponent. ``loss + loss`` is sequential composition
+    (Dwork and Roth 2014, theorem 3.16).
+
+    >>> coin, noise = Loss(odds=Fraction(3)), Loss(exponent=Fraction(1, 2))
+    >>> (coin + noise).epsilon_text()
+    '1.60'
+    >>> (coin + noise).at_most_epsilon(Fraction(8, 5))
+    True
     """
 
     odds: Fraction = Fraction(1)
@@ -46,7 +53,7 @@ class Loss:
 
     @property
     def odds_bound(self) -> Fraction:
-        """``odds * e**exponent``, exact where the exponent is 0, else rounded up (by 2**-60)."""
+        """``odds * e**exponent``: exact where the exponent is 0, else rounded up by 2**-60."""
         if not self.exponent:
             return self.odds
         parts = -(-self.exponent // _STEP)
@@ -54,7 +61,7 @@ class Loss:
         return self.odds * Fraction(high, 1 << _BITS) ** int(parts)
 
     def epsilon_text(self, places: int = 2) -> str:
-        """The epsilon for people, rounded up, so that what is printed is never too small."""
+        """Epsilon as a decimal for people, rounded up: the printed number is never too small."""
         if self.odds == 1:  # rational: no logarithm to be rounded
             return f"{ceil(self.exponent * 10**places) / 10**places:.{places}f}"
         nudged = self._ln() + Decimal(10) ** -20
@@ -67,10 +74,10 @@ class Loss:
 
 
 def largest(losses: Sequence[Loss], count: int) -> Loss:
-    """The most that ``count`` of the losses, whichever they are, can add up to.
+    """The largest total of any ``count`` of the losses, for surveys that ask some questions only.
 
-    The deltas are those of the largest deltas: a drawing of questions with small odds and a delta
-    is not covered by larger odds without one.
+    Epsilon and delta are maximised separately: questions with large odds may have no delta, and
+    those with a delta small odds.
     """
     odds = sorted(losses, reverse=True)[:count]
     deltas = sorted((loss.delta for loss in losses), reverse=True)[:count]

@@ -1,7 +1,6 @@
-"""A table for people and for programs: rows with named cells, and the same as text.
+"""A table that prints in a terminal, shows in a notebook and converts to pandas.
 
-Everything that the library's documented names answer is one, so that a notebook shows it, and
-``to_frame`` hands it on. Knows neither numpy nor pandas until it is asked for a frame.
+The functions of ``import deniably`` return tables. pandas is imported only by ``to_frame``.
 """
 
 from __future__ import annotations
@@ -19,11 +18,19 @@ Cell = str | float | bool | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """``rows`` with their cells by the name of the column, all with the same names in one order.
+    """``rows`` for programs, by column name, and ``lines`` for people.
 
-    ``lines`` are what people read: one line of headings, then lines of as many texts. ``texts`` of
-    its columns, from the left, are words; the others are figures, and stand to the right.
-    ``caption`` stands above, ``notes`` are sentences below.
+    All rows have the same columns in the same order. ``lines`` is a line of headings, then lines
+    of as many texts. Its first ``texts`` columns are left-aligned words, the others right-aligned
+    figures. ``caption`` stands above the table; ``notes`` are sentences below it.
+
+    >>> people = [{"answer": "yes", "n": 60}, {"answer": "no", "n": 40}]
+    >>> Table("Answers", people, [["answer", "n"], ["yes", "60"], ["no", "40"]], 1, [])
+    Answers
+    <BLANKLINE>
+    answer   n
+    yes     60
+    no      40
     """
 
     caption: str
@@ -77,8 +84,10 @@ def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
 def aligned(
     lines: Iterable[Sequence[str]], texts: int, clean: Callable[[str], str] = str
 ) -> list[str]:
-    """Lines of cells below one another: the first ``texts`` columns to the left, the others to the
-    right. ``clean`` is applied to each finished line."""
+    """Lines of text with the cells in columns: the first ``texts`` left-aligned, the others right.
+
+    ``clean`` is applied to each finished line.
+    """
     table = list(lines)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
 
