@@ -25,7 +25,7 @@ from deniably_server.api.batches import batches
 from deniably_server.api.health import health
 from deniably_server.api.pages import pages
 from deniably_server.api.tickets import tickets
-from deniably_server.guard.current import attach
+from deniably_server.guard.app_state import attach_state
 from deniably_server.guard.limits import limits_of
 from deniably_server.layers import Parts, layered
 from deniably_server.settings import configuration
@@ -53,7 +53,7 @@ def create_app(
     metrics = metrics or Metrics()
     store = Store(str(settings["DATABASE"]), metrics)
     limits = limits_of(*(cast(int, settings[key]) for key in ("RATE", "FAILURES", "PROXIES")))
-    attach(app, store, limits)
+    attach_state(app, store, limits)
     app.register_blueprint(surveys.surveys)
     app.register_blueprint(register.blueprint)
     app.register_blueprint(reports.reports)

@@ -8,8 +8,8 @@ import msgspec
 from flask import Blueprint, Response, render_template, request
 
 from deniably_server.errors import Malformed, NotFound, Unauthorised
+from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.auth import require
-from deniably_server.guard.current import current_limits, current_store
 from deniably_server.guard.link import use_link
 from deniably_server.storage.tables.tokens import DAYS, ROLES, Role, Token, make
 from deniably_server.web.answer import json_answer

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from flask import render_template, request
 
 from deniably_server.errors import Unauthorised
+from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import is_bearer
-from deniably_server.guard.current import current_store
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue

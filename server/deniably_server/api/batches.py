@@ -14,8 +14,8 @@ from flask import Blueprint, Response, request
 from deniably_server.api.lines import NDJSON, take_lines
 from deniably_server.api.metrics import current_metrics
 from deniably_server.errors import UnsupportedMediaType
+from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.auth import require
-from deniably_server.guard.current import current_limits, current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import TOKEN, Operation

@@ -9,7 +9,7 @@ from deniably.results.pairs import ChecksResult, checkable, checks_result
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.visibility import RESULTS, closed_survey
-from deniably_server.guard.current import current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import PAGE, Operation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response
 
-from deniably_server.guard.current import current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.web.operation import TEXT, Operation
 
 health = Blueprint("health", __name__)

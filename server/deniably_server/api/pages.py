@@ -26,7 +26,7 @@ from deniably_server.api.results import (
 )
 from deniably_server.api.together import links
 from deniably_server.errors import Hidden
-from deniably_server.guard.current import current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.results import charts
 from deniably_server.results.grid import squares
 from deniably_server.web import language, paging

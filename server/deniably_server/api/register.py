@@ -10,7 +10,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.trust.register import Entry, signature_of
 from deniably.trust.signing import fingerprint
 from deniably_server.errors import BadParameter
-from deniably_server.guard.current import current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store
 from deniably_server.web import paging
 from deniably_server.web.body import JSON

@@ -10,7 +10,7 @@ from deniably.survey.report import Report, read_report
 from deniably_server.api.admission import HEADER, admit
 from deniably_server.api.lines import NDJSON
 from deniably_server.errors import Closed, Conflict, NotFound, UnsupportedMediaType, WrongDigest
-from deniably_server.guard.current import current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
 from deniably_server.web.answer import encode

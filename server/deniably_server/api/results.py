@@ -13,7 +13,7 @@ from deniably.results.spreadsheet import spreadsheet
 from deniably_server.api.costly import costly
 from deniably_server.api.visibility import RESULTS, seen
 from deniably_server.errors import BadParameter
-from deniably_server.guard.current import current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import CSV, Operation, Parameters

@@ -13,8 +13,8 @@ from flask import Blueprint, Response, render_template, request
 from deniably.survey.survey import ResultsRule
 from deniably_server.api.metrics import current_metrics
 from deniably_server.api.surveys import final_count
+from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import is_bearer, require
-from deniably_server.guard.current import current_store
 from deniably_server.storage.tables.surveys import State
 from deniably_server.watching.seldom import EVERY, STEP
 from deniably_server.web.answer import json_answer

@@ -15,8 +15,8 @@ from deniably.trust.register import closing_digest
 from deniably.trust.signing import Signature, verify
 from deniably_server.api.costly import compiled
 from deniably_server.errors import Closed, Forbidden, TooFew, Unsigned
+from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require, require_scope
-from deniably_server.guard.current import current_store
 from deniably_server.storage.tables.owners import Quotas
 from deniably_server.storage.tables.tokens import Token
 from deniably_server.web.answer import json_answer

@@ -15,7 +15,7 @@ from flask import Blueprint, Response, request
 from deniably.core.errors import BadInvitation, BadSignature
 from deniably.trust.codes import read_code
 from deniably_server.errors import Malformed, Uninvited
-from deniably_server.guard.current import current_limits, current_store
+from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, decoded, read_body
 from deniably_server.web.operation import BODY, Operation

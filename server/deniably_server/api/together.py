@@ -29,7 +29,7 @@ from deniably_server.api.results import (
 )
 from deniably_server.api.visibility import RESULTS, closed_survey, seen
 from deniably_server.errors import BadParameter, NotFound, TooMuch
-from deniably_server.guard.current import current_store
+from deniably_server.guard.app_state import current_store
 from deniably_server.results import charts
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON

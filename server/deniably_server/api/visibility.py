@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from deniably.survey.survey import Survey
 from deniably_server.errors import Hidden
+from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require
-from deniably_server.guard.current import current_store
 from deniably_server.storage.tables.surveys import State
 from deniably_server.web.operation import TOKEN
 

@@ -8,7 +8,7 @@ from flask import request
 from werkzeug.datastructures import Headers
 
 from deniably_server.errors import Forbidden, Unauthorised
-from deniably_server.guard.current import current_limits, current_store
+from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.storage.tables.tokens import A, Role, Token, id_in
 
 _SCHEME = "bearer"

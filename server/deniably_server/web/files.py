@@ -10,7 +10,7 @@ from importlib.resources import files
 from flask import Blueprint, Response, request
 
 from deniably_server.errors import NotFound
-from deniably_server.web.joined import join
+from deniably_server.web.bundle import bundle_modules
 from deniably_server.web.operation import Operation
 
 web = Blueprint("web", __name__)
@@ -19,7 +19,7 @@ _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs: the way out works first."""
-_JOINED = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
+_BUNDLES = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
 """All code of the form, and what it is without: only a survey by invitation needs that."""
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -85,8 +85,8 @@ def _files() -> dict[str, File]:
             if kind is not None:
                 found[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
     modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
-    for name, without in _JOINED.items():
-        found[name] = _file(join(modules, _ENTRIES, without).encode(), _KINDS[".js"])
+    for name, without in _BUNDLES.items():
+        found[name] = _file(bundle_modules(modules, _ENTRIES, without).encode(), _KINDS[".js"])
     return found
 
 

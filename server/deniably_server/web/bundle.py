@@ -41,7 +41,9 @@ _LATE = re.compile(r'\bimport\("(\.[\w./]+)\.js"\)')
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
 
 
-def join(texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()) -> str:
+def bundle_modules(
+    texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()
+) -> str:
     """One module that runs the ``entries`` in turn. ``texts``: room and name, without ``.js`` ->
     source; no two have the same name. Modules that are to be left out are nothing to whoever
     imports them late.
@@ -64,7 +66,7 @@ def _module(path: str, text: str, entry: bool) -> tuple[str, list[str]]:
     """A module as a function, or an entry as a block; and the paths of what it imports."""
     text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
     if long := _LONG.search(text):
-        raise ValueError(f"{path}.js: cannot be joined: {long[0]}")
+        raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
     text = _INDENTED.sub("\n", text)
     imported = [*(each[2] for each in _IMPORT.findall(text)), *_LATE.findall(text)]
     exports = [name for _, name in _EXPORT.findall(text)]
@@ -74,7 +76,7 @@ def _module(path: str, text: str, entry: bool) -> tuple[str, list[str]]:
     text = _EXPORT.sub(r"\1", text)
     text = _LATE.sub(lambda found: f"late({_name(found[1])})", text)
     if unknown := _UNKNOWN.search(text):
-        raise ValueError(f"{path}.js: cannot be joined: {unknown[0]}")
+        raise ValueError(f"{path}.js: cannot be bundled: {unknown[0]}")
     below = [normpath(f"{dirname(path)}/{each}") for each in imported]
     if entry:
         return f"{{\n{text}}}\n", below

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from conftest import WEB
-from deniably_server.web.joined import join
+from deniably_server.web.bundle import bundle_modules
 
 SOURCES = {
     f"{path.parent.name}/{path.stem}": path.read_text(encoding="utf-8")
     for path in WEB.glob("*/*.js")
 }
 ENTRIES = ("form/exit", "form/form")
-JOINED = join(SOURCES, ENTRIES)
+BUNDLE = bundle_modules(SOURCES, ENTRIES)
 
 FORMS = {
     "one/entry": (
@@ -48,25 +48,25 @@ def said_in_node(script: Path) -> str:
 
 
 def test_a_joined_module_does_what_the_modules_do(tmp_path: Path) -> None:
-    (tmp_path / "joined.mjs").write_text(join(FORMS, ["one/entry"]) + TOLD)
+    (tmp_path / "bundle.mjs").write_text(bundle_modules(FORMS, ["one/entry"]) + TOLD)
     for name, text in FORMS.items():
         path = tmp_path / f"{name}.js"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text + (TOLD if name == "one/entry" else ""))
     (tmp_path / "package.json").write_text('{"type": "module"}')
 
-    said = [said_in_node(tmp_path / name) for name in ("one/entry.js", "joined.mjs")]
+    said = [said_in_node(tmp_path / name) for name in ("one/entry.js", "bundle.mjs")]
 
     assert said[0] == said[1] == '[["one","one // no comment",3,4,5,"late"],1]\n'
 
 
 def test_a_module_that_is_left_out_is_nothing_to_whoever_imports_it_late(tmp_path: Path) -> None:
-    (tmp_path / "joined.mjs").write_text(
-        join(FORMS | {"one/entry": 'console.log(await import("../other/d.js"));\n'},
+    (tmp_path / "bundle.mjs").write_text(
+        bundle_modules(FORMS | {"one/entry": 'console.log(await import("../other/d.js"));\n'},
              ["one/entry"], ["other/d"])
     )  # fmt: skip
 
-    assert said_in_node(tmp_path / "joined.mjs") == "{}\n"
+    assert said_in_node(tmp_path / "bundle.mjs") == "{}\n"
 
 
 @pytest.mark.parametrize(
@@ -86,32 +86,32 @@ def test_a_module_that_is_left_out_is_nothing_to_whoever_imports_it_late(tmp_pat
     ],
 )
 def test_what_is_written_otherwise_is_refused(line: str) -> None:
-    with pytest.raises(ValueError, match="cannot be joined: "):
-        join(FORMS | {"one/entry": line + "\n"}, ["one/entry"])
+    with pytest.raises(ValueError, match="cannot be bundled: "):
+        bundle_modules(FORMS | {"one/entry": line + "\n"}, ["one/entry"])
 
 
 def test_every_line_of_every_module_is_there_in_its_order() -> None:
     """Comments and types are left out, and imports and exports are not as they were."""
-    joined = set(re.findall(r"^const \$(\w+) = once", JOINED, re.MULTILINE)) | {"exit", "form"}
+    bundled = set(re.findall(r"^const \$(\w+) = once", BUNDLE, re.MULTILINE)) | {"exit", "form"}
     for path in SOURCES:
         name = path.rpartition("/")[2]
-        if name not in joined:
+        if name not in bundled:
             continue
         code = re.sub(r'^import [^;]*from "[^"]*";$', "", SOURCES[path], flags=re.M)
-        at = JOINED.find(f"const ${name} = once") + 1
+        at = BUNDLE.find(f"const ${name} = once") + 1
         for line in map(str.strip, code.splitlines()):
             if line.startswith(("//", "*")) or re.fullmatch(r"/\*(?:(?!\*/).)*(?:\*/)?", line):
                 continue
             text = re.sub(
                 r"^export (default )?", "", re.sub(r"/\*\*.*?\*/ ?|\s+//[^\"'`]*$", "", line)
             )
-            found = JOINED.find(re.sub(r'\bimport\("[./\w]+/(\w+)\.js"\)', r"late($\1)", text), at)
+            found = BUNDLE.find(re.sub(r'\bimport\("[./\w]+/(\w+)\.js"\)', r"late($\1)", text), at)
             assert found >= 0, f"{name}.js: {line}"
             at = found
 
 
 def test_the_form_has_every_mechanism_and_type_with_it() -> None:
-    together = set(re.findall(r"^const \$(\w+) = once", JOINED, re.MULTILINE))
+    together = set(re.findall(r"^const \$(\w+) = once", BUNDLE, re.MULTILINE))
 
     assert together >= {"questions", "mechanism", "fields", "path", "answers", "choices", "numbers"}
     assert together >= {"window", "channel", "ticks", "noise", "vector", "memoised"}
@@ -119,4 +119,4 @@ def test_the_form_has_every_mechanism_and_type_with_it() -> None:
 
 
 def test_nothing_of_it_is_fetched_from_elsewhere() -> None:
-    assert not re.search(r"^\s*(import|export)\b|\bimport\(", JOINED, re.MULTILINE)
+    assert not re.search(r"^\s*(import|export)\b|\bimport\(", BUNDLE, re.MULTILINE)

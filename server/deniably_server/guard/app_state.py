@@ -22,7 +22,7 @@ def current_limits() -> Limits:
     return cast(Limits, current_app.extensions[_LIMITS])
 
 
-def attach(app: Flask, store: Store, limits: Limits) -> None:
+def attach_state(app: Flask, store: Store, limits: Limits) -> None:
     """Make them those of ``app``."""
     app.extensions[_KEY] = store
     app.extensions[_LIMITS] = limits
