@@ -114,7 +114,7 @@ def admin() -> str:
     {200: {JSON: FirstTokensAnswer}}, (*BODY, "unauthorised", "too-many"), body={JSON: Secret}
 )
 def first_tokens() -> Response:
-    """The operator's and the author's token, for the secret of that link, once."""
+    """The operator's and the author's token, for the secret in the first start's link, once."""
     form = 'the body is {"secret": "..."}: what is behind the # of the link'
     secret = decoded(_LINK, read_body(JSON), form).secret
     limits = current_limits()
