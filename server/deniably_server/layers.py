@@ -20,8 +20,8 @@ from deniably_server.guard.headers import Headers
 from deniably_server.guard.hosts import Hosts, names_in
 from deniably_server.guard.limits import Limits
 from deniably_server.storage.store import Store
-from deniably_server.watching import told
-from deniably_server.watching.told import Answer
+from deniably_server.watching import request_facts
+from deniably_server.watching.request_facts import Answer
 from deniably_server.watching.watch import Watch
 from deniably_server.web.compression import compress
 from deniably_server.web.problems import handle_problems
@@ -150,7 +150,7 @@ INSIDE = (
     Hook(
         "routes",
         "Tells the log the template of the address, before anybody can refuse the rest of it.",
-        told.tell_routes,
+        request_facts.record_route,
     ),
     Hook(
         "parameters",

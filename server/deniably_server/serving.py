@@ -33,7 +33,7 @@ from deniably_server.tidier import keep_tidy
 from deniably_server.watching.folder import shared_folder
 from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.minute import every_minute
+from deniably_server.watching.periodic import every_minute
 from deniably_server.web.apart import Answerer, Apart
 
 _PATIENCE = 8

@@ -23,7 +23,7 @@ from flask.testing import FlaskClient
 from deniably.device.tickets import is_ticket
 from deniably.trust.blind_rsa import EXPONENT, PrivateKey, new_key
 from deniably.trust.codes import read_code
-from deniably_server.commands import care
+from deniably_server.commands import maintenance
 from deniably_server.commands.invite import invite
 from deniably_server.errors import Closed, NotFound, Uninvited, Used
 from deniably_server.storage.engines.addresses import engine_at
@@ -540,7 +540,7 @@ def test_invitations_and_keys_move_with_all_else(filled: str, tmp_path: Path) ->
         report, ticket = a_ticketed_report(store, SURVEY, codes[0])
         key = store.invitation_key("invited")
     copy = tmp_path / "copy.db"
-    moved = CliRunner().invoke(care.backup, ["--database", filled, str(copy)])
+    moved = CliRunner().invoke(maintenance.backup, ["--database", filled, str(copy)])
     assert moved.exit_code == 0, moved.output
 
     with closing(Store(str(copy))) as store:
@@ -553,7 +553,7 @@ def test_invitations_and_keys_move_with_all_else(filled: str, tmp_path: Path) ->
 
 
 def test_the_doctor_finds_a_key_that_is_not_the_registers(filled: str) -> None:
-    assert CliRunner().invoke(care.doctor, ["--database", filled]).exit_code == 0
+    assert CliRunner().invoke(maintenance.doctor, ["--database", filled]).exit_code == 0
     with closing(Store(filled)) as store:
         store.publish(OTHER, signed(OTHER))
     with closing(engine_at(filled).connect()) as connection:
@@ -562,7 +562,7 @@ def test_the_doctor_finds_a_key_that_is_not_the_registers(filled: str) -> None:
         other = connection.execute("SELECT secret FROM keys WHERE survey = 'other'").fetchone()
         connection.execute("UPDATE keys SET secret = ? WHERE survey = 'invited'", list(other))
 
-    found = CliRunner().invoke(care.doctor, ["--database", filled])
+    found = CliRunner().invoke(maintenance.doctor, ["--database", filled])
 
     assert found.exit_code == 1
     assert "invited: the register shows another key of its invitations" in found.stdout

@@ -22,7 +22,7 @@ from werkzeug.routing import Rule
 from deniably.survey.report import LARGEST_BODY
 from deniably.survey.survey import Survey
 from deniably_server.watching.journal import Journal
-from deniably_server.watching.told import STEPS, Answer, milliseconds
+from deniably_server.watching.request_facts import STEPS, Answer, milliseconds
 from support.crowd import until
 from support.material import Server, a_report, survey_named
 

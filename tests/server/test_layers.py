@@ -16,7 +16,7 @@ from deniably_server.guard.door import Door
 from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.layers import AROUND, INSIDE
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.told import HEADER, Answer
+from deniably_server.watching.request_facts import HEADER, Answer
 from support.material import a_report, assert_problem, signed, survey_named
 
 SURVEY = survey_named()

@@ -20,8 +20,8 @@ from deniably.trust.register import closing_digest
 from deniably.trust.signing import Key
 from deniably_server.app import create_app
 from deniably_server.commands import authoring
-from deniably_server.commands.care import doctor
-from deniably_server.storage.maintenance.moving import move
+from deniably_server.commands.maintenance import doctor
+from deniably_server.storage.maintenance.migrate_engine import move
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import owners
 from support.keys import key_of

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from deniably_server.commands import care
+from deniably_server.commands import maintenance
 from deniably_server.errors import Unavailable
 from deniably_server.storage.engines import sqlite
 from deniably_server.storage.engines.addresses import engine_at
@@ -39,7 +39,7 @@ def closed(address: str) -> Iterator[Store]:
 
 
 def doctor(address: str | Path, *more: str) -> Result:
-    return CliRunner().invoke(care.doctor, ["--database", str(address), *more])
+    return CliRunner().invoke(maintenance.doctor, ["--database", str(address), *more])
 
 
 def is_tidy(address: Path | str) -> bool:
@@ -89,7 +89,7 @@ def test_closing_again_finishes_what_was_left(closed: Store) -> None:
 def test_a_copy_is_tidy(closed: Store, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
 
-    CliRunner().invoke(care.backup, ["--database", closed.engine.address, str(copy)])
+    CliRunner().invoke(maintenance.backup, ["--database", closed.engine.address, str(copy)])
 
     assert is_tidy(copy)
     assert not is_tidy(closed.engine.address)

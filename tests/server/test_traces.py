@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deniably.survey.report import Report
-from deniably_server.commands import care
+from deniably_server.commands import maintenance
 from deniably_server.storage.engines.addresses import engine_at
-from deniably_server.storage.engines.pages_of_file import lies_by_keys, report_pages
+from deniably_server.storage.engines.sqlite_pages import lies_by_keys, report_pages
 from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.store import Store
 from support.material import a_report, signed, survey_named
@@ -25,7 +25,7 @@ SURVEY = survey_named()
 
 def doctor(address: str | Path, *more: str | Path) -> Result:
     arguments = ["--privacy", "--database", str(address), *map(str, more)]
-    return CliRunner().invoke(care.doctor, arguments)
+    return CliRunner().invoke(maintenance.doctor, arguments)
 
 
 @pytest.fixture
@@ -255,6 +255,6 @@ def test_what_the_options_do_not_allow_is_a_sentence(tmp_path: Path) -> None:
     log.write_text("")
 
     for arguments in ([str(log)], ["--repair", "--privacy"]):
-        done = CliRunner().invoke(care.doctor, arguments)
+        done = CliRunner().invoke(maintenance.doctor, arguments)
         assert done.exit_code == 2
         assert "for --privacy" in done.output

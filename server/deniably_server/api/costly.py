@@ -25,7 +25,7 @@ from deniably_server.api.turns import Computed, Job, Reads, Refused, Turns, refu
 from deniably_server.api.visibility import seen
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.door import outside
-from deniably_server.watching import told
+from deniably_server.watching import request_facts
 from deniably_server.web.apart import Answerer
 from deniably_server.web.problems import refuse
 
@@ -96,7 +96,7 @@ def compiled(text: bytes) -> Survey:
     if turns is None:
         return _compile(text)
     key = ("definition", hashlib.sha256(text).digest())
-    job = Job("", "", told.request_id(request.environ), text, _FEWER)
+    job = Job("", "", request_facts.request_id(request.environ), text, _FEWER)
     found = turns.answer(key, job, "tallies").body
     if found.startswith(_PROBLEMS):
         problems = msgspec.json.decode(found.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
@@ -130,7 +130,7 @@ def _surveys(name: str) -> list[str]:
 def _job() -> Job:
     target = f"{request.path}?{urlencode(list(request.args.items()))}"
     authorization = request.headers.get("Authorization", "")
-    return Job(target, authorization, told.request_id(request.environ))
+    return Job(target, authorization, request_facts.request_id(request.environ))
 
 
 def _computed(app: Flask, job: Job) -> Computed | Refused:
@@ -138,8 +138,8 @@ def _computed(app: Flask, job: Job) -> Computed | Refused:
     on."""
     headers = {"Authorization": job.authorization, "Accept-Encoding": _GZIP}
     with app.test_request_context(job.target, headers=headers):
-        told.name_again(request.environ, job.request)
-        told.set_route(request.environ, request.url_rule.rule if request.url_rule else "")
+        request_facts.name_again(request.environ, job.request)
+        request_facts.set_route(request.environ, request.url_rule.rule if request.url_rule else "")
         try:
             response = app.process_response(app.make_response(app.dispatch_request()))
         except (Refusal, Unavailable) as error:

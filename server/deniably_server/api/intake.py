@@ -17,7 +17,7 @@ from deniably_server.api.reports import take
 from deniably_server.errors import Malformed
 from deniably_server.guard.limits import Limits
 from deniably_server.storage.store import Store
-from deniably_server.watching import told
+from deniably_server.watching import request_facts
 from deniably_server.web.body import JSON
 from deniably_server.web.problems import refuse
 
@@ -46,7 +46,7 @@ class Intake:
         name = _survey_of_reports(environ)
         if name is None:
             return self._app(environ, start_response)
-        told.set_route(environ, _ROUTE)
+        request_facts.set_route(environ, _ROUTE)
         try:
             self._limits.admit(environ)
             if not _is_plain(environ):

@@ -7,8 +7,8 @@ from typing import cast
 from flask import Blueprint, Flask, Response, current_app
 
 from deniably_server.guard.auth import require
-from deniably_server.watching.exposition import MEDIA_TYPE
 from deniably_server.watching.metrics import Metrics
+from deniably_server.watching.prometheus import MEDIA_TYPE
 from deniably_server.web.operation import TOKEN, Operation
 
 blueprint = Blueprint("metrics", __name__)

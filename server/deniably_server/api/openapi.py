@@ -19,7 +19,7 @@ import msgspec
 from flask import Blueprint, Flask, Response, current_app, request
 from werkzeug.routing import Rule
 
-from deniably_server.watching.told import HEADER
+from deniably_server.watching.request_facts import HEADER
 from deniably_server.web.answer import encode
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import HTML, Operation, told_by

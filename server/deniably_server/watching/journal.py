@@ -16,7 +16,7 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import Literal, TextIO
 
-from deniably_server.watching.told import Answer
+from deniably_server.watching.request_facts import Answer
 
 Form = Literal["text", "json", "off"]
 

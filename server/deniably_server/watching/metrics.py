@@ -23,9 +23,9 @@ from uuid import uuid4
 import msgspec
 
 from deniably_server.storage.writing.commit import Outcome
-from deniably_server.watching.exposition import Counts, exposed
+from deniably_server.watching.prometheus import Counts, exposed
+from deniably_server.watching.request_facts import Answer, milliseconds
 from deniably_server.watching.seldom import Seldom, put, tens
-from deniably_server.watching.told import Answer, milliseconds
 
 _MOST = 10_000
 """Answers that wait to be counted, at most."""

@@ -16,7 +16,7 @@ from deniably.core.errors import BadInvitation, BadReport, BadSurvey
 from deniably.survey.report import MalformedReport
 from deniably.wording.words import ENGLISH
 from deniably_server import errors
-from deniably_server.watching import told
+from deniably_server.watching import request_facts
 from deniably_server.web import language
 from deniably_server.web.answer import json_answer
 from deniably_server.web.operation import TEXT, Operation, current_operation
@@ -246,10 +246,10 @@ def members(error: Exception) -> dict[str, object]:
 
 def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
     """The response to any exception; also to those that nobody expected, which are logged."""
-    kind, request_id = kind_of(error), told.request_id(environ)
+    kind, request_id = kind_of(error), request_facts.request_id(environ)
     if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         # Never a message, an address or a body: any of them may hold data.
-        method, route = told.method(environ), told.route(environ)
+        method, route = request_facts.method(environ), request_facts.route(environ)
         log.error("%s %s %d %s %s", method, route, kind.status, where(error), request_id)
     document = members(error) | {"instance": f"/requests/{request_id}"}
     response = json_answer(document, kind.status, MEDIA_TYPE)

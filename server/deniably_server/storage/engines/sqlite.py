@@ -13,8 +13,8 @@ from typing import cast
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import MOVED, SERVED, Row
-from deniably_server.storage.engines.pages_of_file import lies_by_keys, report_pages
 from deniably_server.storage.engines.schema import Steps, migrate
+from deniably_server.storage.engines.sqlite_pages import lies_by_keys, report_pages
 from deniably_server.storage.engines.sqlite_schema import STEPS
 
 _BUSY_SECONDS = 10

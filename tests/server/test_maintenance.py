@@ -14,7 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from deniably_server.commands import care
+from deniably_server.commands import maintenance
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
@@ -72,7 +72,7 @@ def of_surveys(address: str | Path) -> Contents:
 def test_what_is_whole_is_said_to_be(filled: str) -> None:
     before = contents(filled)
 
-    done = run(care.doctor, "--database", filled)
+    done = run(maintenance.doctor, "--database", filled)
 
     assert (done.exit_code, done.output) == (0, "whole: 2 surveys, 41 reports\n")
     assert contents(filled) == before
@@ -94,9 +94,9 @@ def test_what_is_whole_is_said_to_be(filled: str) -> None:
 def test_a_tally_that_is_wrong_is_found_and_counted_anew(filled: str, sql: str, found: str) -> None:
     change(filled, sql)
 
-    sick = run(care.doctor, "--database", filled)
-    repaired = run(care.doctor, "--database", filled, "--repair")
-    healthy = run(care.doctor, "--database", filled)
+    sick = run(maintenance.doctor, "--database", filled)
+    repaired = run(maintenance.doctor, "--database", filled, "--repair")
+    healthy = run(maintenance.doctor, "--database", filled)
 
     assert sick.exit_code == 1
     assert found in sick.output
@@ -113,7 +113,7 @@ def test_repairing_makes_just_what_was_there_before(filled: str) -> None:
     for table in ("tallies", "answered"):
         change(filled, f"DELETE FROM {table}")
 
-    run(care.doctor, "--database", filled, "--repair")
+    run(maintenance.doctor, "--database", filled, "--repair")
 
     assert of_surveys(filled) == before
 
@@ -128,7 +128,7 @@ def test_a_file_that_is_torn_is_told(tmp_path: Path) -> None:
     content[len(content) // 2 :: 97] = b"x" * len(content[len(content) // 2 :: 97])
     path.write_bytes(content)
 
-    done = run(care.doctor, "--database", path)
+    done = run(maintenance.doctor, "--database", path)
 
     assert done.exit_code == 1
     assert "the file: " in done.output or "Error: " in done.output
@@ -146,8 +146,8 @@ def test_tallies_of_nothing_are_found_and_counted_anew(filled: str, sql: str, fo
     before = of_surveys(filled)
     change(filled, sql)
 
-    sick = run(care.doctor, "--database", filled)
-    repaired = run(care.doctor, "--database", filled, "--repair")
+    sick = run(maintenance.doctor, "--database", filled)
+    repaired = run(maintenance.doctor, "--database", filled, "--repair")
 
     assert (sick.exit_code, repaired.exit_code) == (1, 0), sick.output + repaired.output
     assert found in sick.output
@@ -159,8 +159,8 @@ def test_a_report_that_nobody_can_read_is_told_and_kept(filled: str, text: str) 
     damage(filled, "a_report_never_changes", "reports", f"report = '{text}' WHERE survey = 'other'")
     before = of_surveys(filled)
 
-    done = run(care.doctor, "--database", filled)
-    repair = run(care.doctor, "--database", filled, "--repair")
+    done = run(maintenance.doctor, "--database", filled)
+    repair = run(maintenance.doctor, "--database", filled, "--repair")
 
     assert (done.exit_code, repair.exit_code) == (1, 1)
     assert "other" in done.output
@@ -172,7 +172,7 @@ def test_a_definition_that_nobody_can_read_is_told(filled: str) -> None:
     guard = "a_definition_never_changes"
     damage(filled, guard, "surveys", "definition = '{}' WHERE name = 'other'")
 
-    done = run(care.doctor, "--database", filled)
+    done = run(maintenance.doctor, "--database", filled)
 
     assert done.exit_code == 1
     assert "other: its definition or a report cannot be read" in done.output
@@ -183,7 +183,7 @@ def test_a_survey_that_the_register_does_not_have_is_told(filled: str) -> None:
     change(filled, f"DROP TRIGGER {guard}" + (" ON register" if ":" in filled else ""))
     change(filled, "DELETE FROM register WHERE survey = 'other'")
 
-    done = run(care.doctor, "--database", filled)
+    done = run(maintenance.doctor, "--database", filled)
 
     assert done.exit_code == 1
     assert "other: the register has no definition of it" in done.output
@@ -196,20 +196,20 @@ def test_a_backup_is_taken_while_reports_pour_in_and_is_whole(filled: str, tmp_p
     copy = tmp_path / "copy.db"
     with closing(Store(filled)) as store, ThreadPoolExecutor(8) as threads:
         pouring = threads.map(lambda _: store.add(SURVEY, a_report(SURVEY)), range(400))
-        done = run(care.backup, "--database", filled, copy)
+        done = run(maintenance.backup, "--database", filled, copy)
         list(pouring)
 
     assert done.exit_code == 0, done.output
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert list(tmp_path.glob("copy.db*")) == [copy], "one file"
-    assert run(care.doctor, "--database", copy).exit_code == 0
+    assert run(maintenance.doctor, "--database", copy).exit_code == 0
 
 
 def test_what_is_restored_is_what_was_kept(filled: str, tmp_path: Path) -> None:
     before = of_surveys(filled)
-    run(care.backup, "--database", filled, tmp_path / "copy.db")
+    run(maintenance.backup, "--database", filled, tmp_path / "copy.db")
 
-    done = run(care.restore, "--database", tmp_path / "new.db", tmp_path / "copy.db")
+    done = run(maintenance.restore, "--database", tmp_path / "new.db", tmp_path / "copy.db")
 
     assert (done.exit_code, done.output) == (0, "41 reports copied back\n")
     assert of_surveys(tmp_path / "new.db") == before
@@ -223,8 +223,8 @@ def test_a_server_moves_to_postgresql_and_back(tmp_path: Path, postgres: str) ->
             store.add(SURVEY, a_report(SURVEY))
     before = of_surveys(source)
 
-    there = run(care.migrate, f"sqlite:///{source}", postgres)
-    back = run(care.migrate, postgres, tmp_path / "back.db")
+    there = run(maintenance.migrate, f"sqlite:///{source}", postgres)
+    back = run(maintenance.migrate, postgres, tmp_path / "back.db")
 
     assert there.exit_code == back.exit_code == 0, there.output + back.output
     assert "40 reports copied" in there.output
@@ -242,9 +242,9 @@ def test_what_a_server_runs_on_is_not_moved_away_from_under_it(
     try:
         server.publish(SURVEY)
 
-        refused = run(care.migrate, address, tmp_path / "copy.db")
-        anyway = run(care.migrate, address, tmp_path / "anyway.db", "--anyway")
-        kept = run(care.backup, "--database", address, tmp_path / "backup.db")
+        refused = run(maintenance.migrate, address, tmp_path / "copy.db")
+        anyway = run(maintenance.migrate, address, tmp_path / "anyway.db", "--anyway")
+        kept = run(maintenance.backup, "--database", address, tmp_path / "backup.db")
     finally:
         server.kill()
 
@@ -253,7 +253,7 @@ def test_what_a_server_runs_on_is_not_moved_away_from_under_it(
     assert not (tmp_path / "copy.db").exists()
     assert (anyway.exit_code, kept.exit_code) == (0, 0), anyway.output + kept.output
     for _ in range(100):  # PostgreSQL notices within moments that a process was killed
-        moved = run(care.migrate, address, tmp_path / "copy.db")
+        moved = run(maintenance.migrate, address, tmp_path / "copy.db")
         if moved.exit_code == 0:
             break
         sleep(0.1)
@@ -278,7 +278,7 @@ def test_several_servers_may_share_a_database(filled: str) -> None:
         pass
 
 
-@pytest.mark.parametrize("command", [care.restore, care.migrate])
+@pytest.mark.parametrize("command", [maintenance.restore, maintenance.migrate])
 def test_nothing_is_put_over_what_is_there(
     filled: str, tmp_path: Path, command: click.Command
 ) -> None:
@@ -286,7 +286,7 @@ def test_nothing_is_put_over_what_is_there(
         store.publish(SURVEY, signed(SURVEY))
     copy = shutil.copy(tmp_path / "own.db", tmp_path / "copy.db")
     before = of_surveys(filled)
-    arguments = ["--database", filled, copy] if command is care.restore else [copy, filled]
+    arguments = ["--database", filled, copy] if command is maintenance.restore else [copy, filled]
 
     done = run(command, *arguments)
 
@@ -299,7 +299,7 @@ def test_a_backup_replaces_no_file(filled: str, tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.write_text("mine")
 
-    done = run(care.backup, "--database", filled, there)
+    done = run(maintenance.backup, "--database", filled, there)
 
     assert done.exit_code == 1
     assert "is there already" in done.output
@@ -310,10 +310,11 @@ def test_a_copy_that_fails_leaves_nothing(
     filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "deniably_server.storage.maintenance.moving.TABLES", {"surveys": ("name", "nothing")}
+        "deniably_server.storage.maintenance.migrate_engine.TABLES",
+        {"surveys": ("name", "nothing")},
     )
 
-    done = run(care.backup, "--database", filled, tmp_path / "copy.db")
+    done = run(maintenance.backup, "--database", filled, tmp_path / "copy.db")
 
     assert done.exit_code == 1
     assert not list(tmp_path.glob("copy.db*"))
@@ -322,10 +323,10 @@ def test_a_copy_that_fails_leaves_nothing(
 @pytest.mark.parametrize(
     ("command", "arguments"),
     [
-        (care.doctor, ("--database", "{}")),
-        (care.backup, ("--database", "{}", "copy.db")),
-        (care.migrate, ("{}", "copy.db")),
-        (care.migrate, ("sqlite:///{}", "copy.db")),
+        (maintenance.doctor, ("--database", "{}")),
+        (maintenance.backup, ("--database", "{}", "copy.db")),
+        (maintenance.migrate, ("{}", "copy.db")),
+        (maintenance.migrate, ("sqlite:///{}", "copy.db")),
     ],
 )
 def test_of_a_misspelt_database_nothing_is_made(
@@ -342,8 +343,8 @@ def test_of_a_misspelt_database_nothing_is_made(
 
 def calls() -> list[Callable[[str], Result]]:
     return [
-        lambda path: run(care.restore, "--database", f"{path}/none/x.db", _made(path)),
-        lambda path: run(care.migrate, _made(path), f"{path}/none/x.db"),
+        lambda path: run(maintenance.restore, "--database", f"{path}/none/x.db", _made(path)),
+        lambda path: run(maintenance.migrate, _made(path), f"{path}/none/x.db"),
     ]
 
 

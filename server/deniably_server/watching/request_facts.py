@@ -71,7 +71,7 @@ def route(environ: WSGIEnvironment) -> str:
     return str(environ.get(_ROUTE, NO_ROUTE))
 
 
-def tell_routes(app: Flask) -> None:
+def record_route(app: Flask) -> None:
     """Let ``app`` tell the template of each address that it finds."""
 
     @app.before_request

@@ -140,7 +140,7 @@ def migrate(source: str, target: str, anyway: bool) -> None:
 
 def _move(source: str, target: str) -> int:
     from deniably_server.errors import Conflict
-    from deniably_server.storage.maintenance.moving import move
+    from deniably_server.storage.maintenance.migrate_engine import move
 
     try:
         return move(_engine(store_of(source)), _engine(open_store(target)))
