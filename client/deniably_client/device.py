@@ -26,10 +26,10 @@ from requests.adapters import HTTPAdapter
 from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
-from deniably.device.contact import Contact, contact
 from deniably.device.ledger import Limits, Scope, charge, check, spent
-from deniably.device.memory import Kept, Memory, Seen, Ticket
+from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
+from deniably.device.verify_listing import VerifiedSurvey, verify_listing
 from deniably.survey.questions import Question
 from deniably.survey.report import draw_questions
 from deniably.survey.survey import Survey, read_survey
@@ -206,7 +206,7 @@ class Device:
         return self._met[1].author
 
     @cached_property
-    def _met(self) -> tuple[Survey, Contact]:
+    def _met(self) -> tuple[Survey, VerifiedSurvey]:
         survey = self._fetch()
         while True:
             before = self._seen
@@ -218,15 +218,15 @@ class Device:
                 # Another process saw a longer register, after this one was on its way.
 
     @property
-    def _seen(self) -> Seen | None:
+    def _seen(self) -> RegisterCheckpoint | None:
         return self._memory.read().registers.get(self._origin)
 
-    def _meet(self, survey: Survey) -> Contact:
+    def _meet(self, survey: Survey) -> VerifiedSurvey:
         register = self._request("GET", f"{self._base}/register", REGISTER).body
-        met: list[Contact] = []
+        met: list[VerifiedSurvey] = []
 
         def meet(memory: Memory) -> Memory:
-            after, found = contact(memory, self._origin, survey, register, self.fingerprint)
+            after, found = verify_listing(memory, self._origin, survey, register, self.fingerprint)
             met.append(found)
             return after
 
@@ -255,7 +255,7 @@ class Device:
         return draw_questions(self.survey)
 
     @property
-    def kept(self) -> Kept | None:
+    def kept(self) -> StoredReport | None:
         """The report that was made for this survey before, and whether it was sent."""
         return self._memory.read().reports.get(self.survey.digest)
 

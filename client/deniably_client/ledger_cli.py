@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from deniably.core.loss import Loss
-from deniably.device.ledger import Entry, Ledger, Limits, Scope, share, total
+from deniably.device.ledger import Ledger, LedgerEntry, Limits, Scope, share, total
 from deniably.device.memory import Memory
 from deniably.trust.signing import fingerprint
 from deniably.wording import explain
@@ -107,7 +107,7 @@ def _table(memory: Memory, limits: Limits) -> str:
     return "\n".join([*lines, "", *totals])
 
 
-def _row(each: Entry) -> tuple[str, ...]:
+def _row(each: LedgerEntry) -> tuple[str, ...]:
     return (each.day, each.survey, each.question, _author(each.author), _at_most(each.loss))
 
 
@@ -125,7 +125,7 @@ Total = tuple[Scope, str, Loss, int]
 def _totals(ledger: Ledger, limits: Limits) -> list[Total]:
     """(scope, what, its loss, percent of the limit): for each survey and author, and for all."""
 
-    def one(scope: Scope, what: str, entries: list[Entry]) -> Total:
+    def one(scope: Scope, what: str, entries: list[LedgerEntry]) -> Total:
         loss = total(entries)
         return scope, what, loss, share(loss, scope, limits)
 

@@ -85,10 +85,10 @@ def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_rec
 
 
 CONTACT = """
-  const { contact } = await import("/trust/register.js");
+  const { verifyListing } = await import("/trust/register.js");
   const { verify } = await import("/survey/survey.js");
   const definition = await verify(given.definition, given.digest);
-  return contact(given.known, "https://there", definition, given.digest, given.text);
+  return verifyListing(given.known, "https://there", definition, given.digest, given.text);
 """
 REGISTER = register_of(FIRST, ASKED, LAST)
 SEEN = {

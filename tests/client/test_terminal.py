@@ -15,7 +15,7 @@ import pytest
 from deniably.authoring.authoring import publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
-from deniably.device.memory import Kept, Memory, replace
+from deniably.device.memory import Memory, StoredReport, replace
 from deniably.survey.survey import as_survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client import refusals
@@ -330,7 +330,7 @@ def test_a_report_that_did_not_get_through_is_sent_next_time(url: str, tmp_path:
 
 def unsent(memory: Memory) -> Memory:
     kept = memory.reports[SURVEY.digest]
-    return replace(memory, reports={SURVEY.digest: Kept(kept.text, sent=False)})
+    return replace(memory, reports={SURVEY.digest: StoredReport(kept.text, sent=False)})
 
 
 def test_without_a_memory_nothing_is_kept(url: str, home: Path) -> None:

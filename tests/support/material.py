@@ -24,7 +24,7 @@ from deniably.device.tickets import begin_trade, finish_trade
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey, as_survey
 from deniably.trust import blind_rsa
-from deniably.trust.register import NOTHING, Entry, Register, published_entry
+from deniably.trust.register import NOTHING, Register, RegisterEntry, published_entry
 from deniably.trust.signing import Key, Signature
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
@@ -57,7 +57,7 @@ INVITATIONS = blind_rsa.new_key()
 
 def register_of(*surveys: Survey, author: Key = AUTHOR, day: str = "2026-11-21") -> Register:
     """The register of a server that published these surveys, in this order."""
-    entries: list[Entry] = []
+    entries: list[RegisterEntry] = []
     head = NOTHING
     for number, survey in enumerate(surveys, start=1):
         rest = (day, number, head, INVITATIONS.public.text)

@@ -21,7 +21,7 @@ import { history, total } from "/survey/total.js";
 import { blind, finalise, verify as verifyBlind } from "/trust/blind_rsa.js";
 import { readCode } from "/trust/codes.js";
 import { decode, number as ofBytes, verify as verifyOurselves } from "/trust/ed25519.js";
-import { contact, remember } from "/trust/register.js";
+import { verifyListing, remember } from "/trust/register.js";
 import { bytes, checkSignature, fingerprint, verify as verifySignature } from "/trust/signing.js";
 
 const { checkMechanism, loadMechanism, loss, randomise, respond } = mechanisms;
@@ -177,7 +177,7 @@ const RUN = {
       const version = await digest(definition);
       try {
         const text = JSON.stringify(document);
-        const met = await contact(before, "o", definition, version, text, accepted);
+        const met = await verifyListing(before, "o", definition, version, text, accepted);
         const after = remember(before, met);
         const { count, head } = after.registers.o;
         if (count !== document.entries.length || head !== met.head) throw new Error("not kept");

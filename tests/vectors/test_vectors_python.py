@@ -31,9 +31,16 @@ from deniably.core.errors import (
     WavesSent,
 )
 from deniably.core.loss import Loss
-from deniably.device.contact import Contact, contact
 from deniably.device.ledger import Limits, charge, spent
-from deniably.device.memory import Memory, Seen, charges, fresh_questions, read_memory, rounds
+from deniably.device.memory import (
+    Memory,
+    RegisterCheckpoint,
+    charges,
+    fresh_questions,
+    read_memory,
+    rounds,
+)
+from deniably.device.verify_listing import VerifiedSurvey, verify_listing
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Mechanism, Memoised
@@ -307,12 +314,14 @@ def test_signatures(group: Case, case: Case) -> None:
 @every_case("registers")
 def test_registers(group: Case, case: Case) -> None:
     origin = "https://example.org"
-    memory = Memory(authors={origin: case["known"]}, registers={origin: Seen(**case["seen"])})
+    memory = Memory(
+        authors={origin: case["known"]}, registers={origin: RegisterCheckpoint(**case["seen"])}
+    )
     given = (memory, origin, read_survey(group["definition"]))
     register = json.dumps(case["document"]).encode()
 
-    def met() -> tuple[Memory, Contact]:
-        return contact(*given, register, case.get("accepted"))
+    def met() -> tuple[Memory, VerifiedSurvey]:
+        return verify_listing(*given, register, case.get("accepted"))
 
     if case["result"] == "invalid":
         with pytest.raises(Refused) as refused:
@@ -324,7 +333,9 @@ def test_registers(group: Case, case: Case) -> None:
         after, found = met()
         assert (found.author, found.head) == (case["author"], case["head"])
         assert found.invitations == case.get("invitations")
-        assert after.registers[origin] == Seen(len(case["document"]["entries"]), case["head"])
+        assert after.registers[origin] == RegisterCheckpoint(
+            len(case["document"]["entries"]), case["head"]
+        )
         assert case["author"] in after.authors[origin]
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from flask import Blueprint, Response, render_template, request
 
-from deniably.trust.register import Entry, signature_of
+from deniably.trust.register import RegisterEntry, signature_of
 from deniably.trust.signing import fingerprint
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
@@ -64,7 +64,7 @@ class _Row:
     """A survey as the page lists it."""
 
     title: str
-    entry: Entry
+    entry: RegisterEntry
     fingerprint: str
     invitations: str | None
     closed: str | None
@@ -81,7 +81,7 @@ def _page(store: Store) -> str:
     )
 
 
-def _row(store: Store, entry: Entry, closed: dict[str, str]) -> _Row:
+def _row(store: Store, entry: RegisterEntry, closed: dict[str, str]) -> _Row:
     name = entry["survey"]
     survey = store.survey(name)
     questions = [

@@ -14,6 +14,7 @@ from functools import partial
 from typing import NoReturn, cast
 
 from deniably.authoring.combinations import problems_between, problems_in
+from deniably.authoring.distribution_warnings import distribution_warnings
 from deniably.authoring.documents import load as load
 from deniably.authoring.keys import WrittenBudget, WrittenWaves
 from deniably.authoring.panels import (
@@ -28,7 +29,6 @@ from deniably.authoring.panels import (
 from deniably.authoring.publishing import published, sizes_together, together_question
 from deniably.authoring.reading import read
 from deniably.authoring.schema import schema as schema
-from deniably.authoring.shape import hidden_shapes
 from deniably.authoring.written import Choosing, WrittenQuestion, WrittenSurvey
 from deniably.authoring.written import slug as slug
 from deniably.core.errors import BadSurvey, Problem
@@ -77,7 +77,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
             "a device answers one question, so there will be no cross-tables; for those write"
             " spend: split, or ask for two questions at least, or ask a product question"
         )
-    return survey, [*notes, *_language_note(survey.language), *hidden_shapes(survey)]
+    return survey, [*notes, *_language_note(survey.language), *distribution_warnings(survey)]
 
 
 def _checked(document: object) -> WrittenSurvey:

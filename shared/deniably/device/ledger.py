@@ -36,7 +36,7 @@ Author = Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")]
 Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One charge: on which day (UTC) which question of which survey cost how much.
 
     ``author`` is the author's public key, empty where it is not known; ``version`` the digest of
@@ -63,7 +63,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Loss(_fraction(self.odds), _fraction(self.exponent), _fraction(self.delta))
 
 
-Ledger = tuple[Entry, ...]
+Ledger = tuple[LedgerEntry, ...]
 
 
 @dataclass(frozen=True)
@@ -92,19 +92,23 @@ class Limits:
         return limit
 
 
-def entry(day: str, author: str, survey: str, version: str, question: str, loss: Loss) -> Entry:
-    """The charge of a loss. Odds and exponents of more than 400 digits are rounded up, by less than
-    2**-64."""
+def entry(
+    day: str, author: str, survey: str, version: str, question: str, loss: Loss
+) -> LedgerEntry:
+    """The ledger's entry for a loss.
+
+    Odds and exponents of more than 400 digits are rounded up, by less than 2**-64.
+    """
     texts = (str(_short(loss.odds)), str(_short(loss.exponent)), str(loss.delta))
-    return Entry(day, author, survey, version, question, *texts)
+    return LedgerEntry(day, author, survey, version, question, *texts)
 
 
-def total(ledger: Iterable[Entry]) -> Loss:
+def total(ledger: Iterable[LedgerEntry]) -> Loss:
     """What all of the entries together can give away, exactly."""
     return sum((each.loss for each in ledger), Loss())
 
 
-def spent(ledger: Sequence[Entry], version: str, author: str) -> dict[Scope, Loss]:
+def spent(ledger: Sequence[LedgerEntry], version: str, author: str) -> dict[Scope, Loss]:
     """What was given away in this version of a survey, to its author, and over all."""
     return {
         "survey": total(each for each in ledger if each.version == version),
@@ -113,7 +117,7 @@ def spent(ledger: Sequence[Entry], version: str, author: str) -> dict[Scope, Los
     }
 
 
-def charge(ledger: Ledger, entries: Sequence[Entry], limits: Limits) -> Ledger:
+def charge(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> Ledger:
     """The ledger with the charges of one report, all of one survey.
 
     Raises BudgetSpent, for the narrowest scope whose limit they would exceed. No charge at all

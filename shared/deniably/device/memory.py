@@ -17,7 +17,7 @@ from deniably.core.canonical import canonical, digest, parse
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMemory, BadReport, Uninvited, WavesSent
 from deniably.core.loss import Loss
-from deniably.device.ledger import Author, Day, Digest, Entry, Ledger, Limits, charge, entry
+from deniably.device.ledger import Author, Day, Digest, Ledger, LedgerEntry, Limits, charge, entry
 from deniably.mechanisms.memoised import Memoised
 from deniably.survey.questions import Question
 from deniably.survey.report import Report, check_names, draw_questions, make_report, read_report
@@ -33,8 +33,8 @@ _Code = Annotated[str, msgspec.Meta(pattern=r"^[0-9A-HJKMNP-TV-Y]{18}\Z")]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 53) - 1)]
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A report as it was sent, or is to be sent: ``text`` is its canonical JSON."""
+class StoredReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A report that this device made: its canonical JSON, and whether it was sent."""
 
     text: str
     sent: bool
@@ -45,8 +45,8 @@ class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return read_report(self.text.encode())
 
 
-class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far a register of published surveys was read: its entries and the hash of the last."""
+class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How far a server's register was read: the count of its entries and the hash of the last."""
 
     count: _Count
     head: Digest
@@ -83,10 +83,10 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     spec: Literal[1] = 1
     ledger: Ledger = ()
-    reports: dict[str, Kept] = {}
+    reports: dict[str, StoredReport] = {}
     memos: dict[str, list[int]] = {}
     authors: dict[str, list[Digest]] = {}
-    registers: dict[str, Seen] = {}
+    registers: dict[str, RegisterCheckpoint] = {}
     tickets: dict[Digest, Ticket] | msgspec.UnsetType = msgspec.UNSET
     trades: dict[Digest, Trade] | msgspec.UnsetType = msgspec.UNSET
     waves: dict[str, Rounds] | msgspec.UnsetType = msgspec.UNSET
@@ -188,7 +188,7 @@ def fresh_questions(
     return _on_their_own(fresh)
 
 
-def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[Entry]:
+def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
     """What it costs to randomise these questions: one entry for each. A memo is paid for once,
     with the loss of all waves."""
     head = (day, author, survey.name, survey.digest)
@@ -283,8 +283,8 @@ def _loss(question: Question) -> Loss:
     return mechanism.history if isinstance(mechanism, Memoised) else mechanism.loss
 
 
-def _kept(report: Report, *, sent: bool) -> Kept:
-    return Kept(report.canonical.decode(), sent)
+def _kept(report: Report, *, sent: bool) -> StoredReport:
+    return StoredReport(report.canonical.decode(), sent)
 
 
 def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
@@ -299,6 +299,7 @@ def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
 
 
 __all__ = [
-    "Author", "Day", "Kept", "Memory", "Rounds", "Seen", "Ticket", "Trade", "answer", "charges",
-    "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory", "replace", "rounds",
+    "Author", "Day", "Memory", "RegisterCheckpoint", "Rounds", "StoredReport", "Ticket", "Trade",
+    "answer", "charges", "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory",
+    "replace", "rounds",
 ]  # fmt: skip

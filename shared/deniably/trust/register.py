@@ -18,7 +18,7 @@ from deniably.survey.survey import Survey
 from deniably.trust.blind_rsa import KEY_PATTERN
 from deniably.trust.signing import Signature, verify
 
-Entry = dict[str, Any]
+RegisterEntry = dict[str, Any]
 """One entry, as JSON has it."""
 
 NOTHING = "0" * 64
@@ -32,8 +32,8 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True)
-class Seen:
-    """How far somebody saw a register: so many entries, and the hash of the last of them."""
+class ChainHead:
+    """The length of a chain of entries, and the hash of its last entry."""
 
     count: int = 0
     head: str = NOTHING
@@ -43,15 +43,15 @@ class Seen:
 class Register:
     """All entries, first to last, once their chain was checked."""
 
-    entries: Sequence[Entry]
+    entries: Sequence[RegisterEntry]
     head: str
 
     @property
-    def seen(self) -> Seen:
-        """What to remember of it."""
-        return Seen(len(self.entries), self.head)
+    def chain_head(self) -> ChainHead:
+        """The part that a later register has to continue."""
+        return ChainHead(len(self.entries), self.head)
 
-    def find(self, survey: Survey) -> Entry:
+    def find(self, survey: Survey) -> RegisterEntry:
         """The entry of a survey that says of it just what its definition says, and is signed.
 
         Raises BadRegister.
@@ -77,7 +77,7 @@ def published_entry(
     number: int,
     previous: str,
     invitations: str | None = None,
-) -> Entry:
+) -> RegisterEntry:
     """The entry that a survey gets when it is published. ``day`` is a date such as 2026-11-21;
     ``invitations`` is the public key of the survey's invitations, where it has such."""
     total = survey.total
@@ -112,7 +112,7 @@ def closing_digest(version: str) -> str:
     return digest({"close": version})
 
 
-def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> Entry:
+def closed_entry(survey: str, version: str, day: str, number: int, previous: str) -> RegisterEntry:
     """The entry that a survey gets when it is closed. ``version`` is its digest."""
     return {
         "number": number,
@@ -124,7 +124,7 @@ def closed_entry(survey: str, version: str, day: str, number: int, previous: str
     }
 
 
-def read_register(text: str | bytes, seen: Seen | None = None) -> Register:
+def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
     """The register in a JSON text, its chain checked, and that it continues what was ``seen``.
 
     Raises BadRegister.
@@ -136,9 +136,9 @@ def read_register(text: str | bytes, seen: Seen | None = None) -> Register:
     return check_register(document, seen)
 
 
-def check_register(document: object, seen: Seen | None = None) -> Register:
+def check_register(document: object, seen: ChainHead | None = None) -> Register:
     """The same of a parsed document. Raises BadRegister."""
-    known = seen or Seen()
+    known = seen or ChainHead()
     entries, head = _parts(document)
     hashes = [NOTHING]
     for number, entry in enumerate(entries, start=1):
@@ -160,7 +160,7 @@ def check_register(document: object, seen: Seen | None = None) -> Register:
     return Register(entries, head)
 
 
-def signature_of(entry: Entry) -> Signature:
+def signature_of(entry: RegisterEntry) -> Signature:
     """The author and signature that a ``published`` entry states, not verified."""
     return Signature(str(entry.get("author")), str(entry.get("signature")))
 
@@ -175,25 +175,25 @@ def differ(one: Register, other: Register) -> int | None:
     return None
 
 
-def _parts(document: object) -> tuple[list[Entry], str]:
+def _parts(document: object) -> tuple[list[RegisterEntry], str]:
     if isinstance(document, Mapping):
         members = cast(Mapping[str, object], document)
         entries, head = members.get("entries"), members.get("head")
         if isinstance(entries, list) and isinstance(head, str):
             listed = cast(list[object], entries)
             if all(isinstance(entry, dict) for entry in listed):
-                return cast(list[Entry], listed), head
+                return cast(list[RegisterEntry], listed), head
     raise BadRegister("a register is an object with a list of entries and a head")
 
 
-def _hash(entry: Entry, number: int) -> str:
+def _hash(entry: RegisterEntry, number: int) -> str:
     try:
         return digest(entry)
     except ValueError as error:
         raise BadRegister(f"entry {number} has no canonical form: {error}") from None
 
 
-def _compare(entry: Entry, survey: Survey) -> None:
+def _compare(entry: RegisterEntry, survey: Survey) -> None:
     """Raise BadRegister unless the entry is just the one of the survey."""
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):

@@ -6,7 +6,7 @@ import { sum } from "../core/loss.js";
 import { atMostExp, pure } from "../core/odds.js";
 
 /** @import { Fraction, Loss } from "../core/types.js" */
-/** @import { Entry, Limits, Scope } from "./types.js" */
+/** @import { LedgerEntry, Limits, Scope } from "./types.js" */
 
 /** The largest epsilon that a device spends: in one survey, for one author, over all. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
@@ -36,8 +36,8 @@ export class BudgetSpent extends Refused {
 
 /**
  * The charge of a question's loss. Odds and exponents of more than 400 digits are rounded up.
- * @type {(head: Omit<Entry, "question" | "odds" | "exponent" | "delta">, question: string,
- *   loss: Loss) => Entry}
+ * @type {(head: Omit<LedgerEntry, "question" | "odds" | "exponent" | "delta">, question: string,
+ *   loss: Loss) => LedgerEntry}
  */
 export const entry = (head, question, { odds, exponent, delta }) => ({
   ...head,
@@ -48,12 +48,12 @@ export const entry = (head, question, { odds, exponent, delta }) => ({
 });
 
 /** What all of the entries together can give away, exactly. */
-const total = (/** @type {readonly Entry[]} */ ledger) =>
+const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
   ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
  * What was given away in this version of a survey, to its author, and over all.
- * @type {(ledger: readonly Entry[], version: string, author: string) => Record<Scope, Loss>}
+ * @type {(ledger: readonly LedgerEntry[], version: string, author: string) => Record<Scope, Loss>}
  */
 export const spent = (ledger, version, author) => ({
   survey: total(ledger.filter((each) => each.version === version)),
@@ -64,7 +64,8 @@ export const spent = (ledger, version, author) => ({
 /**
  * The ledger with the charges of one report, all of one survey. Throws BudgetSpent, for the
  * narrowest scope whose limit they would exceed; no charge at all exceeds none.
- * @type {(ledger: readonly Entry[], entries: readonly Entry[], limits: Limits) => readonly Entry[]}
+ * @type {(ledger: readonly LedgerEntry[], entries: readonly LedgerEntry[], limits: Limits) =>
+ *   readonly LedgerEntry[]}
  */
 export function charge(ledger, entries, limits) {
   const [first] = entries;
@@ -109,7 +110,7 @@ function within({ odds, exponent: [a, b] }, limit) {
   return rest >= 0n && atMostExp(odds, rest, d * b);
 }
 
-/** @type {(entry: Entry) => Loss} */
+/** @type {(entry: LedgerEntry) => Loss} */
 const loss = ({ odds, exponent, delta }) => ({
   odds: parts(odds),
   exponent: parts(exponent),

@@ -13,7 +13,7 @@ import { LIMITS, charge, check, entry } from "./ledger.js";
 
 /** @import { Check } from "../core/types.js" */
 /** @import { Definition, Question } from "../survey/types.js" */
-/** @import { Answering, Entry, Memory } from "./types.js" */
+/** @import { Answering, LedgerEntry, Memory } from "./types.js" */
 
 /** @type {Memory} */
 export const EMPTY = Object.freeze({
@@ -113,7 +113,7 @@ export async function freshQuestions(memory, { definition, version, drawn, chang
  * What it costs to randomise these questions: one entry for each. A memo is paid for once, with the
  * loss of all waves.
  * @type {(definition: Definition, version: string, fresh: readonly Question[], author: string,
- *   day: string) => Entry[]}
+ *   day: string) => LedgerEntry[]}
  */
 export const charges = ({ name }, version, fresh, author, day) =>
   fresh.map((question) => {
@@ -172,7 +172,8 @@ export async function answer(memory, answering) {
  * What answering comes to: the questions to be asked, and the ledger and the waves afterwards. Throws
  * WavesSent and BudgetSpent, also where the survey could give away too much, whichever questions were drawn.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
- *   Promise<{fresh: readonly Question[], ledger: readonly Entry[], waves: Pick<Memory, "waves">}>}
+ *   Promise<{fresh: readonly Question[], ledger: readonly LedgerEntry[],
+ *   waves: Pick<Memory, "waves">}>}
  */
 export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;

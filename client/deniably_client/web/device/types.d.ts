@@ -4,7 +4,7 @@ import type { Coins } from "../core/coins.js";
 import type { Answers, Definition, Question } from "../survey/types.js";
 
 /** One charge; its fractions are texts. `author` is a public key, or empty. No answer is here. */
-export interface Entry {
+export interface LedgerEntry {
   day: string;
   author: string;
   survey: string;
@@ -24,7 +24,7 @@ export type Limits = Record<Scope, string>;
 /** The whole memory of a device, by SPEC section 7. */
 export interface Memory {
   spec: 1;
-  ledger: readonly Entry[];
+  ledger: readonly LedgerEntry[];
   reports: Record<string, { text: string; sent: boolean }>;
   memos: Record<string, number[]>;
   authors: Record<string, string[]>;

@@ -4,7 +4,7 @@
 
 import { parse } from "../core/canonical.js";
 import { AuthorChanged, Told } from "../core/errors.js";
-import { keepRegister, meet, reportsOf } from "../device/contact.js";
+import { keepRegister, meet, reportsOf } from "../device/listing.js";
 import { keepPage } from "../device/offline.js";
 import { sendOthers } from "../device/waiting.js";
 import { conditional, verify } from "../survey/survey.js";
@@ -17,7 +17,7 @@ import { about, state } from "./state.js";
 import { go, showKind, showNumber } from "./steps.js";
 
 /** @import { Definition } from "../survey/types.js" */
-/** @import { Contact } from "../trust/types.js" */
+/** @import { VerifiedSurvey } from "../trust/types.js" */
 
 async function start() {
   wipe(); // some browsers fill a form in again
@@ -43,8 +43,8 @@ async function prepare() {
   if (invited) await invited.bring();
   if (!globalThis.crypto?.subtle) throw new Told(words("script.insecure"));
   state.definition = await verify(definition, version);
-  state.contact = await met();
-  showContact(state.contact);
+  state.verified = await met();
+  showVerified(state.verified);
   if (survey.querySelector("[data-kind]")) {
     const fields = await import("./fields.js");
     fields.prepare(questions, definition);
@@ -59,7 +59,7 @@ async function prepare() {
   state.kept = kept;
   if (!kept && known.length > 0) await askOnly([]);
   if (!invited) return;
-  const { invitations = "" } = state.contact;
+  const { invitations = "" } = state.verified;
   state.barred = await invited.enter(api, version, invitations, () => go(1), refuse);
 }
 
@@ -104,9 +104,9 @@ async function askOnly(names) {
 
 /**
  * Shows who asks and which register it was.
- * @param {Contact} contact
+ * @param {VerifiedSurvey} verified
  */
-function showContact({ fingerprint, head }) {
+function showVerified({ fingerprint, head }) {
   for (const place of survey.querySelectorAll("[data-author]")) place.textContent = fingerprint;
   for (const place of survey.querySelectorAll("[data-register]")) place.textContent = head;
 }
@@ -118,7 +118,7 @@ function code(text) {
   return element;
 }
 
-/** The contact with the server, once the respondent has accepted an author who is new there. */
+/** The verified survey, once the respondent has accepted an author who is new there. */
 async function met() {
   /** @type {string | undefined} */
   let accepted;

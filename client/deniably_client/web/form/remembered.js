@@ -10,7 +10,7 @@ import { words } from "../wording/words.js";
 import { all } from "./elements.js";
 
 /** @import { Answers, Question } from "../survey/types.js" */
-/** @import { Contact } from "../trust/types.js" */
+/** @import { VerifiedSurvey } from "../trust/types.js" */
 /** @import { Answering, Memory, Scope } from "../device/types.js" */
 
 const SPENT = {
@@ -85,15 +85,15 @@ export async function whatIsKnown() {
 }
 
 /**
- * The text to send for these answers: charged and kept before this ends, with the contact. Where
- * the survey was answered in another tab meanwhile, it is that one's text.
- * @type {(about: About, answers: Answers, changed: readonly string[], contact: Contact) =>
+ * The text to send for these answers. Before this ends it is charged and kept, and so are the author
+ * and the register. Where another tab answered the survey meanwhile, it is that tab's text.
+ * @type {(about: About, answers: Answers, changed: readonly string[], verified: VerifiedSurvey) =>
  *   Promise<string>}
  */
-export async function record(about, answers, changed, contact) {
+export async function record(about, answers, changed, verified) {
   try {
     const memory = await update((memory) =>
-      answer(remember(memory, contact), { ...about, answers, changed }),
+      answer(remember(memory, verified), { ...about, answers, changed }),
     );
     reveal("[data-forget]", true);
     return memory.reports[about.version]?.text ?? "";

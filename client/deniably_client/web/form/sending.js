@@ -2,7 +2,7 @@
 
 import { sha256 } from "../core/canonical.js";
 import { Refused, Told } from "../core/errors.js";
-import { hasChanged } from "../device/contact.js";
+import { hasChanged } from "../device/listing.js";
 import { whenBack } from "../device/offline.js";
 import { Unreachable, send } from "../device/send.js";
 import { keeps, recordSent, setAside, ticketOf } from "../device/storage.js";
@@ -22,7 +22,7 @@ byId("send").addEventListener("click", async () => {
   showKind("sending");
   try {
     if (await hasChanged(api, version)) throw new Told(words("script.changed"));
-    const text = await record(about(), answers, state.changed, state.contact);
+    const text = await record(about(), answers, state.changed, state.verified);
     answers.clear();
     wipe();
     await sendKept(text, words("script.sending"));

@@ -24,6 +24,6 @@ export const state = /** @type {State} */ (begun);
 export const about = () => ({
   definition: state.definition,
   version,
-  author: state.contact.author,
+  author: state.verified.author,
   drawn: state.drawn,
 });

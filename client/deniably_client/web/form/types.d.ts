@@ -1,7 +1,7 @@
 // The types of the form, apart from what respondents download.
 
 import type { Definition, Question } from "../survey/types.js";
-import type { Contact } from "../trust/types.js";
+import type { VerifiedSurvey } from "../trust/types.js";
 
 /** What a form says, with a text for the check page; or what is missing in it, as a sentence, and a
  * heading for it where the question's own does not fit. */
@@ -25,7 +25,7 @@ export interface State {
   /** Once it is verified. */
   definition: Definition;
   /** Once the server was met. */
-  contact: Contact;
+  verified: VerifiedSurvey;
   /**
    * Nobody is asked before the survey is trusted; and once the coins are thrown there is no way
    * back: fresh coins would weaken the first ones.

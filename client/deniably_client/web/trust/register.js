@@ -11,7 +11,7 @@ import { checkSignature, fingerprint } from "./signing.js";
 
 /** @import { Loss } from "../core/types.js" */
 /** @import { Definition } from "../survey/types.js" */
-/** @import { Contact, Known, Published, Seen } from "./types.js" */
+/** @import { VerifiedSurvey, Known, Published, RegisterCheckpoint } from "./types.js" */
 
 const NOTHING = "0".repeat(64);
 
@@ -21,9 +21,9 @@ const NOTHING = "0".repeat(64);
  * `accepted` is the fingerprint of an author whom the respondent has accepted. Throws Refused, and
  * AuthorChanged where only the author is not one that was known there.
  * @type {(known: Known, origin: string, definition: Definition, version: string, text: string,
- *   accepted?: string) => Promise<Contact>}
+ *   accepted?: string) => Promise<VerifiedSurvey>}
  */
-export async function contact(known, origin, definition, version, text, accepted) {
+export async function verifyListing(known, origin, definition, version, text, accepted) {
   const { entries, seen } = await check(parse(text), known.registers[origin]);
   const entry = find(entries, definition.name);
   compare(entry, definition, version);
@@ -38,8 +38,9 @@ export async function contact(known, origin, definition, version, text, accepted
 }
 
 /**
- * The memory once a contact is remembered. Of two registers the longer stays: it was checked.
- * @type {<K extends Known>(memory: K, contact: Contact) => K}
+ * The memory with a verified survey's author and register. Of two registers the longer stays: it was
+ * checked.
+ * @type {<K extends Known>(memory: K, verified: VerifiedSurvey) => K}
  */
 export function remember(memory, { origin, author, count, head }) {
   const authors = memory.authors[origin] ?? [];
@@ -54,7 +55,8 @@ export function remember(memory, { origin, author, count, head }) {
 
 /**
  * The entries, once their chain is checked, and that they continue what was seen before.
- * @type {(document: any, before?: Seen) => Promise<{entries: any[], seen: Seen}>}
+ * @type {(document: any, before?: RegisterCheckpoint) =>
+ *   Promise<{entries: any[], seen: RegisterCheckpoint}>}
  */
 async function check(document, { count, head } = { count: 0, head: NOTHING }) {
   const entries = document?.entries;

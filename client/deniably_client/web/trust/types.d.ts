@@ -1,7 +1,7 @@
 // The types of the register, apart from what respondents download.
 
 /** How far a register was seen: its entries and the hash of the last. */
-export interface Seen {
+export interface RegisterCheckpoint {
   count: number;
   head: string;
 }
@@ -9,11 +9,11 @@ export interface Seen {
 /** What a device knows of servers, by origin: a part of its memory. */
 export interface Known {
   authors: Readonly<Record<string, readonly string[]>>;
-  registers: Readonly<Record<string, Seen>>;
+  registers: Readonly<Record<string, RegisterCheckpoint>>;
 }
 
 /** Who asks, with the fingerprint of the author's key, and the register that was seen. */
-export interface Contact extends Seen {
+export interface VerifiedSurvey extends RegisterCheckpoint {
   origin: string;
   author: string;
   fingerprint: string;

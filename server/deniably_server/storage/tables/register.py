@@ -10,7 +10,7 @@ import msgspec
 
 from deniably.core.canonical import canonical, digest
 from deniably.survey.survey import Survey
-from deniably.trust.register import Entry, Seen, closed_entry, published_entry
+from deniably.trust.register import ChainHead, RegisterEntry, closed_entry, published_entry
 from deniably.trust.signing import Signature
 from deniably_server.storage.engines.engine import Connection
 
@@ -29,7 +29,7 @@ class RegisterPage(NamedTuple):
     """Some of the register: entries of publications, the days on which these surveys were closed,
     and of all: how many entries there are, the hash of the last, how many surveys."""
 
-    published: list[Entry]
+    published: list[RegisterEntry]
     closed: dict[str, str]
     entries: int
     head: str
@@ -91,12 +91,12 @@ def entries(database: Connection, after: int) -> list[str]:
     return [text for (text,) in rows]
 
 
-def last(database: Connection) -> Seen:
+def last(database: Connection) -> ChainHead:
     """How many entries there are, and the hash of the last of them."""
     row = database.execute(
         "SELECT number, hash FROM register ORDER BY number DESC LIMIT 1"
     ).fetchone()
-    return Seen(row[0], row[1]) if row else Seen()
+    return ChainHead(row[0], row[1]) if row else ChainHead()
 
 
 def cards(database: Connection, start: int, count: int) -> list[Card]:

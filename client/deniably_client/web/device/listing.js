@@ -1,25 +1,25 @@
-// The contact with a server: its register is fetched, and kept once it was believed.
+// Fetches the server's register, verifies a survey's listing in it, and keeps what was verified.
 
 import { DEFINITION, REGISTER, body } from "../core/body.js";
 import { sha256 } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
-import { contact } from "../trust/register.js";
+import { verifyListing } from "../trust/register.js";
 import { keep, kept, registerOf } from "./vault.js";
 
 /** @import { Definition } from "../survey/types.js" */
-/** @import { Contact, Known } from "../trust/types.js" */
+/** @import { VerifiedSurvey, Known } from "../trust/types.js" */
 
 /** Milliseconds; a network that is silent for longer counts as none, where a register is kept. */
 const PATIENCE = 4000;
 
 /**
- * Finds a verified definition in the server's register (see `contact`), and keeps the register for
- * when there is no network. Then the one that is kept has to do: the survey was in it before.
+ * Finds a verified definition in the server's register (see `verifyListing`). Without a network
+ * the kept register has to do: the survey was in it before.
  *
- * Throws what `contact` throws, Refused where there is no register, and TypeError where there is no
- * network either.
+ * Throws what `verifyListing` throws. Throws Refused where the server has no register, and
+ * TypeError where there is neither a network nor a kept register.
  * @type {(known: Known, definition: Definition, version: string, accepted?: string) =>
- *   Promise<Contact>}
+ *   Promise<VerifiedSurvey>}
  */
 export async function meet(known, definition, version, accepted) {
   const { origin } = location;
@@ -29,11 +29,11 @@ export async function meet(known, definition, version, accepted) {
   const copy = answer === undefined ? await old() : undefined;
   if (copy === undefined) {
     register = await asked;
-    return contact(known, origin, definition, version, register, accepted);
+    return verifyListing(known, origin, definition, version, register, accepted);
   }
   // What was seen since, with other surveys, is not in the copy.
   const before = { authors: known.authors, registers: {} };
-  return contact(before, origin, definition, version, copy, accepted);
+  return verifyListing(before, origin, definition, version, copy, accepted);
 }
 
 /** @type {string | undefined} the register that was believed */

@@ -52,7 +52,7 @@ def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
     return math.sqrt(float(likely @ v**2 - (likely @ v) ** 2) / n)
 
 
-def hidden_shapes(survey: Survey) -> Iterator[str]:
+def distribution_warnings(survey: Survey) -> Iterator[str]:
     """A sentence on each distribution that its noise leaves nothing of."""
     for question in survey.questions:
         mechanism = question.report_mechanism

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from deniably.authoring.authoring import compile_with_notes
-from deniably.authoring.shape import hidden_shapes, middle_error
+from deniably.authoring.distribution_warnings import distribution_warnings, middle_error
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Laplace, Window
@@ -110,4 +110,4 @@ def test_a_survey_without_distributions_has_none_to_hide() -> None:
     question = {"name": "q", "type": "yes_no", "label": "Q?", "epsilon": 1}
     survey, _ = compile_with_notes({"name": "s", "title": "T", "questions": [question]})
 
-    assert list(hidden_shapes(survey)) == []
+    assert list(distribution_warnings(survey)) == []
