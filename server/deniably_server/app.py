@@ -10,7 +10,9 @@ from flask import Flask
 from deniably_server.api import (
     access,
     checks,
+    crosstabs,
     differences,
+    groups,
     handbook,
     openapi,
     register,
@@ -18,7 +20,6 @@ from deniably_server.api import (
     results,
     status,
     surveys,
-    together,
 )
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.batches import batches
@@ -60,7 +61,8 @@ def create_app(
     app.register_blueprint(batches)
     app.register_blueprint(tickets)
     app.register_blueprint(results.blueprint)
-    app.register_blueprint(together.blueprint)
+    app.register_blueprint(crosstabs.blueprint)
+    app.register_blueprint(groups.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(access.blueprint)
     app.register_blueprint(checks.blueprint)

@@ -335,5 +335,5 @@ def test_a_fault_on_a_page_is_told_on_a_page(
 def test_the_pages_are_those_of_the_description(app: Flask) -> None:
     pages = {name for name, view in app.view_functions.items() if told_by(view).is_page}
 
-    assert {"pages.form", "pages.dashboard", "together.crosstab_page"} <= pages
+    assert {"pages.form", "pages.dashboard", "crosstabs.crosstab_page"} <= pages
     assert not {"register.register", "results.as_json", "web.current"} & pages

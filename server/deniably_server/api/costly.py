@@ -22,7 +22,7 @@ from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import Survey, read_survey
 from deniably_server.api.analysts import View
 from deniably_server.api.turns import Computed, Job, Reads, Refused, Turns, refused
-from deniably_server.api.visibility import seen
+from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.door import outside
 from deniably_server.watching import request_facts
@@ -61,7 +61,7 @@ def costly(reads: Reads) -> Callable[[View], View]:
             if turns is None:
                 return view(name)
             try:
-                versions = [seen(each).version for each in _surveys(name)]
+                versions = [visible_survey(each).version for each in _surveys(name)]
             except Refusal:
                 return view(name)
             asked = tuple(sorted(request.args.items(multi=True)))

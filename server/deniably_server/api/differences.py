@@ -17,7 +17,7 @@ from deniably.results.comparison import (
     Side,
 )
 from deniably_server.api.costly import costly
-from deniably_server.api.visibility import RESULTS, seen
+from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
@@ -85,7 +85,7 @@ def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparis
 
 def _side(name: str) -> Side:
     """The question of this survey that the request names, if its results may be seen."""
-    survey = seen(name).survey
+    survey = visible_survey(name).survey
     wanted = request.args.get("question", "")
     for question in survey.questions:
         if question.name == wanted:

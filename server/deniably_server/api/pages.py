@@ -17,6 +17,8 @@ from deniably.wording import explain
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.crosstabs import crosstab_links
+from deniably_server.api.groups import group_links
 from deniably_server.api.results import (
     SHOWN,
     confidence,
@@ -24,12 +26,10 @@ from deniably_server.api.results import (
     given_query,
     wants_smooth,
 )
-from deniably_server.api.together import links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
-from deniably_server.results import charts
-from deniably_server.results.grid import squares
-from deniably_server.web import language, paging
+from deniably_server.web import charts, language, paging
+from deniably_server.web.icon_array import squares
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 
 pages = Blueprint("pages", __name__)
@@ -104,7 +104,7 @@ def dashboard(name: str) -> str:
     return render_template(
         "dashboard.html",
         survey_parts=parts,
-        links=links(survey, results.state),
+        links=[*crosstab_links(survey, results.state), *group_links(survey)],
         checks=results.state == "closed" and bool(checkable(survey)),
         results=results,
         smooth=smooth,
@@ -161,7 +161,7 @@ def number(value: float, error: float) -> str:
     return narrative.figure_text(value, error)
 
 
-@pages.app_template_filter("together")
+@pages.app_template_filter("nowrap")
 def _narrow(text: str) -> str:
     """With the narrow space that keeps a number and its sign on one line."""
     return text.replace(" %", "\u202f%")

@@ -11,7 +11,7 @@ from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.spreadsheet import spreadsheet
 from deniably_server.api.costly import costly
-from deniably_server.api.visibility import RESULTS, seen
+from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
@@ -86,8 +86,8 @@ def given_query(*names: str) -> str:
 def current_results(
     name: str, *, smooth: bool = False, confidence: float = CONFIDENCE
 ) -> SurveyResult:
-    """The results of a survey as of now. Raises as ``seen`` does."""
-    found = seen(name)
+    """The results of a survey as of now. Raises as ``visible_survey`` does."""
+    found = visible_survey(name)
     return result(
         found.survey,
         found.state,

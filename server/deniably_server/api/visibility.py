@@ -17,7 +17,7 @@ RESULTS = ("hidden", "not-found", "too-much", "busy", *TOKEN)
 
 
 @dataclass(frozen=True)
-class Seen:
+class VisibleSurvey:
     """A survey whose results whoever asks may see, as of now. ``version`` is all that they depend
     on beside what is asked for."""
 
@@ -27,7 +27,7 @@ class Seen:
     version: tuple[object, ...]
 
 
-def seen(name: str) -> Seen:
+def visible_survey(name: str) -> VisibleSurvey:
     """What is known of a survey's results without computing any.
 
     Raises NotFound; Hidden while the survey's own rules hide them; Unauthorised or Forbidden where
@@ -53,15 +53,15 @@ def seen(name: str) -> Seen:
         )
     # After the tally, so that whoever answered is among those who were invited.
     invited = store.issued(name) if survey.invited is True else None
-    return Seen(survey, state, invited, (survey.digest, state, *counts, invited))
+    return VisibleSurvey(survey, state, invited, (survey.digest, state, *counts, invited))
 
 
 def closed_survey(name: str) -> Survey:
     """A survey whose results may be seen, and which is closed, so that its whole reports may be
     looked at: of an open one results are shown by batches, and whole reports would show what came
-    since. Raises as ``seen`` does.
+    since. Raises as ``visible_survey`` does.
     """
-    found = seen(name)
+    found = visible_survey(name)
     if found.state == "open":
         raise Hidden("what goes together in whole reports is shown once the survey is closed")
     return found.survey

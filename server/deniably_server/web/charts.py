@@ -18,7 +18,7 @@ _LONGEST_LABEL = 46
 _BARS = 120
 
 
-def chart(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
+def dot_plot(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
     """One row a choice: a dot at the share for display, a whisker over the interval."""
     scale = _scale(max(choice.interval[1] for choice in choices))
     bottom = _TOP + _ROW * len(choices)

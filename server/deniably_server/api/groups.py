@@ -1,0 +1,91 @@
+"""Groups of people on the map of a point question, as JSON and as a page."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, render_template, request
+
+from deniably.estimation.clusters import clusters
+from deniably.results.document import PointResult
+from deniably.results.groups import GroupsResult, groups_result, on_square
+from deniably.survey.questions import Point
+from deniably.survey.survey import Survey
+from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.costly import costly
+from deniably_server.api.results import current_results
+from deniably_server.api.visibility import RESULTS, visible_survey
+from deniably_server.errors import BadParameter, NotFound
+from deniably_server.guard.app_state import current_store
+from deniably_server.web import charts
+from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import NAMED, PAGE, Operation, Parameters
+
+blueprint = Blueprint("groups", __name__)
+
+_GROUPS: Parameters = {"question!": NAMED, "count": {"type": "integer", "minimum": 1}}
+_MOST_GROUPS = 12
+
+
+@blueprint.get("/api/surveys/<name>/groups")
+@Operation({200: {JSON: GroupsResult}}, RESULTS, query=_GROUPS)
+@costly("tallies")
+def groups_as_json(name: str) -> Response:
+    """``count`` groups on the map of ``question``."""
+    return json_answer(_groups(name)[1])
+
+
+@blueprint.get("/surveys/<name>/groups")
+@Operation(PAGE, RESULTS, query=_GROUPS)
+@or_ask_for_a_token
+@costly("tallies")
+def groups_page(name: str) -> str:
+    """The groups as a page, with the map."""
+    question, found = _groups(name)
+    title = current_store().survey(name).title
+    shown = next(one for one in current_results(name).questions if one.name == question.name)
+    assert isinstance(shown, PointResult)
+    picture = charts.heat_map(
+        question.name,
+        question.label,
+        [part.label for part in question.parts],
+        shown.cells,
+        [on_square(question, group) for group in found["groups"]],
+    )
+    return render_template(
+        "groups.html", found=found, question=question, picture=picture, title=title
+    )
+
+
+def group_links(survey: Survey) -> list[tuple[str, str]]:
+    """Addresses below the dashboard with their texts: 2 to 5 groups for each point question."""
+    return [
+        (f"groups?question={question.name}&count={count}", f"{question.label}: {count} groups")
+        for question in survey.questions
+        if isinstance(question, Point)
+        for count in (2, 3, 4, 5)
+    ]
+
+
+def _groups(name: str) -> tuple[Point, GroupsResult]:
+    store, survey = current_store(), visible_survey(name).survey
+    wanted = request.args.get("question", "")
+    question = next((q for q in survey.questions if q.name == wanted), None)
+    if not isinstance(question, Point):
+        points = [one.name for one in survey.questions if isinstance(one, Point)]
+        if not points:
+            raise BadParameter("this survey asks for no place on a map, so there are no groups")
+        raise BadParameter(
+            f"“question” names a question for a place on a map: {', '.join(points)}; such as"
+            f" ?question={points[0]}&count=3"
+        )
+    count = request.args.get("count", "3")
+    if not count.isdecimal() or not 1 <= int(count[:9]) <= _MOST_GROUPS:
+        raise BadParameter(f"“count” is the number of groups, from 1 to {_MOST_GROUPS}")
+    try:
+        found = clusters(question, store.shown_tally(name)[question.name], int(count))
+    except ImportError:
+        raise NotFound(
+            "groups need scikit-learn on the server; install it with pip install"
+            " 'deniably[clusters]'"
+        ) from None
+    return question, groups_result(name, question, found)
