@@ -14,7 +14,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.authoring import compile_survey
-from deniably.estimation.analysis import compared
+from deniably.estimation.analysis import moments_of_mean
 from deniably.estimation.difference import between_means, holm
 from deniably.survey.report import Report
 from deniably.survey.survey import Survey
@@ -96,7 +96,7 @@ def test_a_mean_is_compared_with_a_value_and_with_another_survey(
     assert apart["p_value"] < 1e-6
     assert apart["compared"] == "the mean here and in there"
     if kind != "scale, one may not know":
-        groups = [compared(store.survey(name).questions[0], store.shown_tally(name)["q"])
+        groups = [moments_of_mean(store.survey(name).questions[0], store.shown_tally(name)["q"])
                   for name in ("here", "there")]  # fmt: skip
         test = between_means(*groups)  # type: ignore[arg-type]
         assert apart["p_value"] == round(test.p_value, 9)

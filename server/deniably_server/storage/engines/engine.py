@@ -65,6 +65,10 @@ class Connection(Protocol):
         """Whether what lies on the disk tells in which order a survey's reports came."""
         ...
 
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        ...
+
     def columns(self) -> list[tuple[str, str, str]]:
         """Every column of every table: its table, its name, its type in capitals."""
         ...

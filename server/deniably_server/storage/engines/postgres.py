@@ -185,6 +185,13 @@ class PostgresConnection:
         sql = "SELECT count(DISTINCT xmin::text) FROM reports WHERE survey = ?"
         return int(self.execute(sql, [survey]).fetchone()[0]) > 1
 
+    def tables(self) -> list[str]:
+        """The names of all tables."""
+        rows = self.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()"
+        )
+        return [str(name) for (name,) in rows]
+
     def columns(self) -> list[tuple[str, str, str]]:
         """Every column of every table."""
         return self.execute(

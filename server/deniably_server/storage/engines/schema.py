@@ -32,7 +32,7 @@ def migrate(database: Connection, steps: Steps) -> None:
 
 def _missing(database: Connection, steps: Steps) -> range:
     made = 0
-    if any(table == "steps" for table, _, _ in database.columns()):
+    if "steps" in database.tables():
         made = int(database.execute("SELECT count(*) FROM steps").fetchone()[0])
     if made > len(steps):
         raise Newer
