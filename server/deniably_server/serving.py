@@ -27,9 +27,9 @@ from deniably_server.api.costly import answerer, take_turns
 from deniably_server.api.turns import Turns
 from deniably_server.app import create_app
 from deniably_server.layers import wire
+from deniably_server.order_eraser import erase_order_after_closings
 from deniably_server.storage.engines.addresses import await_database, engine_at
 from deniably_server.storage.store import Store
-from deniably_server.tidier import keep_tidy
 from deniably_server.watching.folder import shared_folder
 from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
@@ -230,7 +230,7 @@ def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
     await_database(str(config["DATABASE"]))
     app = create_app(config, journal, metrics)
     take_turns(app, Turns(apart.ask, longest, most=max(1, cast(int, config["THREADS"]) // 4)))
-    keep_tidy(app.extensions["deniably"])
+    erase_order_after_closings(app.extensions["deniably"])
     return app
 
 

@@ -38,7 +38,7 @@ def measure(sheet: Sheet, folder: Path) -> None:
     fill(database, asking("wide", sizes), n)
     with closing(Store(str(database))) as store:
         store.close_survey("wide")
-        store.tidy()
+        store.erase_order()
         form = asking("form")
         store.publish(form, new_key().sign(form.digest))
     page = "/api/surveys/wide/crosstab?rows=of_{}&columns=of_{}"

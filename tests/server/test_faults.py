@@ -124,13 +124,13 @@ def _limit(disk: Path, server: Server) -> tuple[Callable[[], object], Callable[[
     return partial(limit, 1 << 12), partial(limit, hard)
 
 
-def test_on_a_full_disk_a_survey_closes_and_is_tidied_once_there_is_room(
+def test_on_a_full_disk_a_survey_closes_and_its_order_is_erased_once_there_is_room(
     start: Start, disk: Path, tmp_path: Path
 ) -> None:
     """There is room for the closing, and not for the file once more."""
     if not disk.is_mount():
         pytest.skip("a disk cannot be mounted here")
-    server = start(disk / "deniably.db", tmp_path / "log", tidier_AGAIN_SECONDS=0.1)
+    server = start(disk / "deniably.db", tmp_path / "log", order_eraser_AGAIN_SECONDS=0.1)
     server.publish(SURVEY)
     lines = b"\n".join(a_report(SURVEY).canonical for _ in range(4000))
     assert server.send_lines(SURVEY, lines).status_code == 200

@@ -312,7 +312,7 @@ def test_once_a_survey_is_closed_nothing_is_left_of_the_order_of_trades(address:
         for code in store.invite("invited", 30)[:15]:
             a_ticketed_report(store, SURVEY, code)
         store.close_survey("invited")
-        store.tidy()
+        store.erase_order()
         counts = store.invitations("invited")
     with closing(engine_at(address).connect()) as connection:
         if address.startswith("postgresql:"):

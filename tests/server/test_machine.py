@@ -136,9 +136,9 @@ class Machine(RuleBasedStateMachine):
         self.closed.add(survey.name)
 
     @rule()
-    def tidy(self) -> None:
+    def erase_order(self) -> None:
         """As a server does after a closing, sooner or later."""
-        self.store.tidy()
+        self.store.erase_order()
 
     @rule()
     def restart(self) -> None:
@@ -217,6 +217,6 @@ def test_whatever_happens_a_report_counts_once(address: str) -> None:
     )
     for server in servers:
         store: Store = server.extensions["deniably"]
-        store.tidy()
+        store.erase_order()
         assert examine(store) == []
         store.close()

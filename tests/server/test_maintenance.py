@@ -36,7 +36,7 @@ def filled(address: str) -> str:
         del report.values["often"]
         store.add(OTHER, report)
         store.close_survey("other")
-        store.tidy()
+        store.erase_order()
         store.set_setting("key", "value", replace=True)
     return address
 

@@ -105,7 +105,7 @@ def test_once_a_survey_is_closed_nothing_tells_in_which_order_its_reports_came(
         assert len({transaction for _, transaction in found}) == 40
 
         store.close_survey("workplace")
-        store.tidy()
+        store.erase_order()
 
         found = database.execute(rows).fetchall()
         assert [key for key, _ in found] == sorted(came)

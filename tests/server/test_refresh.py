@@ -127,6 +127,6 @@ def test_differences_are_those_of_what_is_shown(client: FlaskClient, store: Stor
 def test_a_repair_shows_what_is_right(client: FlaskClient, store: Store) -> None:
     come(store, 6)
 
-    store.count_anew("workplace")
+    store.rebuild_tallies("workplace")
 
     assert store.shown_tally("workplace") == store.recount("workplace")

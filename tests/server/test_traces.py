@@ -80,7 +80,7 @@ def test_once_a_survey_is_closed_its_reports_lie_by_their_random_ids(tmp_path: P
             assert database.tells_order("workplace")
 
             store.close_survey("workplace")
-            store.tidy()
+            store.erase_order()
 
             log = path.with_name("deniably.db-wal").read_bytes()
             assert not [key for key in known if key in log], "no report is in the log"
@@ -117,7 +117,7 @@ def test_every_report_is_found_on_its_page(tmp_path: Path, size: int) -> None:
 
 def test_a_server_that_was_used_has_no_traces_of_people(answered: Store, tmp_path: Path) -> None:
     answered.close_survey("workplace")
-    answered.tidy()
+    answered.erase_order()
 
     done = doctor(answered.engine.address)
 

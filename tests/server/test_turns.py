@@ -375,7 +375,7 @@ def test_tallies_that_were_counted_anew_are_shown(
         with closing(store.engine.connect()) as connection:
             connection.execute("UPDATE tallies SET count = count + 1 WHERE question = 'stolen'")
         assert requests.get(path, timeout=60).json() == right  # kept
-        store.count_anew("workplace")
+        store.rebuild_tallies("workplace")
         with closing(store.engine.connect()) as connection:
             connection.execute("UPDATE tallies SET count = count + 1 WHERE question = 'stolen'")
 

@@ -51,7 +51,7 @@ def old(address: str) -> str:
         codes = store.invite("invited", 3)
         store.add(INVITED, a_ticketed_report(store, INVITED, codes[0])[0])
         store.close_survey("over")
-        store.tidy()
+        store.erase_order()
     with closing(engine_at(address).connect()) as database:
         database.execute("DROP TABLE issued")
     return address
@@ -86,7 +86,7 @@ def test_an_older_database_keeps_what_it_has_and_goes_on(upgraded: str) -> None:
         store.add(OPEN, a_report(OPEN))
         store.invite("invited", 2)
         store.close_survey("open")
-        store.tidy()
+        store.erase_order()
         assert store.tally("open")["stolen"].n == 7
         assert store.issued("invited") == 5
         assert store.state("over") == "closed"

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import select
 import signal
 import subprocess
@@ -141,7 +142,7 @@ def _serve() -> None:
             if order["changes"].pop("jumping", False):
                 jump()
             for name, value in order["changes"].items():
-                module, _, constant = name.partition("_")
+                module, constant = re.split(r"(?<=[a-z])_(?=_?[A-Z])", name)
                 (found_in,) = (each for each in _modules() if each.__name__.endswith(f".{module}"))
                 setattr(found_in, constant, value)
             _be(order)

@@ -83,7 +83,7 @@ from deniably_server.storage.tables.tokens import (
     revoke_token,
 )
 from deniably_server.storage.writing.commit import Bulk, Entry, Outcome, entry_of
-from deniably_server.storage.writing.tidying import mark, marked, tidy
+from deniably_server.storage.writing.order_erasure import erase_order, mark, marked
 from deniably_server.storage.writing.writer import Observer, Writer
 
 _INVITATIONS = "invitations_hmac_sha256"
@@ -130,9 +130,9 @@ class Store:
         self._readers = Readers(self.engine)
         self._writer: Writer | None = None
         self.engine.migrate()
-        self.untidy = Event()
-        """That there may be something to ``tidy``: after a closing, and in the beginning."""
-        self.untidy.set()
+        self.needs_rewrite = Event()
+        """That there may be something to ``erase_order``: after a closing, and in the beginning."""
+        self.needs_rewrite.set()
 
     # --- surveys ----------------------------------------------------------------------------
 
@@ -207,27 +207,27 @@ class Store:
             return digests(database)
 
     def close_survey(self, name: str) -> None:
-        """Take no more reports, for good; and let ``untidy`` know. Raises NotFound."""
+        """Take no more reports, for good; and let ``needs_rewrite`` know. Raises NotFound."""
         if self.state(name) == "open":
             with self._transaction() as database:
                 mark_closed(database, name)
                 enter_closed(database, name)
                 forget(database, name)
                 mark(database, name)
-        self.untidy.set()
+        self.needs_rewrite.set()
 
     def telling_order(self) -> list[str]:
         """The closed surveys of which something may tell in which order their reports came. Reads
         all that is stored."""
         with self._connection() as database, _one_state(database):
-            untidy = marked(database)
+            unfinished = marked(database)
             return [
                 name
                 for name in survey_names(database, "closed")
-                if name in untidy or database.tells_order(name)
+                if name in unfinished or database.tells_order(name)
             ]
 
-    def tidy(self, *names: str) -> None:
+    def erase_order(self, *names: str) -> None:
         """See to it that nothing does; of the closed surveys ``names``, too.
 
         Others write meanwhile, or wait for a moment (see ``Connection.clean``).
@@ -237,7 +237,7 @@ class Store:
                 for name in names:
                     mark(database, name)
         with self._connection() as database:
-            tidy(database)
+            erase_order(database)
 
     def register(self, after: int = 0) -> tuple[list[str], str]:
         """The entries from number ``after + 1`` on, as canonical JSON, and the head of all."""
@@ -313,7 +313,7 @@ class Store:
         with self._connection() as database, _one_state(database):
             return self._kept(database, name), self._counted(database, name)
 
-    def count_anew(self, name: str) -> None:
+    def rebuild_tallies(self, name: str) -> None:
         """Put the recount in the place of the tallies. Raises NotFound."""
         survey = self.survey(name)
         with self._transaction() as database:

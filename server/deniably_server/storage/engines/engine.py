@@ -53,7 +53,7 @@ class Connection(Protocol):
     def begin_rewriting(self) -> None:
         """Until ``commit`` or ``rollback`` nobody else writes rows anew that do not change."""
 
-    def write_anew(self, survey: str, /) -> None:
+    def rewrite(self, survey: str, /) -> None:
         """Within the transaction, write the rows of a closed survey by their keys, where the
         database keeps them as they came."""
 

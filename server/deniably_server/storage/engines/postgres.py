@@ -151,7 +151,7 @@ class PostgresConnection:
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self.execute(f"SELECT pg_advisory_xact_lock({_REWRITERS})")
 
-    def write_anew(self, survey: str, /) -> None:
+    def rewrite(self, survey: str, /) -> None:
         """A table keeps rows as they came, each with the number of the transaction that brought it;
         invitations as they were used, and cells of tallies as they were last counted."""
         for table, key in _KEPT.items():  # the only names that come into the statements

@@ -114,7 +114,7 @@ class SqliteConnection(sqlite3.Connection):
         """As whoever writes."""
         self.begin_writing()
 
-    def write_anew(self, survey: str, /) -> None:
+    def rewrite(self, survey: str, /) -> None:
         """Nothing to do: a table has its rows by their keys."""
 
     def clean(self, surveys: Collection[str], /) -> None:

@@ -1,4 +1,4 @@
-"""Whether what is stored is whole: the database itself, every tally, the register."""
+"""Checks that everything stored is intact: the database file, every tally and the register."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from deniably_server.errors import NotFound, Unavailable
 from deniably_server.storage.store import Store
 
 _DAMAGE = (LookupError, TypeError, ValueError)
-"""What reading raises where what is stored is nothing that the server wrote."""
+"""What reading raises where the database holds something that the server did not write."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it should be. ``survey`` is the one whose tallies are wrong, and
-    can be counted anew from its reports, ``untidy`` the one whose closing was not finished; of what
-    cannot be repaired here both are None."""
+    """One problem, in a sentence, and what ``repair`` needs to mend it.
+
+    ``survey`` has wrong tallies, which can be counted again from its reports. ``needs_rewrite`` is
+    a closed survey whose order was not erased. Where both are None, only a backup helps.
+    """
 
     what: str
     survey: str | None = None
-    untidy: str | None = None
+    needs_rewrite: str | None = None
 
 
 def examine(store: Store) -> list[Finding]:
-    """Everything that is wrong; reads all reports, while the server may go on.
+    """Find every problem. Reads all reports; the server may run meanwhile.
 
-    What a server stores meanwhile disturbs nothing: each survey is read as of one moment.
+    Each survey is read in one transaction, so reports that arrive meanwhile cause no finding.
     """
     try:
         found = [Finding(problem) for problem in store.problems()]
@@ -46,22 +48,22 @@ def examine(store: Store) -> list[Finding]:
 
 
 def repair(store: Store, found: list[Finding]) -> list[str]:
-    """Count the tallies that are wrong anew, and finish closings; what was done, in sentences."""
+    """Count wrong tallies again and finish closings. Returns what was done, in sentences."""
     wrong = sorted({finding.survey for finding in found if finding.survey is not None})
-    untidy = sorted({finding.untidy for finding in found if finding.untidy is not None})
+    marked = sorted({each.needs_rewrite for each in found if each.needs_rewrite is not None})
     for name in wrong:
-        store.count_anew(name)
-    if untidy:
-        store.tidy(*untidy)
+        store.rebuild_tallies(name)
+    if marked:
+        store.erase_order(*marked)
     return [f"{name}: counted anew" for name in wrong] + [
-        f"{name}: nothing tells the order of its reports any more" for name in untidy
+        f"{name}: nothing tells the order of its reports any more" for name in marked
     ]
 
 
 def _closings(store: Store) -> list[Finding]:
-    """Of a closed survey nothing may tell in which order its reports came."""
+    """Closed surveys whose disk pages still reveal the order of their reports."""
     what = "is closed, and the disk may still tell in which order its reports came"
-    return [Finding(f"{name}: {what}", untidy=name) for name in store.telling_order()]
+    return [Finding(f"{name}: {what}", needs_rewrite=name) for name in store.telling_order()]
 
 
 def _tallies(store: Store, name: str) -> list[Finding]:
@@ -103,7 +105,7 @@ def _register(store: Store) -> list[Finding]:
 
 
 def _keys(store: Store) -> list[Finding]:
-    """The key that signs for invitations is the one that the register shows to everybody."""
+    """Surveys that sign invitations with another key than the register publishes."""
     entries = [json.loads(text) for text in store.register()[0]]
     found: list[Finding] = []
     for entry in entries:

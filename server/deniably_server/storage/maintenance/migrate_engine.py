@@ -6,7 +6,7 @@ from contextlib import closing
 
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import Engine
-from deniably_server.storage.writing.tidying import forget_marks
+from deniably_server.storage.writing.order_erasure import forget_marks
 
 TABLES = {
     "surveys": ("name", "digest", "definition", "state"),

@@ -1,8 +1,8 @@
-"""What a closing leaves to be done: nothing may tell in which order the survey's reports came.
+"""Rewrites closed surveys so that disk order no longer reveals in which order reports came.
 
-That writes much anew and takes a while, so it comes after the closing, which leaves a mark in the
-same transaction. The mark is taken away when all is done; until then whoever finds it begins again
-or goes on, be it the server, another one or the doctor, and whatever failed or was killed between.
+A rewrite takes a while, so it follows the closing. The closing leaves a mark in its own
+transaction, and the mark goes when the rewrite is done. Until then any process that finds the mark
+begins or continues the rewrite: this server, another one or the doctor.
 """
 
 from __future__ import annotations
@@ -10,30 +10,30 @@ from __future__ import annotations
 from deniably_server.storage.engines.engine import Connection
 
 _MARK = "untidy "
-"""Before the name of a survey: the key of its mark among the settings."""
+"""The key of a mark in ``settings`` is this and the survey's name."""
 _CLOSED, _WRITTEN = "closed", "written"
-"""What was done last."""
+"""The value of a mark: the last step that was done."""
 
 
 def mark(database: Connection, survey: str) -> None:
-    """Within the transaction that closes a survey."""
+    """Mark a survey for a rewrite, within the transaction that closes it."""
     row = [_MARK + survey, _CLOSED]
     database.execute("INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", row)
 
 
 def marked(database: Connection) -> list[str]:
-    """The closed surveys of which something may tell the order still."""
+    """The closed surveys that wait for a rewrite, in alphabetical order."""
     rows = database.execute("SELECT key FROM settings WHERE key LIKE ?", [f"{_MARK}%"])
     return sorted(str(key).removeprefix(_MARK) for (key,) in rows)
 
 
-def tidy(database: Connection) -> None:
-    """Do what is to be done. Raises what the database raises; the marks stay then."""
+def erase_order(database: Connection) -> None:
+    """Rewrite every marked survey. Raises what the database raises; then the marks stay."""
     surveys = marked(database)
     if not surveys:
         return
     for survey in surveys:
-        _write_anew(database, survey)
+        _rewrite(database, survey)
     database.clean(surveys)
     database.executemany(
         "DELETE FROM settings WHERE key = ? AND value = ?",
@@ -42,16 +42,16 @@ def tidy(database: Connection) -> None:
 
 
 def forget_marks(database: Connection) -> None:
-    """Of a copy, whose rows are written by their keys."""
+    """Remove all marks from a copy, whose rows are written in the order of their keys."""
     database.execute("DELETE FROM settings WHERE key LIKE ?", [f"{_MARK}%"])
 
 
-def _write_anew(database: Connection, survey: str) -> None:
-    """Once, whoever else does it at the same time."""
+def _rewrite(database: Connection, survey: str) -> None:
+    """Rewrite once, even if another process tries at the same time."""
     database.begin_rewriting()
     key = _MARK + survey
     row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
     if row == (_CLOSED,):
-        database.write_anew(survey)
+        database.rewrite(survey)
         database.execute("UPDATE settings SET value = ? WHERE key = ?", [_WRITTEN, key])
     database.commit()

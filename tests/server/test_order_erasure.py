@@ -42,7 +42,7 @@ def doctor(address: str | Path, *more: str) -> Result:
     return CliRunner().invoke(maintenance.doctor, ["--database", str(address), *more])
 
 
-def is_tidy(address: Path | str) -> bool:
+def order_is_erased(address: Path | str) -> bool:
     """Whether no closing waits to be finished."""
     with closing(Store(str(address))) as store:
         return store.telling_order() == []
@@ -75,31 +75,31 @@ def test_an_order_that_nobody_marked_is_wiped_too(closed: Store) -> None:
 
     assert doctor(closed.engine.address, "--repair").exit_code == 0
 
-    assert is_tidy(closed.engine.address)
+    assert order_is_erased(closed.engine.address)
 
 
 def test_closing_again_finishes_what_was_left(closed: Store) -> None:
-    closed.untidy.clear()
+    closed.needs_rewrite.clear()
 
     closed.close_survey("workplace")
 
-    assert closed.untidy.is_set(), "what tidies in a server waits for this"
+    assert closed.needs_rewrite.is_set(), "a server's eraser waits for this"
 
 
-def test_a_copy_is_tidy(closed: Store, tmp_path: Path) -> None:
+def test_a_copy_has_no_order(closed: Store, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
 
     CliRunner().invoke(maintenance.backup, ["--database", closed.engine.address, str(copy)])
 
-    assert is_tidy(copy)
-    assert not is_tidy(closed.engine.address)
+    assert order_is_erased(copy)
+    assert not order_is_erased(closed.engine.address)
 
 
 def test_nothing_is_left_beside_the_file(database: Path) -> None:
     with closing(Store(str(database))) as store:
         store.publish(SURVEY, signed(SURVEY))
         store.close_survey("workplace")
-        store.tidy()
+        store.erase_order()
 
     assert list(database.parent.iterdir()) == [database]
 
@@ -116,11 +116,11 @@ def test_while_somebody_sees_what_was_before_it_is_not_done(
         reader.execute("SELECT count(*) FROM reports").fetchone()
 
         with pytest.raises(Unavailable, match="somebody still reads"):
-            closed.tidy()
-        assert not is_tidy(closed.engine.address)
+            closed.erase_order()
+        assert not order_is_erased(closed.engine.address)
 
-    closed.tidy()
-    assert is_tidy(closed.engine.address)
+    closed.erase_order()
+    assert order_is_erased(closed.engine.address)
 
 
 _KEEPER = """
@@ -152,7 +152,7 @@ def test_somebody_who_folds_the_log_just_then_is_waited_for(
             keeper.stdout.readline()
             monkeypatch.setattr(sqlite, "sleep", lambda _: keeper.communicate("\n"))
 
-            store.tidy()
+            store.erase_order()
 
         assert store.telling_order() == []
 
@@ -165,7 +165,7 @@ def test_writers_on_postgres_do_not_wait_while_reports_are_written_anew(postgres
         store.add(SURVEY, stays)
         store.close_survey("workplace")
         database.begin_rewriting()
-        database.write_anew("workplace")
+        database.rewrite("workplace")
 
         told = [store.add(OTHER, a_report(OTHER)), store.add(SURVEY, stays)]
         assert store.tally("workplace")["stolen"].n == 1
@@ -177,20 +177,22 @@ def test_writers_on_postgres_do_not_wait_while_reports_are_written_anew(postgres
 # --- a server -----------------------------------------------------------------------------------
 
 
-def test_a_server_tidies_after_a_closing(nursery: Nursery, address: str, tmp_path: Path) -> None:
+def test_a_server_erases_the_order_after_a_closing(
+    nursery: Nursery, address: str, tmp_path: Path
+) -> None:
     server = Server(address, log=tmp_path / "log", begin=nursery.begin)
     try:
         server.publish(SURVEY)
         for _ in range(40):
             server.post(SURVEY, a_report(SURVEY))
         assert server.close(SURVEY).status_code == 200
-        until(lambda: is_tidy(address))
+        until(lambda: order_is_erased(address))
         assert server.stop() == 0
     finally:
         server.kill()
 
 
-def test_a_server_that_is_killed_while_it_tidies_does_so_at_the_next_start(
+def test_a_server_that_is_killed_while_it_erases_does_so_at_the_next_start(
     nursery: Nursery, database: Path
 ) -> None:
     serve = partial(Server, database, begin=nursery.begin)
@@ -204,10 +206,10 @@ def test_a_server_that_is_killed_while_it_tidies_does_so_at_the_next_start(
             reader.execute("SELECT count(*) FROM reports").fetchone()  # so that it cannot finish
             assert server.close(SURVEY).status_code == 200
             server.kill()
-        assert not is_tidy(database)
+        assert not order_is_erased(database)
 
         server = serve()
 
-        until(lambda: is_tidy(database))
+        until(lambda: order_is_erased(database))
     finally:
         server.kill()

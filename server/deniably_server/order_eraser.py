@@ -1,4 +1,4 @@
-"""After a closing nothing may tell in which order reports came: who sees to it in a server."""
+"""Runs order erasure in a server, in the background, after every closing."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ AGAIN_SECONDS = 60.0
 log = logging.getLogger("deniably")
 
 
-def keep_tidy(store: Store) -> None:
-    """Tidy after every closing from now on, and what was left untidy before, in a thread of its
-    own. What fails is tried again in a minute; a process that ends leaves it to the next."""
+def erase_order_after_closings(store: Store) -> None:
+    """Start a thread that erases the order of closed surveys, and finishes what was left before.
+
+    It tries a failure again after a minute. If the process ends, the next one goes on.
+    """
 
     def run() -> None:
         done = True
         while True:
-            store.untidy.wait(None if done else AGAIN_SECONDS)
-            store.untidy.clear()
-            done = _tidied(store)
+            store.needs_rewrite.wait(None if done else AGAIN_SECONDS)
+            store.needs_rewrite.clear()
+            done = _erased(store)
 
-    threading.Thread(target=run, name="deniably-tidier", daemon=True).start()
+    threading.Thread(target=run, name="deniably-order", daemon=True).start()
 
 
-def _tidied(store: Store) -> bool:
+def _erased(store: Store) -> bool:
     errors: tuple[type[Exception], ...] = (Unavailable, *store.engine.errors)
     try:
-        store.tidy()
+        store.erase_order()
     except errors as error:
         log.error(
             "of a closed survey the disk may still tell in which order reports came; tried again"
