@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deniably.core.errors import BadAnswer as BadAnswer
     from deniably.core.errors import BadSurvey as BadSurvey
     from deniably.core.errors import NoResults as NoResults
-    from deniably.design.planned import plan_survey as plan_survey
+    from deniably.design.plan_table import plan_survey as plan_survey
     from deniably.results.remote import open_results as open_results
     from deniably.results.results import Results as Results
     from deniably.results.results import estimate as estimate
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "load_survey": "authoring.files",
     "check_survey": "authoring.checking",
-    "plan_survey": "design.planned",
+    "plan_survey": "design.plan_table",
     "audit_survey": "audit.survey_audit",
     "read_people": "simulation.people",
     "simulate_people": "simulation.reports",

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring.authoring import (
+from deniably.authoring.compiling import (
     compile_survey,
     compile_with_notes,
     load,

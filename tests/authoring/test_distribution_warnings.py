@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.authoring.authoring import compile_with_notes
+from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.distribution_warnings import distribution_warnings, middle_error
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.tally import Tally

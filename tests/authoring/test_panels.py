@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from deniably.audit.enumeration import distribution
-from deniably.authoring.authoring import compile_survey, compile_with_notes
+from deniably.authoring.compiling import compile_survey, compile_with_notes
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadReport, BadSurvey
 from deniably.core.loss import Loss

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from deniably.authoring.authoring import compile_survey, compile_with_notes, publish_text
+from deniably.authoring.compiling import compile_survey, compile_with_notes, publish_text
 from deniably.core.errors import BadSurvey
 from deniably.mechanisms import (
     BoundedLaplace,

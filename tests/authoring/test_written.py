@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.authoring.keys import Numeral
 from deniably.authoring.reading import read
 from deniably.authoring.schema import schema

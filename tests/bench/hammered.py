@@ -14,7 +14,7 @@ from threading import Event, Thread
 from service import fill, process_serving
 from sheet import Sheet, duration
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
 from deniably_server.storage.store import Store

@@ -16,7 +16,7 @@ import numpy as np
 from alternatives import Peers
 from sheet import Sheet
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.design.choosing import for_distribution
 from deniably.design.mean_design import best_for_mean, best_window
 from deniably.estimation.analysis import roots

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 from sheet import Sheet, duration, rate
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.tally import Tally, tally_packed
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.report import Report

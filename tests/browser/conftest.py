@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from support.material import Server
 from support.phone import PHONE, SURVEY, Watched
 

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from conftest import ARGUMENTS  # noqa: E402
-from deniably.authoring.authoring import publish_text  # noqa: E402
+from deniably.authoring.compiling import publish_text  # noqa: E402
 from deniably.survey.report import randomise_answers  # noqa: E402
 from deniably_client.demo import HERE, respondents  # noqa: E402
 from deniably_client.rehearsal import answer_all  # noqa: E402

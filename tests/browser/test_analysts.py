@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Page
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import make

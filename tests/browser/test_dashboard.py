@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import requests
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.results.narrative import display_text, estimate_text
 from deniably_client import Device
 from deniably_client.device import session

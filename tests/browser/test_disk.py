@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 
 from conftest import ARGUMENTS
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.trust.codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.material import Server

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from support.every_type import survey_within_limits
 from support.material import Server
 from support.phone import ANSWERS, PHONE, SURVEY, Watched

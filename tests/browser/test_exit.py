@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from support.material import Server
 from support.phone import ANSWERS, SURVEY, Watched
 

@@ -12,7 +12,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Route
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.survey.report import read_report
 from deniably_server.web.files import BUILD
 from support.material import Server

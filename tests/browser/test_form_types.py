@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, Page
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.survey.report import randomise_answers, read_report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.survey.report import read_report
 from support.material import Server
 from support.phone import ANSWERS, IMPATIENT, KEPT, MODULE, SPOIL, SURVEY, Watched, answer, memory

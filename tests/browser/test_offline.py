@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Request, Route
 from playwright.sync_api import Error as BrowserError
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably_server.storage.store import Store
 from support.every_type import survey_within_limits
 from support.material import Server, signed

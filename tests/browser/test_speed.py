@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from support.every_type import survey_within_limits
 from support.material import Server
 from support.phone import SURVEY, Watched

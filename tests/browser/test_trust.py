@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.canonical import canonical
 from deniably.trust.signing import fingerprint
 from support.between import Between, Entries, rechained

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from urllib3 import HTTPResponse
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BudgetSpent, Refused
 from deniably.device.ledger import Limits
 from deniably.survey.survey import read_survey

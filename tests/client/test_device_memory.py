@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BadReport, BudgetSpent, WavesSent
 from deniably.device.ledger import Limits, total
 from deniably.device.memory import Memory, Rounds, answer, memo_keys, read_memory

@@ -15,7 +15,7 @@ import requests
 from click.testing import CliRunner
 
 from client.test_terminal import answer as in_terminal
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BadInvitation, BudgetSpent, Refused, Uninvited
 from deniably.device.ledger import Limits
 from deniably.trust.blind_rsa import new_key

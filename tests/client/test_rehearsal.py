@@ -10,7 +10,7 @@ import pytest
 import requests
 from click.testing import CliRunner, Result
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.simulation.made_up import make_up
 from deniably.survey.questions import NOT_APPLICABLE
 from deniably.survey.report import make_report

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
 from deniably.device.memory import Memory, StoredReport, replace

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.canonical import canonical
 from deniably.core.errors import AuthorChanged, Refused
 from deniably.device.memory import Memory

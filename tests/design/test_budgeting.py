@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.authoring.authoring import compile_survey, compile_with_notes, measure
+from deniably.authoring.compiling import compile_survey, compile_with_notes, measure
 from deniably.authoring.written import WrittenSelectMultiple, WrittenSelectOne, WrittenYesNo
 from deniably.core.errors import BadSurvey
 from deniably.design.budgeting import part, sample, split, together

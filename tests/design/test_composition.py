@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.design.composition import (
-    Pair,
+    AnswerPair,
     basic_composition,
     binomial_window,
     composed_delta,
@@ -108,7 +108,7 @@ def test_from_how_many_answers_on_a_tenth_is_saved(epsilon: float, first: int) -
 
 @pytest.mark.parametrize(("k", "printed"), [(2, "9.987"), (5, "7.449"), (10, "5.657")])
 def test_twenty_k_ary_answers_give_away_less_than_twenty_binary_ones(k: int, printed: str) -> None:
-    pairs = [Pair.subset_selection(k, 1, 0.5)] * 20
+    pairs = [AnswerPair.subset_selection(k, 1, 0.5)] * 20
 
     assert rule(printed, composed_epsilon(pairs, DELTA))
 
@@ -180,9 +180,9 @@ def test_without_delta_the_sum_is_all_there_is() -> None:
         == basic_composition([0.1] * 10)
         == kairouz_closed_form(10, 0.1, 0)
     )
-    assert composed_epsilon([Pair(0.1)] * 10, 0) == basic_composition([0.1] * 10)
+    assert composed_epsilon([AnswerPair(0.1)] * 10, 0) == basic_composition([0.1] * 10)
     assert kairouz_delta(10, 0.1, basic_composition([0.1] * 10)) == 0
-    assert composed_delta([Pair(0.1)] * 10, basic_composition([0.1] * 10)) == 0
+    assert composed_delta([AnswerPair(0.1)] * 10, basic_composition([0.1] * 10)) == 0
 
 
 def test_large_epsilons_lose_no_digits() -> None:
@@ -201,7 +201,7 @@ def test_a_sum_is_never_too_small(charges: list[Fraction]) -> None:
 # --- different questions ----------------------------------------------------------------------
 
 
-def brute_force(pairs: list[Pair], whole: float) -> float:
+def brute_force(pairs: list[AnswerPair], whole: float) -> float:
     surplus = []
     for kinds in product((1, 0, -1), repeat=len(pairs)):
         own = math.prod(
@@ -214,11 +214,13 @@ def brute_force(pairs: list[Pair], whole: float) -> float:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(st.builds(Pair, EPSILONS, st.floats(0.05, 1)), min_size=1, max_size=5),
+    st.lists(st.builds(AnswerPair, EPSILONS, st.floats(0.05, 1)), min_size=1, max_size=5),
     st.floats(0, 0.95),
 )
-@example([Pair(2.0), Pair(2.75)], 0.0)
-def test_different_questions_are_composed_on_the_safe_side(pairs: list[Pair], part: float) -> None:
+@example([AnswerPair(2.0), AnswerPair(2.75)], 0.0)
+def test_different_questions_are_composed_on_the_safe_side(
+    pairs: list[AnswerPair], part: float
+) -> None:
     everything = math.fsum(pair.epsilon for pair in pairs)
     mean = everything / len(pairs)
     whole = part * everything
@@ -226,20 +228,20 @@ def test_different_questions_are_composed_on_the_safe_side(pairs: list[Pair], pa
     delta = composed_delta(pairs, whole)
     assert brute_force(pairs, whole) <= delta + 1e-15
     # Each epsilon was raised by at most a 500th of the mean.
-    raised = [Pair(pair.epsilon + mean / 499, pair.apart) for pair in pairs]
+    raised = [AnswerPair(pair.epsilon + mean / 499, pair.apart) for pair in pairs]
     assert delta <= brute_force(raised, whole) * (1 + 1e-8) + 1e-14
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 40), EPSILONS, st.floats(1e-10, 0.3))
 def test_equal_questions_are_composed_exactly(k: int, epsilon: float, delta: float) -> None:
-    assert composed_epsilon([Pair(epsilon)] * k, delta) == pytest.approx(
+    assert composed_epsilon([AnswerPair(epsilon)] * k, delta) == pytest.approx(
         kairouz_epsilon(k, epsilon, delta), rel=1e-6, abs=1e-9
     )
 
 
 def test_a_mixture_lies_between_its_parts() -> None:
-    mixed = composed_epsilon([Pair(0.5)] * 50 + [Pair(0.3)] * 50, DELTA)
+    mixed = composed_epsilon([AnswerPair(0.5)] * 50 + [AnswerPair(0.3)] * 50, DELTA)
 
     assert kairouz_epsilon(100, 0.3, DELTA) < mixed < kairouz_epsilon(100, 0.5, DELTA)
 
@@ -254,7 +256,7 @@ def test_subset_selection_tells_two_answers_apart_as_often_as_its_sets_do(
     p = Fraction(sum(3 for chosen in sets if 0 in chosen and 1 not in chosen), weight)
     q = Fraction(sum(1 for chosen in sets if 1 in chosen and 0 not in chosen), weight)
 
-    pair = Pair.subset_selection(k, omega, math.log(3))
+    pair = AnswerPair.subset_selection(k, omega, math.log(3))
     assert (pair.p, pair.q) == pytest.approx((float(p), float(q)))
 
 
@@ -331,10 +333,10 @@ def test_the_window_holds_the_binomial_law(n: int, share: float) -> None:
         lambda: kairouz_epsilon(1, 1, -0.1),
         lambda: kairouz_list(1, math.inf),
         lambda: kairouz_closed_form(1, -1, 0.1),
-        lambda: Pair(1, 0),
-        lambda: Pair(1, 1.1),
-        lambda: Pair(math.nan),
-        lambda: Pair.subset_selection(3, 3, 1),
+        lambda: AnswerPair(1, 0),
+        lambda: AnswerPair(1, 1.1),
+        lambda: AnswerPair(math.nan),
+        lambda: AnswerPair.subset_selection(3, 3, 1),
         lambda: composed_delta([], 1),
         lambda: rho_of_pure(-1),
         lambda: rho_of_gaussian(1, 0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.binomial import Floats
 from deniably.design.gridding import best_grid, grid_note, map_error, suggested
 from deniably.design.planning import plan_figures

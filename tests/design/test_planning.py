@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.design import planning
 from deniably.design.at_privacy import mechanism_at
 from deniably.design.choosing import for_choice
@@ -34,7 +34,7 @@ BINARY = [(0.5, 6402), (1, 1798), (2, 662), (3, 469)]
 
 @pytest.mark.parametrize(("epsilon", "n"), BINARY)
 def test_known_sample_sizes_come_out(epsilon: float, n: int) -> None:
-    found = planning.respondents(planning.share_goal(2), epsilon, 0.05)
+    found = planning.respondents_for(planning.share_goal(2), epsilon, 0.05)
 
     assert found.n == pytest.approx(n, rel=3e-3)
     assert found.direct == 385
@@ -48,23 +48,23 @@ def test_five_choices_need_fewer_with_subset_selection() -> None:
         mechanism = for_choice(5, Privacy(epsilon=planning.Fraction(epsilon)), "k_ary")
         assert isinstance(mechanism, SubsetSelection)
         goal = planning.mechanism_goal(mechanism, 0.3, 1.0)
-        assert planning.respondents(goal, epsilon, 0.05).n == pytest.approx(k_ary, rel=3e-3)
-        ours = planning.respondents(planning.share_goal(5, 0.3), epsilon, 0.05).n
-        assert ours <= planning.respondents(goal, epsilon, 0.05).n
+        assert planning.respondents_for(goal, epsilon, 0.05).n == pytest.approx(k_ary, rel=3e-3)
+        ours = planning.respondents_for(planning.share_goal(5, 0.3), epsilon, 0.05).n
+        assert ours <= planning.respondents_for(goal, epsilon, 0.05).n
 
 
 @pytest.mark.parametrize("goal", [planning.share_goal(2), planning.share_goal(5, 0.3)])
 def test_any_of_the_three_follows_from_the_other_two(goal: planning.Goal) -> None:
-    n = planning.respondents(goal, 1.5, 0.04).n
+    n = planning.respondents_for(goal, 1.5, 0.04).n
 
-    assert planning.margin(goal, 1.5, n).margin <= 0.04
-    assert planning.margin(goal, 1.5, n - 1).margin > 0.04
-    assert planning.epsilon(goal, n, 0.04).epsilon == 1.5
-    assert planning.margin(goal, 1.49, n).margin > 0.04
+    assert planning.margin_for(goal, 1.5, n).margin <= 0.04
+    assert planning.margin_for(goal, 1.5, n - 1).margin > 0.04
+    assert planning.epsilon_for(goal, n, 0.04).epsilon == 1.5
+    assert planning.margin_for(goal, 1.49, n).margin > 0.04
 
 
 def test_what_is_planned_is_what_the_results_show() -> None:
-    found = planning.respondents(planning.share_goal(2), 1, 0.05)
+    found = planning.respondents_for(planning.share_goal(2), 1, 0.05)
     mechanism = for_choice(2, Privacy(epsilon=planning.Fraction(1)))
     assert isinstance(mechanism, SubsetSelection)
     half = found.n // 2
@@ -75,8 +75,8 @@ def test_what_is_planned_is_what_the_results_show() -> None:
 
 
 def test_sampled_questions_need_more_people() -> None:
-    whole = planning.respondents(planning.share_goal(2), 1, 0.05).n
-    third = planning.respondents(planning.share_goal(2, reports=1 / 3), 1, 0.05).n
+    whole = planning.respondents_for(planning.share_goal(2), 1, 0.05).n
+    third = planning.respondents_for(planning.share_goal(2, reports=1 / 3), 1, 0.05).n
 
     assert third == pytest.approx(3 * whole, abs=3)
 
@@ -84,7 +84,7 @@ def test_sampled_questions_need_more_people() -> None:
 def test_a_mean_is_planned_in_parts_of_its_range() -> None:
     """At worst half the people are at either end: their spread of 1/4 adds to the noise, which at
     epsilon 1 is 4 on a range of 2."""
-    found = planning.respondents(planning.mean_goal(101), 1, 0.05)
+    found = planning.respondents_for(planning.mean_goal(101), 1, 0.05)
 
     assert found.n == pytest.approx(3.8415 * (4.0 / 4 + 0.25) / 0.05**2, rel=0.01)
 
@@ -92,7 +92,7 @@ def test_a_mean_is_planned_in_parts_of_its_range() -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 2, 6, 10])
 def test_protection_never_saves_respondents(epsilon: float) -> None:
     for goal in (planning.mean_goal(101), planning.share_goal(2), planning.share_goal(9, 0.1)):
-        found = planning.respondents(goal, epsilon, 0.05)
+        found = planning.respondents_for(goal, epsilon, 0.05)
         assert found.direct <= found.n
 
 
@@ -176,9 +176,11 @@ def test_a_whole_survey_is_as_good_as_its_weakest_figure() -> None:
     by_n = planning.plan_figures(EVERYTHING, n=2000)
     by_margin = planning.plan_figures(EVERYTHING, margin=0.05)
 
-    assert planning.whole(EVERYTHING, by_n).margin == max(row.plan.margin for row in by_n)
-    assert planning.whole(EVERYTHING, by_margin).n == max(row.plan.n for row in by_margin)
-    assert planning.whole(EVERYTHING, by_n).epsilon == pytest.approx(EVERYTHING.total.epsilon)
+    assert planning.combined_plan(EVERYTHING, by_n).margin == max(row.plan.margin for row in by_n)
+    assert planning.combined_plan(EVERYTHING, by_margin).n == max(row.plan.n for row in by_margin)
+    assert planning.combined_plan(EVERYTHING, by_n).epsilon == pytest.approx(
+        EVERYTHING.total.epsilon
+    )
 
 
 def test_the_epsilon_of_a_sampled_survey_is_that_of_what_is_asked() -> None:
@@ -192,14 +194,14 @@ def test_the_epsilon_of_a_sampled_survey_is_that_of_what_is_asked() -> None:
             ],
         }
     )
-    alone = planning.respondents(planning.share_goal(2), 2, 0.05).n
+    alone = planning.respondents_for(planning.share_goal(2), 2, 0.05).n
 
     rows = planning.plan_figures(some, margin=0.05)
 
-    assert planning.whole(some, rows).epsilon == pytest.approx(2)
+    assert planning.combined_plan(some, rows).epsilon == pytest.approx(2)
     assert [row.plan.n for row in rows] == [pytest.approx(3 * alone, abs=3)] * 3
     needed = planning.plan_figures(some, n=3 * alone, margin=0.05)
-    assert planning.whole(some, needed).epsilon == pytest.approx(2)
+    assert planning.combined_plan(some, needed).epsilon == pytest.approx(2)
 
 
 @pytest.mark.parametrize("share", [None, 0.1])
@@ -298,12 +300,12 @@ def test_a_question_at_its_own_epsilon_keeps_its_mechanism(question: dict[str, A
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda: planning.respondents(planning.share_goal(2), 1, 0), "margin"),
-        (lambda: planning.margin(planning.share_goal(2), 1, 0), "at least 1"),
+        (lambda: planning.respondents_for(planning.share_goal(2), 1, 0), "margin"),
+        (lambda: planning.margin_for(planning.share_goal(2), 1, 0), "at least 1"),
         (lambda: planning.share_goal(2, 1.5), "between 0 and 1"),
-        (lambda: planning.epsilon(planning.share_goal(2), 10, 0.01), "ask more people"),
-        (lambda: planning.respondents(planning.share_goal(2), 1, 0.1, 1), "confidence"),
-        (lambda: planning.epsilon(planning.share_goal(2), 0, 0.1), "at least 1"),
+        (lambda: planning.epsilon_for(planning.share_goal(2), 10, 0.01), "ask more people"),
+        (lambda: planning.respondents_for(planning.share_goal(2), 1, 0.1, 1), "confidence"),
+        (lambda: planning.epsilon_for(planning.share_goal(2), 0, 0.1), "at least 1"),
         (lambda: planning.plan_figures(EVERYTHING), "a margin or both"),
         (lambda: planning.plan_figures(EVERYTHING, n=0), "at least 1"),
         (lambda: planning.plan_figures(EVERYTHING, n=100, share=2), "between 0 and 1"),

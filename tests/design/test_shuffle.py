@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.design.composition import Pair
+from deniably.design.composition import AnswerPair
 from deniably.design.shuffle import (
     Clones,
     binary_delta,
@@ -30,16 +30,16 @@ Histogram = tuple[int, ...]
 
 def clones_of_2021(epsilon0: float) -> Clones:
     """The reduction of Feldman, McMillan and Talwar 2021: r = e^-epsilon0 / 2."""
-    pair = Pair(epsilon0)
+    pair = AnswerPair(epsilon0)
     return Clones(pair.p, pair.q, math.exp(-epsilon0) / 2)
 
 
 def any_randomiser(epsilon0: float) -> Clones:
-    return Clones.of(Pair(epsilon0))
+    return Clones.of(AnswerPair(epsilon0))
 
 
 def k_ary(k: int, epsilon0: float) -> Clones:
-    return Clones.of(Pair.subset_selection(k, 1, epsilon0))
+    return Clones.of(AnswerPair.subset_selection(k, 1, epsilon0))
 
 
 # --- published figures ------------------------------------------------------------------------
@@ -156,7 +156,10 @@ def test_the_multiset_of_six_k_ary_reports_keeps_delta(
 def test_reports_for_neither_hide_only_what_is_drawn_like_them() -> None:
     """The tempting count, in which all others' reports for neither hide the own one, is false."""
     n, k, epsilon0, epsilon = 6, 5, 1.5, 0.7
-    p, q = Pair.subset_selection(k, 1, epsilon0).p, Pair.subset_selection(k, 1, epsilon0).q
+    p, q = (
+        AnswerPair.subset_selection(k, 1, epsilon0).p,
+        AnswerPair.subset_selection(k, 1, epsilon0).q,
+    )
     tempting: list[dict[Histogram, float]] = []
     for first in ((p, q), (q, p)):
         law: dict[Histogram, float] = {(0, 0): 1.0}
@@ -175,7 +178,7 @@ def test_the_multiset_of_subset_selection_keeps_delta() -> None:
     sets = list(combinations(range(4), 2))
     a = math.exp(epsilon0)
     rows = [tuple((a if x in chosen else 1) / (3 * a + 3) for chosen in sets) for x in range(4)]
-    clones = Clones.of(Pair.subset_selection(4, 2, epsilon0))
+    clones = Clones.of(AnswerPair.subset_selection(4, 2, epsilon0))
 
     assert 0 < _worst_multiset(rows, n, epsilon) <= shuffled_delta(clones, n, epsilon)
 
@@ -226,7 +229,7 @@ def test_delta_is_the_sum_with_library_tails(n: int, part: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 0.3])
 def test_delta_is_the_mean_over_the_sizes_of_the_crowd(k: int, omega: int, epsilon: float) -> None:
     """The formula of the promise, summed over three counts with scipy's laws, for 60 people."""
-    n, clones = 60, Clones.of(Pair.subset_selection(k, omega, 1.0))
+    n, clones = 60, Clones.of(AnswerPair.subset_selection(k, omega, 1.0))
     odds = math.exp(epsilon)
     one, other, none = np.meshgrid(*[np.arange(n + 1)] * 3, indexing="ij")
     gain = (
@@ -249,7 +252,7 @@ def test_delta_is_the_mean_over_the_sizes_of_the_crowd(k: int, omega: int, epsil
 def test_the_number_of_yes_keeps_delta_whatever_the_others_say(
     n: int, epsilon0: float, part: float
 ) -> None:
-    p, q = Pair(epsilon0).p, Pair(epsilon0).q
+    p, q = AnswerPair(epsilon0).p, AnswerPair(epsilon0).q
     worst = 0.0
     for yes in range(n):
         law = np.convolve(
@@ -303,7 +306,7 @@ def test_counting_beats_the_closed_forms(form: Callable[[int, float, float], flo
 
 def test_alone_a_person_keeps_what_the_randomiser_gives() -> None:
     """One report: delta is that of the randomiser itself."""
-    pair = Pair(2.0)
+    pair = AnswerPair(2.0)
 
     assert shuffled_delta(Clones.of(pair), 1, 1.0) == pytest.approx(pair.p - math.e * pair.q)
     assert binary_delta(1, 2.0, 1.0) == pytest.approx(pair.p - math.e * pair.q)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BadMemory, BudgetSpent
 from deniably.device.ledger import Limits, share, total
 from deniably.device.memory import Memory, answer, mark_sent, read_memory

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.analysis import compared, is_ratio, mean, mean_of_scored
 from deniably.estimation.difference import Moments, between_means
 from deniably.estimation.inversion import Margin, Mean

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.analysis import QUANTILES, number_distribution, roots
 from deniably.estimation.channels import matrix
 from deniably.estimation.profile import quantile_intervals

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.channels import matrix
 from deniably.estimation.distribution import SMALL

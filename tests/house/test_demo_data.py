@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably_client.demo import HERE, respondents
 
 RATINGS = ["very_poor", "poor", "fair", "good", "very_good"]

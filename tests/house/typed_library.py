@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from deniably.audit.survey_audit import Audited
     from deniably.authoring.checking import Checked
-    from deniably.design.planned import Planned
+    from deniably.design.plan_table import Planned
     from deniably.estimation.tally import Tally
     from deniably.survey.report import Report
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import Pure, estimate
 from deniably.estimation.scores import of_target

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.survey.survey import Survey
 from support.material import a_report, assert_problem, new_token, signed, survey_named
 

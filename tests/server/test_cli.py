@@ -23,7 +23,7 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.design.planning import plan_figures
 from deniably.survey.survey import EPSILON_LIMIT
 from deniably.trust.signing import new_key, read_key

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.results.plausibility import deviation, pair_score
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
 from deniably.estimation.estimate import project
 from deniably.survey.report import Report

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.authoring.authoring import compile_survey, load
+from deniably.authoring.compiling import compile_survey, load
 from deniably.core.canonical import canonical, parse
 from deniably.core.errors import (
     BadInvitation,

@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.analysis import moments_of_mean
 from deniably.estimation.difference import between_means, holm
 from deniably.survey.report import Report

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_server.storage.store import Store

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from deniably.authoring.authoring import compile_survey, load
+from deniably.authoring.compiling import compile_survey, load
 from deniably.design.planning import PlanRow, plan_figures
 from deniably.estimation.figures import One, groups
 from deniably.estimation.tally import Tally

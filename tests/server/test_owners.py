@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.trust.register import closing_digest
 from deniably.trust.signing import Key
 from deniably_server.app import create_app

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import publish_text, schema
+from deniably.authoring.compiling import publish_text, schema
 from deniably.survey.survey import Survey, read_survey
 from support.keys import key_of
 from support.material import (

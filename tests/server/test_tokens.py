@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.commands import token as token_cli

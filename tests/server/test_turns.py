@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import requests
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.survey.survey import Survey
 from deniably_server.api import turns as module
 from deniably_server.api.turns import Computed, Job, Refused, Turns

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.authoring.authoring import compile_survey
+from deniably.authoring.compiling import compile_survey
 from deniably.mechanisms import Memoised
 from deniably.survey.report import make_report
 from deniably.survey.survey import Survey

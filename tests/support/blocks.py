@@ -35,7 +35,7 @@ import click
 import yaml
 from markdown_it import MarkdownIt
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import DeniablyError
 from deniably_client.cli import deniably
 from support.commands import call

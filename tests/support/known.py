@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from deniably.authoring.authoring import compile_survey, load
+from deniably.authoring.compiling import compile_survey, load
 from deniably.survey.survey import Survey
 from support.every_type import somebody
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.canonical import canonical
 from deniably.core.errors import BadAnswer, BadReport
 from deniably.survey.report import MalformedReport, randomise_answers, read_report

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadSurvey
 from deniably.survey.steering import one_line, printable, steering_problems
 from deniably.survey.survey import read_survey

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadSurvey
 from deniably.core.loss import Loss, largest
 from deniably.survey.survey import read_survey

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
-from deniably.authoring.authoring import publish_text
+from deniably.authoring.compiling import publish_text
 from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.subset_selection import k_ary, warner
 from deniably.wording.explain import (

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import msgspec
 from flask import Flask, Response, current_app, request
 
-from deniably.authoring import authoring
+from deniably.authoring import compiling
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import Survey, read_survey
 from deniably_server.api.analysts import View
@@ -116,10 +116,10 @@ def _compiled(text: bytes) -> Computed | Refused:
 
 def _compile(text: bytes) -> Survey:
     try:
-        document = authoring.load(text)
+        document = compiling.load(text)
     except BadSurvey as error:  # no YAML and no JSON: a definition was not even found
         raise Malformed("; ".join(each.why for each in error.problems)) from None
-    return authoring.compile_survey(document)
+    return compiling.compile_survey(document)
 
 
 def _surveys(name: str) -> list[str]:

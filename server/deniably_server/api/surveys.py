@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired, TypedDict, cast
 import msgspec
 from flask import Blueprint, Response, current_app, request
 
-from deniably.authoring import authoring
+from deniably.authoring import compiling
 from deniably.core.errors import BadSignature
 from deniably.survey.survey import Survey
 from deniably.trust.register import closing_digest
@@ -127,7 +127,7 @@ def change(name: str) -> Response:
 @Operation({200: {_SCHEMA: dict[str, Any]}})
 def schema() -> Response:
     """The JSON Schema of what an author writes."""
-    return json_answer(authoring.schema(), mimetype=_SCHEMA)
+    return json_answer(compiling.schema(), mimetype=_SCHEMA)
 
 
 def _require_owner(survey: Survey, token: Token) -> None:

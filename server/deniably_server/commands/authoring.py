@@ -93,8 +93,8 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
     A survey that no browser will answer, because it gives away too much, is only published
     with --anyway.
     """
-    from deniably.authoring.authoring import publish_text
     from deniably.authoring.checking import refusals
+    from deniably.authoring.compiling import publish_text
     from deniably_server.commands.author_key import author_key
 
     with _sentences(file):

@@ -13,7 +13,7 @@ from deniably.core.table import aligned
 from deniably.survey.steering import one_line
 
 if TYPE_CHECKING:
-    from deniably.design.planned import Planned
+    from deniably.design.plan_table import Planned
     from deniably.design.planning import Goal, Plan
     from deniably.survey.survey import Survey
 
@@ -67,7 +67,7 @@ def plan(
     epsilon that each question needs.
     """  # fmt: skip
     from deniably.design import planning
-    from deniably.design.planned import plan_survey, planned
+    from deniably.design.plan_table import plan_survey, planned
 
     if file is None:
         goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
@@ -98,11 +98,11 @@ def _solve(
     solve: Callable[[], Plan]
     match epsilon, margin, n:
         case float(), float(), None:
-            solve = lambda: planning.respondents(goal, epsilon, margin, confidence)  # noqa: E731
+            solve = lambda: planning.respondents_for(goal, epsilon, margin, confidence)  # noqa: E731
         case float(), None, int():
-            solve = lambda: planning.margin(goal, epsilon, n, confidence)  # noqa: E731
+            solve = lambda: planning.margin_for(goal, epsilon, n, confidence)  # noqa: E731
         case None, float(), int():
-            solve = lambda: planning.epsilon(goal, n, margin, confidence)  # noqa: E731
+            solve = lambda: planning.epsilon_for(goal, n, margin, confidence)  # noqa: E731
         case _:
             raise click.UsageError(_NEEDED)
     try:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from deniably.audit.enumeration import explore
+from deniably.audit.report_checker import checked
 from deniably.audit.walking import answers
-from deniably.audit.witness import checked
 from deniably.core.binomial import upper_tail
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport

@@ -3,7 +3,7 @@
 Each question is audited in two ways. Its code is walked branch by branch and held to the exact law
 of its mechanism (``walking``); that proves everything where all branches can be walked. And it is
 run as a black box: many reports of two answers certify an epsilon (``blackbox``), while every one
-of them is checked (``witness``). In a survey with waves two of them are audited together
+of them is checked (``report_checker``). In a survey with waves two of them are audited together
 (``histories``). A question fails where any of this is against its claim. That several questions
 together give away no more than each apart is another walk, of whole reports (``whole``).
 """
@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 from deniably.audit.blackbox import ALPHA, Certified, Event, certify
 from deniably.audit.histories import InWaves, fault_in_waves
+from deniably.audit.report_checker import Randomise, ReportChecker, checked
 from deniably.audit.walking import Walk, walk
-from deniably.audit.witness import Randomise, Witness, checked
 from deniably.core.coins import Coins
 from deniably.core.errors import BadReport
 from deniably.core.loss import Loss
@@ -102,7 +102,9 @@ def audit_question(
     walked = walk(mechanism, randomise)
     # After a complete walk the counts of reports have nothing to add.
     share = alpha if walked.complete else alpha / 2
-    first, second = (Witness(mechanism, randomise, answer) for answer in mechanism.law.extremes)
+    first, second = (
+        ReportChecker(mechanism, randomise, answer) for answer in mechanism.law.extremes
+    )
     found = certify(
         first,
         second,

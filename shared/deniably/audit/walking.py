@@ -15,7 +15,7 @@ from math import inf, log
 from typing import Any
 
 from deniably.audit.enumeration import Exploration, explore, worst_odds
-from deniably.audit.witness import Randomise, checked
+from deniably.audit.report_checker import Randomise, checked
 from deniably.core.errors import BadReport
 from deniably.mechanisms.law import Law, Randomiser
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from deniably.authoring.authoring import compile_with_notes
+from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.files import read_document
 from deniably.core.loss import Loss
 from deniably.core.table import Cell, Table

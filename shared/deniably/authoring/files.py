@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
-from deniably.authoring.authoring import compile_survey, load
+from deniably.authoring.compiling import compile_survey, load
 from deniably.core.errors import BadSurvey
 from deniably.survey.steering import steering_problems
 from deniably.survey.survey import Survey, as_survey

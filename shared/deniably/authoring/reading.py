@@ -19,7 +19,7 @@ from msgspec import inspect
 from deniably.authoring.documents import LONGEST_NUMBER
 from deniably.authoring.keys import Numeral
 from deniably.authoring.schema import beside
-from deniably.authoring.verdicts import schema_problems
+from deniably.authoring.schema_problems import schema_problems
 from deniably.authoring.written import EVERY_KEY, KINDS, WrittenSurvey
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.steering import steering_problems

@@ -26,7 +26,7 @@ _PATIENCE = 2  # worse numbers of questions in a row before the search ends
 
 
 @dataclass(frozen=True)
-class Plan:
+class Spending:
     """How a budget is spent: ``ask`` questions a person (None for all), each with ``epsilon``, or
     all in one ``product``. ``variance`` is n times that of a share of 30 % (of a mean on 0 to 1),
     the average over the questions; ``note`` explains the choice in a sentence."""
@@ -49,10 +49,10 @@ def part(epsilon: Fraction, parts: int) -> Fraction:
     return found
 
 
-def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -> Plan:
+def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -> Spending:
     """Everybody answers every question."""
     each = part(epsilon, count)
-    return Plan(
+    return Spending(
         each,
         None,
         False,
@@ -65,12 +65,12 @@ def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -
 
 def sample(
     epsilon: Fraction, count: int, variance: Callable[[Privacy], float], ask: int | None = None
-) -> Plan:
+) -> Spending:
     """Everybody answers ``ask`` questions, by default as many as give the least variance.
 
     Raises ValueError where even one question cannot be asked so.
     """
-    plans: list[Plan] = []
+    plans: list[Spending] = []
     for s in range(1, count) if ask is None else [ask]:
         try:
             each = part(epsilon, s)
@@ -80,7 +80,7 @@ def sample(
                 break
             raise
         plans.append(
-            Plan(
+            Spending(
                 each,
                 s,
                 False,
@@ -94,14 +94,14 @@ def sample(
     return min(plans, key=lambda plan: plan.variance)
 
 
-def together(epsilon: Fraction, sizes: Sequence[int]) -> Plan | None:
+def together(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
     """One joint report on all questions, of ``sizes`` choices; None where there are too many."""
     k = prod(sizes)
     if len(sizes) < 2 or len(sizes) > MOST_PARTS or k > MOST_CHOICES:
         return None
     joint = subset_selection(k, *Privacy(epsilon=epsilon).weights())
     variances = [marginal_variance(joint, size, SHARE) for size in sizes]
-    return Plan(
+    return Spending(
         epsilon,
         None,
         True,
@@ -111,17 +111,17 @@ def together(epsilon: Fraction, sizes: Sequence[int]) -> Plan | None:
     )
 
 
-def best(plans: Sequence[Plan]) -> Plan:
+def best(plans: Sequence[Spending]) -> Spending:
     """The plan with the least variance; its note says by how much."""
     ranked = sorted(plans, key=lambda plan: plan.variance)
     first = ranked[0]
     others = ", ".join(f"{plan.variance:.3g}/n if {_briefly(plan)}" for plan in ranked[1:])
     note = f"{first.note} The variance of a share of 30 % is then {first.variance:.3g}/n"
     note += f", against {others}." if others else "."
-    return Plan(first.epsilon, first.ask, first.product, first.variance, note)
+    return Spending(first.epsilon, first.ask, first.product, first.variance, note)
 
 
-def _briefly(plan: Plan) -> str:
+def _briefly(plan: Spending) -> str:
     if plan.product:
         return "all are answered in one joint report"
     return "all are answered" if plan.ask is None else f"{plan.ask} of them are answered"

@@ -106,16 +106,16 @@ def _binary_law(k: int, epsilon: float) -> tuple[Floats, Floats]:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two answers to one question, as far as a report tells them apart.
+class AnswerPair:
+    """How well a report to one question tells two answers apart.
 
-    With probability ``apart`` the report does, and then its loss is +epsilon or -epsilon (odds
-    e^epsilon to 1); else both answers send it equally often. ``Pair(epsilon)`` is the worst case
-    of every randomiser that keeps ``epsilon``.
+    With probability ``apart`` its privacy loss is +epsilon or -epsilon (odds e^epsilon to 1).
+    Otherwise both answers send it equally often. ``AnswerPair(epsilon)`` is the worst case of every
+    randomiser that keeps ``epsilon``.
 
-    ``blind`` is the probability of reports that speak for neither answer and are drawn in the
-    same way whatever the answer is (0 where nothing is known about them). Raises ValueError
-    unless ``epsilon > 0``, ``0 < apart <= 1`` and ``0 <= blind <= 1 - apart``.
+    ``blind`` is the probability of a report that speaks for neither answer and is drawn alike for
+    every answer (0 where that is unknown). Raises ValueError unless ``epsilon > 0``,
+    ``0 < apart <= 1`` and ``0 <= blind <= 1 - apart``.
     """
 
     epsilon: float
@@ -130,7 +130,7 @@ class Pair:
             raise ValueError("blind is a probability up to 1 - apart")
 
     @classmethod
-    def subset_selection(cls, k: int, omega: int, epsilon: float) -> Pair:
+    def subset_selection(cls, k: int, omega: int, epsilon: float) -> AnswerPair:
         """Any two answers under subset selection; ``omega = 1`` is k-ary randomised response."""
         if not 1 <= omega < k:
             raise ValueError("omega is the number of choices in a report, from 1 to k - 1")
@@ -151,7 +151,7 @@ class Pair:
         return self.apart / (1 + math.exp(self.epsilon))
 
 
-def composed_delta(pairs: Sequence[Pair], whole: float) -> float:
+def composed_delta(pairs: Sequence[AnswerPair], whole: float) -> float:
     """A delta for which answers to different questions together keep (whole, delta).
 
     The exact laws of the privacy losses, convolved; before, every epsilon is rounded up to a
@@ -163,7 +163,7 @@ def composed_delta(pairs: Sequence[Pair], whole: float) -> float:
     return _profile(losses, weights, whole)
 
 
-def composed_epsilon(pairs: Sequence[Pair], delta: float) -> float:
+def composed_epsilon(pairs: Sequence[AnswerPair], delta: float) -> float:
     """The smallest epsilon that all the answers keep together with ``delta``; see above."""
     everything = basic_composition(pair.epsilon for pair in pairs)
     losses, weights = _law(pairs)
@@ -174,7 +174,7 @@ def composed_epsilon(pairs: Sequence[Pair], delta: float) -> float:
     )
 
 
-def _law(pairs: Sequence[Pair]) -> tuple[Floats, Floats]:
+def _law(pairs: Sequence[AnswerPair]) -> tuple[Floats, Floats]:
     if not pairs:
         raise ValueError("there is at least one answer")
     mean = basic_composition(pair.epsilon for pair in pairs) / len(pairs)

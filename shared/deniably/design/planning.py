@@ -5,7 +5,7 @@ stands the price: how many people would do if they were asked directly and told 
 many if a trusted curator collected true answers and published them at the same epsilon.
 
     rows = plan_figures(survey, margin=0.05)     # respondents for every figure of every question
-    whole(survey, rows)                         # for all of them together
+    combined_plan(survey, rows)                 # for all of them together
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def mean_goal(positions: int, reports: float = 1.0) -> Goal:
     return Goal(variance, 0.25, reports)
 
 
-def respondents(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
+def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
     """How many respondents bring the margin. Raises ValueError unless margin is within (0, 1)."""
     _check(margin=margin)
     z = _z(confidence)
@@ -102,7 +102,7 @@ def respondents(goal: Goal, epsilon: float, margin: float, confidence: float = 0
     return _plan(goal, epsilon, n, margin, z)
 
 
-def margin(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
+def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
     """How precise n respondents are. Raises ValueError unless n is at least 1."""
     if n < 1:
         raise ValueError("the number of respondents is at least 1")
@@ -110,7 +110,7 @@ def margin(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan
     return _plan(goal, epsilon, n, _half(goal.variance(epsilon) / goal.reports, n, z), z)
 
 
-def epsilon(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
+def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
     """The smallest epsilon, in hundredths, at which n respondents bring the margin.
 
     Raises ValueError where no epsilon up to 10 does: the mend is more respondents or a wider
@@ -133,7 +133,7 @@ def epsilon(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if fits(middle) else (middle, high)
-    return margin(goal, high / 100, n, confidence)
+    return margin_for(goal, high / 100, n, confidence)
 
 
 def direct_respondents(spread: float, margin: float, z: float) -> int:
@@ -159,9 +159,6 @@ def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal
     at = score.peak if share is None else share
     spread = 0.25 if share is None else share * (1 - share)
     return Goal(lambda _: score.at(at), spread, reports)
-
-
-_margin = margin  # beside arguments of that name
 
 
 # --- a whole survey ---------------------------------------------------------------------------
@@ -203,12 +200,12 @@ def plan_figures(
         if n is None and margin is None:
             raise ValueError("a survey is planned for a number of respondents, a margin or both")
         if margin is None:
-            return _margin(as_asked, own, n or 0, confidence)
+            return margin_for(as_asked, own, n or 0, confidence)
         if n is None:
-            return respondents(as_asked, own, margin, confidence)
-        anew = Goal(lambda at: _anew(question, group, share, at), spread, reports)
+            return respondents_for(as_asked, own, margin, confidence)
+        refitted = Goal(lambda at: _variance_at(question, group, share, at), spread, reports)
         try:
-            return epsilon(anew, n, margin, confidence)
+            return epsilon_for(refitted, n, margin, confidence)
         except ValueError as error:
             raise ValueError(f"{question.name}: {error}") from None
 
@@ -221,18 +218,18 @@ def plan_figures(
         PlanRow(question.name, group.name, plan, note(question, group, plan), loss.delta)
         for question in survey.questions
         for loss in [question.mechanism.loss]
-        for group in told(question)
+        for group in estimable_groups(question)
         for plan in [solve(question, group)]
     ]
 
 
-def told(question: Question) -> list[Group]:
+def estimable_groups(question: Question) -> list[Group]:
     """The groups of figures that the results show: some mechanisms have fewer places than there
     are buckets, and do not tell how numbers are distributed."""
     return [group for group in groups(question) if group.variance(question.report_mechanism) < inf]
 
 
-def whole(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
+def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
     """One plan for all figures: the most respondents and the widest margin, with its price, and
     the epsilon of a person's whole report (of those questions that are asked, where a part is)."""
     needed = {row.question: 0.0 for row in rows}
@@ -249,7 +246,7 @@ def whole(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
     )
 
 
-def _anew(question: Question, group: Group, share: float | None, epsilon: float) -> float:
+def _variance_at(question: Question, group: Group, share: float | None, epsilon: float) -> float:
     """The variance if the question were published with this epsilon; inf where it cannot be."""
     claim = question.claim
     delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
@@ -296,14 +293,14 @@ __all__ = [
     "Goal",
     "Plan",
     "PlanRow",
+    "combined_plan",
     "curator_respondents",
     "direct_respondents",
-    "epsilon",
-    "margin",
+    "epsilon_for",
+    "margin_for",
     "mean_goal",
     "mechanism_goal",
     "plan_figures",
-    "respondents",
+    "respondents_for",
     "share_goal",
-    "whole",
 ]

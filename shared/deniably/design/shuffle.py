@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.bisection import smallest
-from deniably.design.composition import Pair, binomial_window
+from deniably.design.composition import AnswerPair, binomial_window
 
 Floats = npt.NDArray[np.float64]
 
@@ -100,8 +100,8 @@ class Clones:
             raise ValueError("neither is a probability up to 1 - p - q, below 1 - 2r")
 
     @classmethod
-    def of(cls, pair: Pair) -> Clones:
-        """Of two answers; ``Pair(epsilon0)`` for any randomiser.
+    def of(cls, pair: AnswerPair) -> Clones:
+        """Of two answers; ``AnswerPair(epsilon0)`` for any randomiser.
 
         A report that speaks for either of two answers has at least probability q under every
         third answer, so r = q.
@@ -254,7 +254,7 @@ def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
     """
     _check(n, epsilon0)
     _check(n, epsilon)
-    pair = Pair(epsilon0)
+    pair = AnswerPair(epsilon0)
     if _too_coarse(n, pair):
         return shuffled_delta(Clones.of(pair), n, epsilon)
     return _binary_profile(_yes_laws(n - 1, pair), pair, epsilon)
@@ -263,7 +263,7 @@ def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
 def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
     """The smallest epsilon that the number of "yes" keeps with ``delta``; see above."""
     _check(n, epsilon0, delta)
-    pair = Pair(epsilon0)
+    pair = AnswerPair(epsilon0)
     if _too_coarse(n, pair):
         return shuffled_epsilon(Clones.of(pair), n, delta)
     laws = _yes_laws(n - 1, pair)
@@ -272,11 +272,11 @@ def binary_epsilon(n: int, epsilon0: float, delta: float) -> float:
     )
 
 
-def _too_coarse(n: int, pair: Pair) -> bool:
+def _too_coarse(n: int, pair: AnswerPair) -> bool:
     return n > _TRY_ALL and (n - 1) * pair.p * pair.q < 25
 
 
-def _yes_laws(others: int, pair: Pair) -> list[tuple[Floats, Floats]]:
+def _yes_laws(others: int, pair: AnswerPair) -> list[tuple[Floats, Floats]]:
     """P[N = y] and P[N > y] along y, for every number of "no" among the others that is tried."""
     laws: list[tuple[Floats, Floats]] = []
     for no in range(others + 1 if others < _TRY_ALL else _TRY):
@@ -285,12 +285,12 @@ def _yes_laws(others: int, pair: Pair) -> list[tuple[Floats, Floats]]:
     return laws
 
 
-def _false(n: int, pair: Pair) -> Floats:
+def _false(n: int, pair: AnswerPair) -> Floats:
     """The law of the number of false reports among n; where it begins does not matter here."""
     return binomial_window(n, pair.q)[1]
 
 
-def _binary_profile(laws: list[tuple[Floats, Floats]], pair: Pair, epsilon: float) -> float:
+def _binary_profile(laws: list[tuple[Floats, Floats]], pair: AnswerPair, epsilon: float) -> float:
     gain = math.expm1(epsilon)
     report = pair.p - (gain + 1) * pair.q
     if report <= 0:

@@ -66,7 +66,7 @@ class _Repeated(Coins):
         return drawn
 
 
-class Witness:
+class ReportChecker:
     """A randomiser with one answer, run on coins; ``fault`` is the first thing seen to be wrong."""
 
     def __init__(self, mechanism: Randomiser[Law], randomise: Randomise, answer: Any) -> None:

@@ -13,9 +13,10 @@ from fractions import Fraction
 from functools import partial
 from typing import NoReturn, cast
 
-from deniably.authoring.combinations import problems_between, problems_in
+from deniably.authoring.compile_question import published, sizes_together, together_question
 from deniably.authoring.distribution_warnings import distribution_warnings
 from deniably.authoring.documents import load as load
+from deniably.authoring.incompatible_keys import problems_between, problems_in
 from deniably.authoring.keys import WrittenBudget, WrittenWaves
 from deniably.authoring.panels import (
     FLAGGED,
@@ -26,7 +27,6 @@ from deniably.authoring.panels import (
     usual_history,
     wave_problems,
 )
-from deniably.authoring.publishing import published, sizes_together, together_question
 from deniably.authoring.reading import read
 from deniably.authoring.schema import schema as schema
 from deniably.authoring.written import Choosing, WrittenQuestion, WrittenSurvey
@@ -223,14 +223,14 @@ def _history(waves: WrittenWaves, plan: _Plan) -> tuple[Fraction, list[str]]:
 
 def _spend(
     budget: WrittenBudget, questions: Sequence[WrittenQuestion], *, everybody: bool
-) -> budgeting.Plan:
+) -> budgeting.Spending:
     """How the survey's epsilon is spent, where wanted with ``everybody`` asked every question.
     Raises BadSurvey."""
     can_sample = not everybody and _can_sample(questions)
     how = budget.spend or ("auto" if budget.ask is None else "sample")
     _check_spending(budget, how, len(questions), can_sample=can_sample)
     ways = _ways(budget, how, questions, can_sample=can_sample)
-    plans: list[budgeting.Plan] = []
+    plans: list[budgeting.Spending] = []
     refused: list[ValueError] = []
     for way in ways:
         try:
@@ -248,7 +248,7 @@ def _spend(
 
 def _ways(
     budget: WrittenBudget, how: str, questions: Sequence[WrittenQuestion], *, can_sample: bool
-) -> list[Callable[[], budgeting.Plan]]:
+) -> list[Callable[[], budgeting.Spending]]:
     """The ways to spend a budget on these questions, one by one."""
     epsilon, count = budget.epsilon.exact, len(questions)
 
@@ -261,7 +261,7 @@ def _ways(
             / count
         )
 
-    ways: list[Callable[[], budgeting.Plan]] = []
+    ways: list[Callable[[], budgeting.Spending]] = []
     if how in ("split", "auto"):
         ways.append(partial(budgeting.split, epsilon, count, variance))
     if how == "sample" or (how == "auto" and can_sample):

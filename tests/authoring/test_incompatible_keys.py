@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from deniably.authoring.authoring import compile_survey, publish_text
+from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.core.errors import BadSurvey
 
 NUMBER: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 10}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from deniably.core.table import Cell, Table
-from deniably.design.planning import PlanRow, plan_figures, whole
+from deniably.design.planning import PlanRow, combined_plan, plan_figures
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
 
@@ -43,7 +43,7 @@ def plan_survey(
     where no epsilon is enough.
     """
     rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence)
-    rows.append(PlanRow(TOGETHER, "", whole(survey, rows), delta=survey.total.delta))
+    rows.append(PlanRow(TOGETHER, "", combined_plan(survey, rows), delta=survey.total.delta))
     return planned(rows, confidence, f"{survey.name}: {survey.title}")
 
 
