@@ -1,4 +1,4 @@
-"""The application: settings, store, one blueprint a concern, and the layers around them."""
+"""Builds the Flask application: settings, store, a blueprint for each concern, and layers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from deniably_server.api.pages import pages
 from deniably_server.api.tickets import tickets
 from deniably_server.guard.app_state import attach_state
 from deniably_server.guard.limits import limits_of
-from deniably_server.layers import Parts, layered
+from deniably_server.layers import LayerContext, add_layers
 from deniably_server.settings import configuration
 from deniably_server.storage.store import Store
 from deniably_server.watching.journal import Journal
@@ -42,9 +42,12 @@ def create_app(
     journal: Journal | None = None,
     metrics: Metrics | None = None,
 ) -> Flask:
-    """The WSGI application. ``config`` comes before the environment, which comes before the
-    defaults (``settings.SETTINGS``); its further keys are Flask's. Without a ``journal`` nothing is
-    logged but faults."""
+    """The WSGI application of a server.
+
+    Values come from ``config``, then the environment, then the defaults in ``settings.SETTINGS``.
+    Other keys of ``config`` are Flask's. Without a ``journal`` only faults are logged. Raises
+    ValueError for a bad setting, Unavailable if the database does not answer.
+    """
     app = Flask("deniably_server", static_folder=None)  # `files` serves them
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False  # no page of another origin has to ask
     settings = configuration(config)
@@ -73,6 +76,6 @@ def create_app(
     metrics_page.attach(app, metrics)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)
-    tell = (metrics.add, journal.add) if journal else (metrics.add,)
-    layered(app, Parts(settings, store, limits, tell))
+    observers = (metrics.add, journal.add) if journal else (metrics.add,)
+    add_layers(app, LayerContext(settings, store, limits, observers))
     return app

@@ -1,8 +1,8 @@
-"""The layers that every request passes on its way to a view, and its answer on the way back: the
-one place where their order is written down, the outermost first.
+"""The order of the layers around every view: WSGI middleware, then Flask's hooks.
 
-Behind the last of them stands a view. It asks ``guard.auth`` who may do this, ``api.visibility``
-whether results may be seen, and where it computes, ``api.costly`` lets it take turns.
+A request passes them from the outermost to the innermost, and its answer passes them back. The view
+then asks ``guard.auth`` whether the token allows the request, and ``api.visibility`` whether the
+results may be seen. A view that computes waits for its turn in ``api.costly``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from flask import Flask
 
 from deniably_server.api import parameters
 from deniably_server.api.batches import is_batch
-from deniably_server.api.intake import Intake
-from deniably_server.guard.door import Door
-from deniably_server.guard.headers import Headers
-from deniably_server.guard.hosts import Hosts, names_in
+from deniably_server.api.report_fast_path import ReportFastPath
+from deniably_server.guard.headers import ResponseHeaders
+from deniably_server.guard.host_names import HostCheck, host_names
 from deniably_server.guard.limits import Limits
+from deniably_server.guard.read_limit import ReadLimit
 from deniably_server.storage.store import Store
 from deniably_server.watching import request_facts
 from deniably_server.watching.request_facts import Answer
@@ -34,138 +34,144 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication
 
 
-class Parts(NamedTuple):
-    """What layers are made of."""
+class LayerContext(NamedTuple):
+    """What the layers need: settings, store, limits, and observers of every answer."""
 
     settings: Mapping[str, object]
     store: Store
     limits: Limits
-    tell: tuple[Callable[[Answer], None], ...] = ()
+    observers: tuple[Callable[[Answer], None], ...] = ()
 
     def number(self, key: str) -> int:
-        """A setting that is a number."""
+        """The integer setting ``key``."""
         return cast(int, self.settings[key])
 
 
 class Layer(NamedTuple):
-    """A layer around the application: ``put`` puts it there, ``does`` says what it is for and why
-    it stands where it does."""
+    """WSGI middleware around Flask. ``name`` is its class; ``does`` says its purpose and why it
+    stands where it does."""
 
     name: str
     does: str
-    put: Callable[[WSGIApplication, Parts], WSGIApplication]
+    wrap: Callable[[WSGIApplication, LayerContext], WSGIApplication]
 
 
 class Hook(NamedTuple):
-    """A layer within the application, as Flask has them."""
+    """A layer inside Flask, installed as hooks of the application."""
 
     name: str
     does: str
-    put: Callable[[Flask], object]
+    install: Callable[[Flask], object]
 
 
-class Wire(NamedTuple):
-    """What uvicorn is given: ``http`` makes its connections, ``app`` answers their requests."""
+class ServerLayers(NamedTuple):
+    """The arguments for uvicorn: ``http`` makes connections, ``app`` answers their requests."""
 
     http: type[asyncio.Protocol]
     app: Bridge
 
 
-def wire(app: WSGIApplication, threads: int, seconds: float, connections: int) -> Wire:
+def server_layers(
+    app: WSGIApplication, threads: int, seconds: float, connections: int
+) -> ServerLayers:
     """The two outermost layers, which only ``deniably serve`` has.
 
-    patience: ends a connection that keeps us waiting; before a request is there to be counted.
-    bridge: reads the body and takes a thread; so nobody beneath it waits for the other side.
+    The protocol ends connections that send or read too slowly, and holds at most ``connections``.
+    ``seconds`` is its patience. It comes first, because a slow sender has no complete request yet.
+    The bridge reads the body and then runs ``app`` in one of ``threads`` threads, so that no
+    thread waits for the network.
     """
-    return Wire(protocol(seconds, connections), Bridge(app, threads, is_batch))
+    return ServerLayers(protocol(seconds, connections), Bridge(app, threads, is_batch))
 
 
-def _watch(app: WSGIApplication, parts: Parts) -> WSGIApplication:
-    return Watch(app, *parts.tell)
+def _watch(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
+    return Watch(app, *context.observers)
 
 
-def _headers(app: WSGIApplication, parts: Parts) -> WSGIApplication:
-    return Headers(app)
+def _response_headers(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
+    return ResponseHeaders(app)
 
 
-def _hosts(app: WSGIApplication, parts: Parts) -> WSGIApplication:
-    names = names_in(str(parts.settings["HOSTS"]))
-    return Hosts(app, names) if names else app
+def _host_check(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
+    names = host_names(str(context.settings["HOSTS"]))
+    return HostCheck(app, names) if names else app
 
 
-def _door(app: WSGIApplication, parts: Parts) -> WSGIApplication:
-    return Door(app, most=max(1, parts.number("THREADS") // 2))
+def _read_limit(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
+    return ReadLimit(app, most=max(1, context.number("THREADS") // 2))
 
 
-def _intake(app: WSGIApplication, parts: Parts) -> WSGIApplication:
-    return Intake(app, parts.store, parts.limits)
+def _report_fast_path(app: WSGIApplication, context: LayerContext) -> WSGIApplication:
+    return ReportFastPath(app, context.store, context.limits)
 
 
 def _compression(app: Flask) -> None:
     app.after_request(compress)
 
 
-AROUND = (
+WSGI_LAYERS = (
     Layer(
-        "watch",
-        "Names every request, and tells log and metrics of every answer, whoever gave it.",
+        "Watch",
+        "Gives every request an id and reports every answer to log and metrics. Outermost, so that"
+        " the refusals of other layers are counted.",
         _watch,
     ),
     Layer(
-        "headers",
-        "Puts the same headers on every answer, refusals of the layers beneath included; the watch"
-        " around it sees by them what browsers keep.",
-        _headers,
+        "ResponseHeaders",
+        "Adds the security headers to every answer, refusals of the inner layers included. Inside"
+        " the watch, which reads Cache-Control.",
+        _response_headers,
     ),
     Layer(
-        "hosts",
-        "Refuses names that are not ours before anything is counted, queued or read for them.",
-        _hosts,
+        "HostCheck",
+        "Refuses unknown host names before a request is counted, queued or read.",
+        _host_check,
     ),
     Layer(
-        "door",
-        "Lets few at a time look at results and lists, before they take part of the interpreter.",
-        _door,
+        "ReadLimit",
+        "Limits how many requests read results and lists at the same time, so that reports do not"
+        " wait for the interpreter's lock.",
+        _read_limit,
     ),
     Layer(
-        "intake",
-        "Counts reports against the limits, however they are sent, and takes the plain ones past"
-        " Flask. The door before it is for others.",
-        _intake,
+        "ReportFastPath",
+        "Counts every report against the limits, and handles reports in the usual form without"
+        " Flask.",
+        _report_fast_path,
     ),
 )
 """Around Flask; the outermost first."""
 
-INSIDE = (
+FLASK_HOOKS = (
     Hook(
         "compression",
-        "Compresses what has become the answer, be it a problem.",
+        "Compresses the final answer. Outermost, so that problems are compressed, too.",
         _compression,
     ),
     Hook(
         "problems",
-        "Makes one answer of every exception of what comes after it.",
+        "Turns every exception of the later hooks and the view into a problem (RFC 9457).",
         handle_problems,
     ),
     Hook(
         "routes",
-        "Tells the log the template of the address, before anybody can refuse the rest of it.",
+        "Notes the route template for the log, before a parameter is refused.",
         request_facts.record_route,
     ),
     Hook(
         "parameters",
-        "Refuses what is no parameter of the address, before a view reads one.",
+        "Refuses unknown query parameters before a view reads any.",
         parameters.refuse_unknown,
     ),
 )
-"""Within Flask; the outermost first, and the view behind the last."""
+"""Inside Flask; the outermost first. The view comes after the last."""
 
 
-def layered(app: Flask, parts: Parts) -> None:
-    """Put all layers in and around ``app``."""
-    for hook in INSIDE:
-        hook.put(app)
+def add_layers(app: Flask, context: LayerContext) -> None:
+    """Install every layer in and around ``app``."""
+    for hook in FLASK_HOOKS:
+        hook.install(app)
     outer: WSGIApplication = app.wsgi_app
-    for layer in reversed(AROUND):
-        outer = layer.put(outer, parts)
+    for layer in reversed(WSGI_LAYERS):
+        outer = layer.wrap(outer, context)
     app.wsgi_app = outer  # type: ignore[assignment, method-assign]

@@ -26,7 +26,7 @@ from uvicorn import Config, Server
 from deniably_server.api.costly import answerer, take_turns
 from deniably_server.api.turns import Turns
 from deniably_server.app import create_app
-from deniably_server.layers import wire
+from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings
 from deniably_server.storage.engines.addresses import await_database, engine_at
 from deniably_server.storage.store import Store
@@ -177,7 +177,7 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
     patience = cast(int, config["PATIENCE"])
     app = _application(config, shared)
     _follow_parent()
-    outer = wire(app, cast(int, config["THREADS"]), patience, _most_connections())
+    outer = server_layers(app, cast(int, config["THREADS"]), patience, _most_connections())
     settings = Config(
         outer.app,
         http=outer.http,

@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from deniably_server.app import create_app
 from deniably_server.commands import serve
 from deniably_server.guard.headers import SECURITY_HEADERS
-from deniably_server.guard.hosts import names_in
+from deniably_server.guard.host_names import host_names
 from support.material import a_report, assert_problem, contents, signed, survey_named
 
 SURVEY = survey_named()
@@ -90,8 +90,8 @@ def test_any_name_will_do_where_none_is_set(client: FlaskClient) -> None:
 
 
 def test_names_are_read_without_regard_to_case_and_spaces() -> None:
-    assert names_in(" A.example ,b.example.,,[::1]") == {"a.example", "b.example", "[::1]"}
-    assert names_in("") == names_in(" , ") == frozenset()
+    assert host_names(" A.example ,b.example.,,[::1]") == {"a.example", "b.example", "[::1]"}
+    assert host_names("") == host_names(" , ") == frozenset()
 
 
 @pytest.mark.parametrize("wrong", ["https://a.example", "a.example:80", "a b", "*", "::1", "-a"])

@@ -12,9 +12,9 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably_server.app import create_app
-from deniably_server.guard.door import Door
 from deniably_server.guard.headers import SECURITY_HEADERS
-from deniably_server.layers import AROUND, INSIDE
+from deniably_server.guard.read_limit import ReadLimit
+from deniably_server.layers import FLASK_HOOKS, WSGI_LAYERS
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.request_facts import HEADER, Answer
 from support.material import a_report, assert_problem, signed, survey_named
@@ -65,17 +65,22 @@ def stacked(app: Flask) -> list[object]:
 
 
 def test_every_layer_is_there_in_the_order_that_is_written_down(app: Flask) -> None:
-    names = [type(layer).__name__.lower() for layer in stacked(app)]
+    names = [type(layer).__name__ for layer in stacked(app)]
 
-    assert names == [layer.name for layer in AROUND]
-    assert [hook.name for hook in INSIDE] == ["compression", "problems", "routes", "parameters"]
+    assert names == [layer.name for layer in WSGI_LAYERS]
+    assert [hook.name for hook in FLASK_HOOKS] == [
+        "compression",
+        "problems",
+        "routes",
+        "parameters",
+    ]
 
 
 def test_a_server_without_names_of_its_own_answers_to_all(database: Path) -> None:
     app = create_app({"DATABASE": str(database)})
 
     assert [type(layer).__name__ for layer in stacked(app)] == [
-        "Watch", "Headers", "Door", "Intake",
+        "Watch", "ResponseHeaders", "ReadLimit", "ReportFastPath",
     ]  # fmt: skip
     assert ask(app.test_client(), "/", THEIRS).status_code == 200
 
@@ -115,8 +120,8 @@ def test_what_browsers_keep_has_no_id_of_its_moment(client: FlaskClient) -> None
 def test_who_asks_another_server_takes_no_place_at_the_door(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (door,) = [layer for layer in stacked(app) if isinstance(layer, Door)]
-    monkeypatch.setattr(door, "_most", 0)
+    (reads,) = [layer for layer in stacked(app) if isinstance(layer, ReadLimit)]
+    monkeypatch.setattr(reads, "_most", 0)
 
     assert_problem(ask(client, "/"), 429, "busy")
     assert_problem(ask(client, "/", THEIRS), 421, "misdirected")

@@ -18,8 +18,8 @@ from flask.testing import FlaskClient
 from deniably.survey.report import LARGEST_BODY
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
+from deniably_server.guard.client_network import network_of
 from deniably_server.guard.limits import Limit
-from deniably_server.guard.peer import network_of
 from support.material import (
     Server,
     a_report,

@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably_server.errors import Unavailable
-from deniably_server.guard.door import Door, outside
+from deniably_server.guard.read_limit import ReadLimit, let_others_read
 from deniably_server.storage import store as module
 from deniably_server.storage.engines.readers import MOST
 from deniably_server.storage.store import Store
@@ -127,7 +127,7 @@ def test_a_reader_cannot_write(address: str) -> None:
         assert store.setting("a") is None
 
 
-# --- the door -----------------------------------------------------------------------------------
+# --- the limit of reads -------------------------------------------------------------------------
 
 
 class Inside:
@@ -141,16 +141,16 @@ class Inside:
     def __call__(self, environ: dict[str, object], start_response: object) -> list[bytes]:
         self.entered.append(str(environ["PATH_INFO"]))
         if self.waits_outside:
-            with outside(environ):
+            with let_others_read(environ):
                 assert self.go.wait(30)
         else:
             assert self.go.wait(30)
         return [b"here"]
 
 
-def ask(door: Door, path: str, method: str = "GET", accept: str = "*/*") -> list[bytes]:
+def ask(reads: ReadLimit, path: str, method: str = "GET", accept: str = "*/*") -> list[bytes]:
     environ = {"REQUEST_METHOD": method, "PATH_INFO": path, "HTTP_ACCEPT": accept}
-    return list(door(environ, lambda *_: None))  # type: ignore[arg-type, return-value]
+    return list(reads(environ, lambda *_: None))  # type: ignore[arg-type, return-value]
 
 
 def until(true: Callable[[], object]) -> None:
@@ -163,12 +163,12 @@ def until(true: Callable[[], object]) -> None:
 
 def test_those_who_look_wait_for_each_other_and_those_who_answer_for_none_of_them() -> None:
     inside = Inside()
-    door = Door(inside, most=10)  # type: ignore[arg-type]
+    reads = ReadLimit(inside, most=10)  # type: ignore[arg-type]
     with ThreadPoolExecutor(20) as threads:
-        looks = [threads.submit(ask, door, "/surveys/a/crosstab") for _ in range(5)]
+        looks = [threads.submit(ask, reads, "/surveys/a/crosstab") for _ in range(5)]
         until(lambda: len(inside.entered) == 2)
         answers = [
-            threads.submit(ask, door, *rest)
+            threads.submit(ask, reads, *rest)
             for rest in [
                 ("/s/a",),
                 ("/api/surveys/a",),
@@ -188,9 +188,9 @@ def test_those_who_look_wait_for_each_other_and_those_who_answer_for_none_of_the
 def test_who_waits_for_a_computation_lets_others_through_the_door() -> None:
     inside = Inside()
     inside.waits_outside = True
-    door = Door(inside, most=10)  # type: ignore[arg-type]
+    reads = ReadLimit(inside, most=10)  # type: ignore[arg-type]
     with ThreadPoolExecutor(5) as threads:
-        looks = [threads.submit(ask, door, "/") for _ in range(5)]
+        looks = [threads.submit(ask, reads, "/") for _ in range(5)]
         until(lambda: len(inside.entered) == 5)
         inside.go.set()
 
@@ -199,16 +199,16 @@ def test_who_waits_for_a_computation_lets_others_through_the_door() -> None:
 
 def test_no_more_wait_at_the_door_than_may() -> None:
     inside = Inside()
-    door = Door(inside, most=3)  # type: ignore[arg-type]
+    reads = ReadLimit(inside, most=3)  # type: ignore[arg-type]
     with ThreadPoolExecutor(3) as threads:
-        looks = [threads.submit(ask, door, "/register", "GET", "text/html") for _ in range(3)]
-        until(lambda: door._here == 3)
+        looks = [threads.submit(ask, reads, "/register", "GET", "text/html") for _ in range(3)]
+        until(lambda: reads._here == 3)
 
-        assert b"/problems/busy" in ask(door, "/")[0]
+        assert b"/problems/busy" in ask(reads, "/")[0]
         inside.go.set()
 
         assert {each.result()[0] for each in looks} == {b"here"}
-    assert ask(door, "/") == [b"here"]
+    assert ask(reads, "/") == [b"here"]
 
 
 @pytest.mark.slow

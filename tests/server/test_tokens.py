@@ -20,7 +20,7 @@ from deniably_server.app import create_app
 from deniably_server.commands import token as token_cli
 from deniably_server.errors import Unauthorised
 from deniably_server.guard import link
-from deniably_server.guard.link import first_link, use_link
+from deniably_server.guard.admin_link import first_link, use_link
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import tokens
 from support.material import Server, assert_problem, contents, new_token, signed_headers

@@ -8,9 +8,9 @@ import msgspec
 from flask import Blueprint, Response, render_template, request
 
 from deniably_server.errors import Malformed, NotFound, Unauthorised
+from deniably_server.guard.admin_link import use_link
 from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.guard.auth import require
-from deniably_server.guard.link import use_link
 from deniably_server.storage.tables.tokens import DAYS, ROLES, Role, Token, make
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON, decoded, read_body
@@ -118,11 +118,11 @@ def first_tokens() -> Response:
     form = 'the body is {"secret": "..."}: what is behind the # of the link'
     secret = decoded(_LINK, read_body(JSON), form).secret
     limits = current_limits()
-    limits.guess(request.environ)
+    limits.check_failures(request.environ)
     try:
         made = use_link(current_store(), secret)
     except Unauthorised:
-        limits.wrong(request.environ)
+        limits.count_failure(request.environ)
         raise
     return secret_answer({token.role: {**token.document, "token": text} for token, text in made})
 

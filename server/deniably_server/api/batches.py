@@ -57,7 +57,7 @@ def add(name: str) -> Response:
     if request.mimetype != NDJSON:
         raise UnsupportedMediaType(f"send the reports as {NDJSON}, in Content-Type")
     limits, environ = current_limits(), request.environ
-    body = limits.lines(environ["wsgi.input"], limits.admit(environ))
+    body = limits.metered(environ["wsgi.input"], limits.admit(environ))
     outcomes = take_lines(current_store(), current_store().survey(name), body)
     current_metrics().lines(outcomes.counts)
     found = outcomes.document

@@ -46,7 +46,7 @@ class ReceiptAnswer(TypedDict):
 def add(name: str) -> Response:
     """Store one report.
 
-    ``intake`` takes those that are sent the plain way, before they get here.
+    Reports in the usual form are handled earlier, by ``report_fast_path``.
     """
     if request.mimetype == NDJSON:
         raise UnsupportedMediaType(

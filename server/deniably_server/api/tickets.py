@@ -50,7 +50,7 @@ _OFFER = msgspec.json.Decoder(Offer)
 def trade(name: str) -> Response:
     """Sign what a device has blinded, once for each invitation."""
     offer, limits = _offer(read_body(JSON)), current_limits()
-    limits.guess(request.environ)
+    limits.check_failures(request.environ)
     limits.trade(request.environ)
     try:
         signed = current_store().trade(
@@ -59,7 +59,7 @@ def trade(name: str) -> Response:
     except (BadInvitation, Uninvited):
         # A used code is not counted: whoever has it did not guess. Devices find slips of the pen
         # before they ask, so a lecture hall behind one address does not come near the limit.
-        limits.wrong(request.environ)
+        limits.count_failure(request.environ)
         raise
     except BadSignature as error:
         raise Malformed(str(error)) from None

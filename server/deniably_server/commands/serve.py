@@ -17,14 +17,14 @@ _STDERR = 2
 def serve(**options: str | int) -> None:
     """Run a server. Its first start prints a link that is worth the first tokens, once."""
     from deniably_server.errors import Conflict
-    from deniably_server.guard.hosts import names_in
-    from deniably_server.guard.link import first_link
+    from deniably_server.guard.admin_link import first_link
+    from deniably_server.guard.host_names import host_names
     from deniably_server.serving import AddressTaken, claim
     from deniably_server.serving import serve as run
 
     _hold_standard_streams()
     try:
-        names_in(str(options["hosts"]))
+        host_names(str(options["hosts"]))
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:

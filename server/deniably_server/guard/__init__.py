@@ -1,1 +1,1 @@
-"""Who is let in, and how much of whom."""
+"""Access to the server: tokens, host names, rate limits and security headers."""

@@ -23,6 +23,6 @@ def current_limits() -> Limits:
 
 
 def attach_state(app: Flask, store: Store, limits: Limits) -> None:
-    """Make them those of ``app``."""
+    """Keep the store and the limits with ``app``."""
     app.extensions[_KEY] = store
     app.extensions[_LIMITS] = limits

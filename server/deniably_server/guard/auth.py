@@ -1,4 +1,4 @@
-"""Who asks: the bearer token of a request, and what it may do."""
+"""Authentication: the bearer token of a request, its role and its scope."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _SCHEME = "bearer"
 
 
 def is_bearer(headers: Headers) -> bool:
-    """Whether a request shows a token of ours, and not what a proxy in front of us asks for."""
+    """Whether a request carries a bearer token. A proxy may ask for other credentials."""
     return headers.get("Authorization", "").partition(" ")[0].lower() == _SCHEME
 
 
 def require(role: Role, survey: str | None = None, *, too: Role | None = None) -> Token:
-    """The request's token, which is of this role, or of the one that may do this ``too``, and
-    which may act on the survey where one is named.
+    """The request's token, if it has the role ``role`` or ``too`` and may act on ``survey``.
 
-    Raises Unauthorised where there is none that is valid, and Forbidden where it may not do this.
+    Raises Unauthorised if the request has no valid token, Forbidden if the role or the scope is
+    another, and TooMany after too many wrong tokens from this network.
     """
     token = _presented(role)
     if token.role not in (role, too):
@@ -40,17 +40,17 @@ def require_scope(token: Token, survey: str) -> None:
 
 
 def _presented(role: Role) -> Token:
-    """The token of the request, as it is now: one that is revoked elsewhere is refused at once."""
+    """The request's token, read from the store, so that revoking takes effect at once."""
     _, _, text = request.headers.get("Authorization", "").partition(" ")
     if not is_bearer(request.headers):
         _refuse(role)
-    current_limits().guess(request.environ)
+    current_limits().check_failures(request.environ)
     name = id_in(text)
     found = None if name is None else current_store().token(name)
     if found is None or not found.is_of(text):
-        current_limits().wrong(request.environ)
+        current_limits().count_failure(request.environ)
         _refuse(role)
-    # Only who holds the secret learns what became of the token.
+    # Only the holder of the secret learns that a token was revoked or has expired.
     if found.revoked:
         raise Unauthorised("this token was revoked; ask the operator for another")
     if found.expired:

@@ -1,4 +1,4 @@
-"""The headers that every response carries, whoever made it."""
+"""The security headers of every response."""
 
 from __future__ import annotations
 
@@ -36,12 +36,11 @@ _ALWAYS = list(SECURITY_HEADERS)
 _NO_STORE = [*SECURITY_HEADERS, ("Cache-Control", "no-store")]
 
 
-class Headers:
-    """WSGI middleware: adds the headers, and hands the body over in one piece.
+class ResponseHeaders:
+    """WSGI middleware: adds the security headers and joins the body into one list.
 
-    Around the application instead of inside it, so that no response can miss them. What sets no
-    Cache-Control is not stored anywhere. One list as the body saves the server a call back into
-    Python for each piece; no response here is large.
+    It is around Flask, so that no response can miss the headers. A response without Cache-Control
+    gets no-store. One list saves the server a call into Python for each piece of the body.
     """
 
     def __init__(self, app: WSGIApplication) -> None:

@@ -1,8 +1,8 @@
-"""Limits on how much may come from one network address. Nobody's address is kept for them.
+"""Rate limits for each network address, which keep no address.
 
-An address is a place in a table, by a keyed hash of 16 bits under a random salt that is in memory
-alone, and thrown away, with the table, at the end of each UTC day. Many addresses share a place; so
-the table neither grows nor tells who was here, and a limit errs, seldom, to the strict side.
+A bucket is found by a keyed 16-bit hash of the address. The random key is in memory only, and is
+discarded with the table at the end of each UTC day. Many addresses share a bucket, so the table is
+of fixed size and does not identify anybody. A hash collision can only make a limit stricter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.errors import TooMany
-from deniably_server.guard.peer import network_of
+from deniably_server.guard.client_network import network_of
 from deniably_server.web.body import Body
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ _DAY = 86400
 
 
 class Limit:
-    """At most ``rate`` a minute from one address, and at most as many at once: a bucket that
-    fills evenly. Kept by one process for itself."""
+    """A token bucket for each address: ``rate`` tokens a minute, and at most ``rate`` at once.
+
+    Every process has buckets of its own.
+    """
 
     def __init__(
         self, rate: int, clock: Callable[[], float] = monotonic, wall: Callable[[], float] = time
@@ -43,7 +45,7 @@ class Limit:
         self._forget()
 
     def take(self, address: str, wanted: int = 1) -> int:
-        """How many of those that are wanted may come now; these are counted."""
+        """Take up to ``wanted`` tokens from the bucket; returns how many were available."""
         place, now = self._place(address), self._clock()
         with self._lock:
             full = max(self._full[place], now)
@@ -53,7 +55,7 @@ class Limit:
             return taken
 
     def wait(self, address: str) -> int:
-        """Seconds until one more may come; 0 where it may now."""
+        """Seconds until the bucket has a token; 0 if it has one now."""
         place, now = self._place(address), self._clock()
         full = max(self._full[place], now)
         return max(0, ceil(full + self._each - _WINDOW - now - 1e-6))
@@ -71,7 +73,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a server; None is no limit."""
+    """The limits of a server; None is no limit. ``proxies`` is the number of trusted proxies."""
 
     reports: Limit | None
     trades: Limit | None
@@ -79,43 +81,43 @@ class Limits:
     proxies: int
 
     def admit(self, environ: WSGIEnvironment) -> str | None:
-        """Count one request with reports; the address, or None where none is counted.
+        """Count one request with reports. Returns its address, or None if it is not limited.
 
         Raises TooMany.
         """
-        return self._counted(environ, self.reports, "reports")
+        return self._count(environ, self.reports, "reports")
 
     def trade(self, environ: WSGIEnvironment) -> None:
-        """Count one invitation, also one that was traded before: to sign takes some milliseconds
-        each time. Raises TooMany."""
-        self._counted(environ, self.trades, "invitations")
+        """Count one invitation, even one traded before, because every signature takes some
+        milliseconds. Raises TooMany."""
+        self._count(environ, self.trades, "invitations")
 
-    def _counted(self, environ: WSGIEnvironment, limit: Limit | None, what: str) -> str | None:
-        """The address, once one more from there is counted; None where none is. Raises TooMany."""
+    def _count(self, environ: WSGIEnvironment, limit: Limit | None, what: str) -> str | None:
+        """Take one token. Returns the address, or None if it is not limited. Raises TooMany."""
         if limit is None or (address := network_of(environ, self.proxies)) is None:
             return None
         if not limit.take(address):
             raise TooMany(f"too many {what} come from your network", limit.wait(address))
         return address
 
-    def guess(self, environ: WSGIEnvironment) -> None:
-        """Raise TooMany where too many wrong tokens, links or codes came from this address."""
+    def check_failures(self, environ: WSGIEnvironment) -> None:
+        """Raise TooMany after too many wrong tokens, links or codes from this address."""
         limit, address = self.failures, network_of(environ, self.proxies)
         if limit and address is not None and (wait := limit.wait(address)):
             raise TooMany("too many wrong tokens or invitation codes come from your network", wait)
 
-    def wrong(self, environ: WSGIEnvironment) -> None:
-        """Count a wrong token, link or code."""
+    def count_failure(self, environ: WSGIEnvironment) -> None:
+        """Count one wrong token, link or code."""
         if self.failures and (address := network_of(environ, self.proxies)) is not None:
             self.failures.take(address)
 
-    def lines(self, body: Body, address: str | None) -> Metered:
-        """The body, up to as many lines as may come from its address."""
-        return Metered(body, self.reports if address is not None else None, address or "")
+    def metered(self, body: Body, address: str | None) -> MeteredBody:
+        """``body``, cut after as many lines as its address may still send."""
+        return MeteredBody(body, self.reports if address is not None else None, address or "")
 
 
 def limits_of(reports: int, failures: int, proxies: int) -> Limits:
-    """Limits by the numbers in the settings, where 0 is none."""
+    """The limits for the numbers in the settings, where 0 is no limit."""
     return Limits(
         reports=Limit(reports) if reports else None,
         trades=Limit(reports) if reports else None,  # everybody who is invited trades once
@@ -124,11 +126,11 @@ def limits_of(reports: int, failures: int, proxies: int) -> Limits:
     )
 
 
-class Metered:
-    """A body of lines that ends where the limit does; ``cut`` says whether it did.
+class MeteredBody:
+    """A body of lines that ends at the rate limit; ``cut`` says whether it did.
 
-    Each line counts as a report, whatever is in it, and so does each MiB, which is the most that a
-    report may have: a line that never ends is not free.
+    Every line counts as a report. So does every MiB, the largest size of a report, so that an
+    endless line is counted, too.
     """
 
     def __init__(self, body: Body, limit: Limit | None, address: str) -> None:
@@ -137,7 +139,7 @@ class Metered:
         self.cut = False
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """At most ``size`` bytes; empty at the end."""
         if self.cut:
             return b""
         found = self._body.read(size)

@@ -1,8 +1,8 @@
-"""Who only looks goes through a narrow door, so that whoever answers a survey does not wait.
+"""A limit on concurrent reads, so that respondents do not wait for readers of results.
 
-Requests that are handled at once share the interpreter's lock, each of them slowing all others. So
-of those that respondents do not need, few are handled at a time; the rest waits, which costs
-nothing. Above a number none waits any more, for each takes a thread: it is told to come again.
+Concurrent requests share the interpreter's lock and slow each other down. Reads that respondents do
+not need are therefore handled two at a time. The others wait, which costs a thread each. Above a
+limit, requests are refused with Busy instead.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 _AT_ONCE = 2
-_KEY = "deniably.door"
+_KEY = "deniably.read_limit"
 _LOOKS = ("GET", "HEAD")
 _LOOKED_AT = re.compile(
     r"/|/handbook.*|/surveys/.*|/api/surveys/[^/]*/.*|/api/openapi\.json|/schema/.*", re.S
 )
-"""Results, lists, descriptions and the handbook."""
+"""Paths of results, lists, descriptions and the handbook."""
 _REGISTER, _HTML = "/register", "text/html"
-"""Devices read the register, too, but not as a page."""
+"""Devices read the register as JSON; only its page is limited."""
 
 
-class Door:
-    """WSGI middleware. At most ``most`` requests are inside or wait."""
+class ReadLimit:
+    """WSGI middleware. At most ``most`` reads are handled or waiting; more are refused (Busy)."""
 
     def __init__(self, app: WSGIApplication, most: int) -> None:
         self._app, self._most = app, most
@@ -57,8 +57,8 @@ class Door:
 
 
 @contextmanager
-def outside(environ: WSGIEnvironment) -> Generator[None]:
-    """For this block, in which a request only waits, let others through the door."""
+def let_others_read(environ: WSGIEnvironment) -> Generator[None]:
+    """Give this read's place to others while the block runs, because it only waits there."""
     places: BoundedSemaphore | None = environ.get(_KEY)
     if places is None:
         yield

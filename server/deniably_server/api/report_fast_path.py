@@ -33,7 +33,7 @@ _DIGITS = len(str(LARGEST_BODY))
 _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
-class Intake:
+class ReportFastPath:
     """WSGI middleware around the application."""
 
     def __init__(self, app: WSGIApplication, store: Store, limits: Limits) -> None:

@@ -1,5 +1,7 @@
-"""The names that a server answers to. A page of somebody else's, whose name was made to lead here,
-asks under that name, and is refused."""
+"""The host names that a server answers to, which prevents DNS rebinding.
+
+A foreign page whose name resolves to this server sends its own name as Host, and is refused.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\]")
 _BY_NUMBER = {"/healthz", "/readyz", "/metrics"}
-"""What supervisors and Prometheus ask for by an address that nobody named."""
+"""Paths that supervisors and Prometheus request by IP address."""
 
 
-class Hosts:
-    """WSGI middleware: refuses requests for other names."""
+class HostCheck:
+    """WSGI middleware: refuses requests for other host names with Misdirected."""
 
     def __init__(self, app: WSGIApplication, names: frozenset[str]) -> None:
         self._app = app
@@ -35,10 +37,13 @@ class Hosts:
         return refuse(error, environ)(environ, start_response)
 
 
-def names_in(setting: str) -> frozenset[str]:
-    """The names in ``one.example.org, two.example.org``; none is any.
+def host_names(setting: str) -> frozenset[str]:
+    """The host names in a setting such as ``one.example.org, two.example.org``.
 
-    Raises ValueError for what is no name, such as an address with https:// or a port.
+    An empty set means that any name is accepted. Raises ValueError for a URL or a port.
+
+    >>> sorted(host_names("b.example, a.example."))
+    ['a.example', 'b.example']
     """
     names = [name.strip().lower().removesuffix(".") for name in setting.split(",")]
     wrong = [name for name in names if name and not _NAME.fullmatch(name)]

@@ -1,4 +1,4 @@
-"""Where a request comes from: asked by the limits alone, and neither kept nor told to anybody."""
+"""The client's network address, for rate limits only. It is never stored or logged."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
 
 def network_of(environ: WSGIEnvironment, proxies: int = 0) -> str | None:
-    """The network address that a request counts for; of IPv6 the first 64 bits, which is what one
-    household or one machine has. None where no limit can count: this machine itself, be it who
-    runs the server or a proxy that nothing is known of.
+    """The network address that a request counts for, as text; None for this machine itself.
 
-    ``proxies`` is the number of trusted proxies on the way. Each of them appends to
-    X-Forwarded-For who came to it, so what the first of them saw is that many from the end; what
-    stands before it is anybody's invention. Of fewer entries than that, none is believed.
+    Of IPv6 it is the first 64 bits, which belong to one household or machine. ``proxies`` is the
+    number of trusted proxies in front. Each appends its client to X-Forwarded-For, so the client
+    is that many entries from the end; a client can forge the entries before it. If there are fewer
+    entries, the header is ignored.
+
+    >>> network_of({"REMOTE_ADDR": "10.0.0.2", "HTTP_X_FORWARDED_FOR": "forged, 203.0.113.7"}, 1)
+    '203.0.113.7'
     """
     own = str(environ.get("REMOTE_ADDR", ""))
     if proxies:
@@ -40,7 +42,7 @@ def _network(address: str) -> str:
 
 
 def _without_port(address: str) -> str:
-    """203.0.113.7:4711 and [2001:db8::7]:4711 as some proxies write them."""
+    """Some proxies write 203.0.113.7:4711 and [2001:db8::7]:4711."""
     if address.startswith("["):
         return address[1:].partition("]")[0]
     return address.partition(":")[0] if address.count(":") == 1 else address

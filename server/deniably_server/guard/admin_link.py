@@ -1,7 +1,7 @@
-"""The link of the first start: it is worth an operator's and an author's token, once.
+"""The admin link of the first start: it gives an operator's and an author's token, once.
 
-Its secret stands behind the ``#``, which browsers send to nobody; the page there sends it as a
-body. Kept is its hash, with its last day.
+Its secret is in the part after ``#``, which browsers never send; the page sends it in a body. The
+server stores the secret's hash and the link's last day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DAYS = 1
 
 
 def first_link(store: Store) -> str | None:
-    """The secret of a new link, where there is no token yet and no link that may still be used."""
+    """The secret of a new link; None if there is a token already or a link that is still valid."""
     if store.tokens():
         return None
     _, _, until = (store.setting(_KEY) or "").partition(" ")
@@ -32,8 +32,10 @@ def first_link(store: Store) -> str | None:
 
 
 def use_link(store: Store, secret: str) -> list[tuple[Token, str]]:
-    """The operator's and the author's token, with their texts. Raises Unauthorised from the second
-    time on, after the link's last day, and for any other secret."""
+    """Trade the link's secret for an operator's and an author's token, each with its text.
+
+    Raises Unauthorised if the link was used, is too old, or the secret is wrong.
+    """
     kept = store.setting(_KEY) or ""
     known, _, until = kept.partition(" ")
     if not hmac.compare_digest(hash_of(secret), known) or until < day_in(0):
