@@ -22,7 +22,7 @@ from deniably.estimation import distribution
 from deniably.estimation.channels import matrix, position_scores, sent, some_positions
 from deniably.estimation.difference import Moments, Scores, moments
 from deniably.estimation.display import shrunken, within
-from deniably.estimation.distribution import Quantile
+from deniably.estimation.distribution import QuantileEstimate
 from deniably.estimation.estimate import (
     Estimate,
     Pure,
@@ -395,7 +395,7 @@ class Distribution:
     n: int
     shares: Floats
     at_most: list[Mean]
-    quantiles: list[Quantile]
+    quantiles: list[QuantileEstimate]
 
 
 def number_distribution(
@@ -718,5 +718,5 @@ def _fit(counts: npt.NDArray[np.int64], channel: Floats) -> Fit:
     return distribution.density(counts, np.maximum(channel, 1e-300))
 
 
-def _quantiles(shares: Floats, at_most: list[Mean]) -> list[Quantile]:
+def _quantiles(shares: Floats, at_most: list[Mean]) -> list[QuantileEstimate]:
     return distribution.quantiles_from(shares, at_most, QUANTILES)

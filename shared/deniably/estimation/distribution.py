@@ -20,7 +20,7 @@ SMALL = 2000
 
 
 @dataclass(frozen=True)
-class Quantile:
+class QuantileEstimate:
     """The bucket in which a ``share`` of answers is first reached: within ``low .. high``."""
 
     share: float
@@ -63,7 +63,7 @@ def quantiles(
     channel: npt.ArrayLike,
     shares: npt.ArrayLike = (0.25, 0.5, 0.75),
     confidence: float = 0.95,
-) -> list[Quantile]:
+) -> list[QuantileEstimate]:
     """The quantiles of the population at ``shares`` strictly between 0 and 1, with intervals.
 
     Bucket t is the quantile if F(t-1) < share <= F(t). It is kept unless the upper margin of F(t)
@@ -77,7 +77,7 @@ def quantiles(
 
 def quantiles_from(
     fitted: npt.ArrayLike, at_most: list[Mean], shares: npt.ArrayLike
-) -> list[Quantile]:
+) -> list[QuantileEstimate]:
     """The same from a consistent distribution (shape (d,)) and the margins of F(0) .. F(d - 2)."""
     low = np.array([0.0, *(at.population_margin.low for at in at_most)])
     high = np.array([*(at.population_margin.high for at in at_most), 1.0])
@@ -90,10 +90,10 @@ def quantiles_from(
 
 def placed(
     fitted: npt.ArrayLike, shares: Sequence[float], intervals: Sequence[tuple[int, int]]
-) -> list[Quantile]:
+) -> list[QuantileEstimate]:
     """Quantiles where a consistent distribution (shape (d,)) has them, within their intervals."""
     reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
     return [
-        Quantile(share, min(max(int((reached < share).sum()), first), last), first, last)
+        QuantileEstimate(share, min(max(int((reached < share).sum()), first), last), first, last)
         for share, (first, last) in zip(shares, intervals, strict=True)
     ]

@@ -7,8 +7,6 @@ channel with too many outputs to list (subsets) is given by the columns of its d
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,19 +84,6 @@ def expectation_maximisation(
         shares = _smoothed(shares) if smooth else shares
         before, now = now, seen.log_likelihood(shares)
     return seen.fit(shares, step)
-
-
-def distinct(
-    reports: Iterable[Sequence[int]], likelihood: Callable[[tuple[int, ...]], npt.ArrayLike]
-) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Counts and channel columns of the distinct reports, to fit channels with countless outputs.
-
-    ``likelihood(report)`` is P(report | x) for every answer x, shape (inputs,), up to one factor:
-    for subset selection ``own`` where the report contains x and ``other`` elsewhere.
-    """
-    tallied = Counter(tuple(report) for report in reports)
-    columns = np.array([likelihood(report) for report in tallied], dtype=np.float64).T
-    return np.array(list(tallied.values()), dtype=np.int64), columns
 
 
 class _Seen:

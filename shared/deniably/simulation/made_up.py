@@ -19,7 +19,10 @@ from deniably.survey.questions import (
 from deniably.survey.report import is_shown
 from deniably.survey.survey import Survey
 
-Answers = dict[str, object]
+Answer = str | list[str] | dict[str, str]
+"""A choice or a number, ticked options, or a value for each part."""
+Answers = dict[str, Answer]
+"""What one person answers, by the name of the question."""
 Weights = Mapping[str, Sequence[int]]
 
 _LARGEST_WEIGHT = 9
@@ -50,7 +53,7 @@ def _person(survey: Survey, weights: Weights, coins: Coins) -> Answers:
     return answers
 
 
-def _answer(question: Question, weights: Weights, coins: Coins) -> object:
+def _answer(question: Question, weights: Weights, coins: Coins) -> Answer:
     picked = {
         name: choices[coins.choose(weights[name])].name for name, choices in choices_of(question)
     }

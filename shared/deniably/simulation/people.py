@@ -107,7 +107,7 @@ class People:
         """The true answers as a pandas DataFrame, a row a person, as ``read_people`` reads them.
         Raises ImportError where pandas is not installed."""
         columns = {
-            name: [column.texts[code] for code in column.codes]
+            name: [column.texts[code] for code in map(int, column.codes)]
             for answers in self.answers
             for name, column in zip(column_names(answers.question), answers.columns, strict=True)
         }

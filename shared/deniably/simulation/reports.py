@@ -20,7 +20,7 @@ from deniably.mechanisms.law import Supporting
 from deniably.simulation import bulk
 from deniably.simulation.bulk.any_law import named
 from deniably.simulation.bulk.picks import picked
-from deniably.simulation.made_up import make_up
+from deniably.simulation.made_up import Answers, make_up
 from deniably.simulation.people import People, QuestionAnswers, blocks, column_names, read_people
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
@@ -154,17 +154,17 @@ def _randomised(answers: QuestionAnswers, some: slice, asked: npt.NDArray[np.boo
     )
 
 
-def _row(questions: Sequence[Question], answers: Mapping[str, object]) -> list[str]:
+def _row(questions: Sequence[Question], answers: Answers) -> list[str]:
     """Answers as a table has them; a question that is hidden has an empty cell."""
     cells: list[str] = []
     for question in questions:
         match answers.get(question.name, ""):
             case dict() as parts:
-                cells += [str(cell) for cell in parts.values()]  # in the order of the columns
+                cells += parts.values()  # in the order of the columns
             case list() as ticked:
-                cells.append(";".join(map(str, ticked)))
+                cells.append(";".join(ticked))
             case cell:
-                cells.append(str(cell))
+                cells.append(cell)
     return cells
 
 
