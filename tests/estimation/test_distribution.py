@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.estimation.distribution import Quantile, cumulative, density, quantiles
+from deniably.estimation.distribution import QuantileEstimate, cumulative, density, quantiles_from
 from support.soak import soak
 from support.textbook import wasserstein
 
@@ -25,6 +25,12 @@ def square_wave(buckets: int, reach: int, epsilon: float) -> Floats:
     for x, row in enumerate(channel):
         row[x : x + 2 * reach + 1] = exp(epsilon)
     return channel / channel.sum(axis=1, keepdims=True)
+
+
+def quantiles(
+    counts: npt.ArrayLike, channel: Floats, shares: npt.ArrayLike = (0.25, 0.5, 0.75)
+) -> list[QuantileEstimate]:
+    return quantiles_from(density(counts, channel).shares, cumulative(counts, channel), shares)
 
 
 def true_quantile(truth: Floats, share: float) -> int:
@@ -70,7 +76,11 @@ def test_plenty_of_reports_pin_the_median() -> None:
 
     found = quantiles(np.round(10**7 * truth @ channel), channel)
 
-    assert found == [Quantile(0.25, 1, 1, 1), Quantile(0.5, 2, 2, 2), Quantile(0.75, 3, 3, 3)]
+    assert found == [
+        QuantileEstimate(0.25, 1, 1, 1),
+        QuantileEstimate(0.5, 2, 2, 2),
+        QuantileEstimate(0.75, 3, 3, 3),
+    ]
 
 
 def test_a_handful_of_reports_pins_nothing() -> None:

@@ -16,7 +16,7 @@ from deniably.estimation.tally import Tally
 from deniably.mechanisms import SampledTicks, SetResponse, SubsetSelection, Unary, Window
 from deniably.mechanisms.subset_selection import k_ary, subset_selection
 from deniably.results import poisoning
-from deniably.results.poisoning import Leverage, gain, of_choices
+from deniably.results.poisoning import Leverage, of_choices
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.questions import Number, Scale, VectorOfNumbers
 from support.leverage import leverages
@@ -29,6 +29,19 @@ OUE = Unary(10, 1, 500_000, 268_942, 1_000_000)
 
 def weights(epsilon: str) -> tuple[int, int]:
     return weights_for_epsilon(Fraction(epsilon))
+
+
+def gain(mechanism: Pure, crafted: float, targets: int, share: float) -> float:
+    """How far ``crafted`` (a share of all reports) raise the summed estimates of ``targets``
+    choices that people gave with a summed ``share``.
+
+    Cao, Jia and Gong 2021, theorems 1 to 3 in one: crafted [(m - r q) / (p - q) - f], where a
+    report supports up to m of r targets.
+    """
+    p, q = float(mechanism.law.p), float(mechanism.law.q)
+    supported = min(mechanism.law.most, targets)
+    inside = of_choices(mechanism).weight(crafted)
+    return inside * ((supported - targets * q) / (p - q) - share)
 
 
 # --- the formulas -------------------------------------------------------------------------------

@@ -58,27 +58,17 @@ def cumulative(
     return [linear(counts, scores(channel, row), channel, confidence) for row in at_most]
 
 
-def quantiles(
-    counts: npt.ArrayLike,
-    channel: npt.ArrayLike,
-    shares: npt.ArrayLike = (0.25, 0.5, 0.75),
-    confidence: float = 0.95,
-) -> list[QuantileEstimate]:
-    """The quantiles of the population at ``shares`` strictly between 0 and 1, with intervals.
-
-    Bucket t is the quantile if F(t-1) < share <= F(t). It is kept unless the upper margin of F(t)
-    is below the share or the lower margin of F(t-1) above it: two one-sided tests of
-    (1 - confidence) / 2 each, so the interval of all kept buckets covers as the margins do.
-    Raises ValueError as ``cumulative`` does.
-    """
-    found = cumulative(counts, channel, confidence)
-    return quantiles_from(density(counts, channel).shares, found, shares)
-
-
 def quantiles_from(
     fitted: npt.ArrayLike, at_most: list[Mean], shares: npt.ArrayLike
 ) -> list[QuantileEstimate]:
-    """The same from a consistent distribution (shape (d,)) and the margins of F(0) .. F(d - 2)."""
+    """The quantiles of the population at ``shares`` strictly between 0 and 1, with intervals.
+
+    ``fitted`` (shape (d,)) is a consistent distribution, ``at_most`` has the margins of F(0) ..
+    F(d - 2). Bucket t is the quantile if F(t-1) < share <= F(t). It is kept unless the upper margin
+    of F(t) is below the share or the lower margin of F(t-1) above it: two one-sided tests of
+    (1 - confidence) / 2 each, so the interval of all kept buckets covers as the margins do.
+    Raises ValueError where a share is not between 0 and 1.
+    """
     low = np.array([0.0, *(at.population_margin.low for at in at_most)])
     high = np.array([*(at.population_margin.high for at in at_most), 1.0])
     wanted = np.ravel(np.asarray(shares, dtype=np.float64)).tolist()

@@ -1,9 +1,10 @@
-"""From a tally to frequencies with honest margins: one estimator for every pure mechanism.
+"""Estimates the shares of choices from a tally, with intervals.
 
-With p = P(support | own answer), q = P(support | other answer), N_v of n reports supporting
-choice v, and lambda_v = q + (p - q) f_v, the count N_v is exactly Binomial(n, lambda_v); every
-formula below follows from that. ``f`` are true shares of the population that the respondents
-are a random sample of.
+Works for every pure mechanism: generalised randomised response (GRR, k-RR), subset selection,
+unary encoding (SUE, OUE). Let p = P(support | own answer) and q = P(support | other answer). If a
+share f_v of the population has choice v, then each of n reports supports it with probability
+lambda_v = q + (p - q) f_v. So the count N_v is exactly Binomial(n, lambda_v), if the respondents
+are a random sample of that population. Every formula below follows from this.
 """
 
 from __future__ import annotations
@@ -35,18 +36,20 @@ Pure = HasLaw[Supporting]
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """De-biased frequencies of one question; every array has shape (k,), shares in units of 1.
+    """De-biased shares of one question's choices; every array has shape (k,), shares are 0 to 1.
 
     ``raw`` is unbiased and may leave [0, 1]: use it for inference. ``consistent`` is the nearest
-    point of the simplex where a person has one answer, within [0, 1] where several; pictures take
-    ``analysis.display_shares``, which is nearer to the truth.
-    ``low .. high`` covers each share of the population with ``confidence``; ``joint_low ..
-    joint_high`` covers all of them at once with it; ``respondents_low .. respondents_high`` each
-    share among these respondents, taken as all that are meant.
-    ``design_effect`` is the variance against asking n people directly (None where all
-    respondents seem to agree and a direct survey would have none), ``effective_n`` is n divided
-    by it. ``suspicious`` marks choices whose count no shares can explain (its interval missed
-    [0, 1]): a sign of a bug or of crafted reports.
+    point of the simplex where a person has one answer. With several ticks it is clipped to [0, 1].
+    For pictures take ``analysis.display_shares``, which is nearer to the truth.
+
+    Three intervals hold with ``confidence``. ``low .. high`` covers one share of the population.
+    ``joint_low .. joint_high`` covers all of them at once. ``respondents_low ..
+    respondents_high`` covers one share among these respondents alone.
+
+    ``design_effect`` is the variance divided by that of asking n people directly. It is None where
+    all respondents seem to agree. ``effective_n`` is n divided by it. ``suspicious`` marks choices
+    whose interval missed [0, 1]: no shares explain the count. That is a sign of a bug or of
+    crafted reports.
     """
 
     n: int
@@ -68,23 +71,32 @@ class Estimate:
 def estimate(
     tally: Tally, mechanism: Pure, confidence: float = 0.95, *, single: bool | None = None
 ) -> Estimate:
-    """The estimate for one question from its tally.
+    """Estimates the shares of one question from its tally.
 
-    ``single`` says that every person has exactly one of the choices, by default where the law's
-    answers are such. Source: estimator and variance, Wang, Blocki, Li and Jha 2017 (USENIX
-    Security, eqs. 4-7) with the exact binomial variance; intervals as in ``intervals``. Joint
-    intervals are the exact ones (Clopper and Pearson 1934) at a k-th of the risk each, so by
-    Bonferroni's inequality they cover all shares with at least ``confidence``; tightened by the
-    shares' sum of 1 where that holds. Options that are asked of some people only have those in
-    their denominators.
+    ``single`` says whether every person has exactly one choice; by default the law knows. The
+    denominator of an option is the number of people whose devices reported it.
 
-    Raises ValueError where there is no report, the tally is of another k or confidence is not
+    >>> from deniably.estimation.tally import tally
+    >>> from deniably.mechanisms import SubsetSelection
+    >>> warner = SubsetSelection(k=2, omega=1, own=3, other=1)  # the truth, 3 times out of 4
+    >>> found = estimate(tally([[0]] * 40 + [[1]] * 60, cell_count=2), warner)
+    >>> found.raw.round(3), found.standard_error.round(3)
+    (array([0.3, 0.7]), array([0.098, 0.098]))
+
+    Source: Wang, Blocki, Li and Jha 2017 (USENIX Security, eqs. 4-7), with the exact binomial
+    variance; intervals as in ``intervals``. A joint interval is exact (Clopper and Pearson 1934) at
+    a k-th of the risk. By Bonferroni's inequality they cover all shares with at least
+    ``confidence``. Where shares sum to 1, that tightens them.
+
+    Raises ValueError where there is no report, the tally is of another k or ``confidence`` is not
     strictly between 0 and 1.
     """
     tally.enough_for("an estimate")
     law = mechanism.law
     if tally.counts.shape != (law.cell_count,):
-        raise ValueError("the tally has another number of choices than the mechanism")
+        raise ValueError(
+            f"the tally has {len(tally.counts)} cells but the mechanism has {law.cell_count}"
+        )
     _check(confidence)
     single = law.single if single is None else single
     counts, asked = supports(tally, law)
@@ -122,17 +134,19 @@ def estimate(
 
 
 def estimate_through(tally: Tally, channel: npt.ArrayLike, confidence: float = 0.95) -> Estimate:
-    """The same for single choice through any finite channel Q of shape (k, outputs).
+    """Estimates the shares of a single choice through any finite channel, shape (k, outputs).
 
-    ``raw`` by channel inversion, ``consistent`` by maximum likelihood on whole reports. Joint
-    intervals are Clopper and Pearson's where there are two outputs, else ``scores_interval``, at a
-    k-th of the risk each. Raises ValueError as ``estimate`` does, and where the reports do not tell
-    the choices apart.
+    ``raw`` comes from channel inversion, ``consistent`` from maximum likelihood on whole reports.
+    Joint intervals spend a k-th of the risk each. They are those of Clopper and Pearson for two
+    outputs, else ``scores_interval``. Raises ValueError as ``estimate`` does, and where the reports
+    do not tell the choices apart.
     """
     q = np.asarray(channel, dtype=np.float64)
     tally.enough_for("an estimate")
     if tally.counts.shape != q.shape[1:]:
-        raise ValueError("the tally has another number of outputs than the channel")
+        raise ValueError(
+            f"the tally has {len(tally.counts)} cells but the channel has {q.shape[1]} outputs"
+        )
     _check(confidence)
     weights = [scores(q, row) for row in np.eye(len(q))]
     every = [linear(tally.counts, v, q, confidence) for v in weights]
@@ -157,8 +171,10 @@ def _through(tally: Tally, channel: Floats, choice: int, score: Floats, risk: fl
 def of_means(
     every: Sequence[Mean], joint: Sequence[Interval], consistent: Floats, noisy: Floats
 ) -> Estimate:
-    """Shares as means of scores: ``joint`` at the level that covers all of them at once,
-    ``noisy`` their variances, arrays of shape (k,)."""
+    """Puts shares that were estimated one by one, as means of scores, into an ``Estimate``.
+
+    ``joint`` are intervals that cover all shares at once, ``noisy`` (k,) are variances.
+    """
     n = every[0].n
     low, high = tightened(
         np.array([one.low for one in joint]), np.array([one.high for one in joint])
@@ -183,7 +199,10 @@ def of_means(
 
 
 def supports(tally: Tally, mechanism: Pure) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """For each choice: how many reports support it, and how many could have; shapes (k,)."""
+    """For each choice: how many reports support it, and how many could have supported it.
+
+    Both have shape (k,).
+    """
     law = mechanism.law
     if law.both:
         pairs = tally.counts.reshape(-1, 2)
@@ -215,14 +234,14 @@ def variance(mechanism: Pure, share: npt.ArrayLike, n: int = 1) -> Floats:
 
 
 def standard_error(count: npt.ArrayLike, n: npt.ArrayLike, p: float, q: float) -> Floats:
-    """The standard error to show of a share, where ``count`` of ``n`` reports support it.
+    """The standard error to show for a share, where ``count`` of ``n`` reports support it.
 
-    The plain one, from count / n, is a fraction of the true deviation where hardly a report is
-    moved: 0 where no report supports a choice. So half a report is added to either side, and the
-    support is no less likely than from nobody's answer (q) and no likelier than from everybody's
-    (p). By enumeration of epsilon 1 to 8, k 2 to 20 and n 50 to 1000 its mean is then 1.0 to 2.2
-    times the deviation at a share of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 from 2 %
-    on. Nothing else is exact where no report supports a choice: read the interval there.
+    The plain formula, from count / n, is too small where noise moves few reports. It is 0 where no
+    report supports a choice. So half a report is added to either side, and the chance of a support
+    is kept between q (nobody has the choice) and p (everybody has it). Enumerated for epsilon 1 to
+    8, k 2 to 20 and n 50 to 1000, its mean is then 1.0 to 2.2 times the true deviation at a share
+    of 0 or 1 (3.9 at epsilon 8, n = 100), and 1.0 to 1.12 from 2 % on. Where no report supports a
+    choice, read the interval instead.
     """
     counts, asked = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
     support = np.clip((counts + 0.5) / (asked + 1), q, p)
@@ -266,4 +285,4 @@ def _each(
 
 def _check(confidence: float) -> None:
     if not 0 < confidence < 1:
-        raise ValueError("confidence is between 0 and 1, such as 0.95")
+        raise ValueError(f"confidence is {confidence:g}; it is between 0 and 1, such as 0.95")

@@ -1,11 +1,13 @@
-"""What a question is asked for: the one list that results, spreadsheet, plan and simulation read.
+"""Lists the figures of a question: the shares, means and quantiles that its results give.
 
-A figure is one number of the results, such as a share or a mean. Figures that are estimated
-together are a group, and ``groups`` has those of a question in the order in which they are shown.
-How accurate a figure is through a mechanism is n times the variance of its estimate from n people
-drawn at random: mixing makes it vary, and people who differ do. Where that depends on how answers
-are spread, the worst spread counts. Shares are on [0, 1], and so are means, as parts of the range
-from the least to the largest number that an answer counts as.
+Results, spreadsheet, plan and simulation all read this one list. A figure is one number of the
+results. Figures that are estimated together form a group, and ``groups`` returns the groups of a
+question in display order.
+
+The accuracy of a figure is n times the variance of its estimate from n people drawn at random. The
+noise of the mechanism and the differences between people both add to it. If it depends on how
+answers are spread, the worst spread counts. Shares are on [0, 1]. So are means: as parts of the
+range from the least to the largest number that an answer counts as.
 """
 
 from __future__ import annotations
@@ -50,9 +52,11 @@ _MEANS = 129  # tried, for the worst
 
 @dataclass(frozen=True)
 class Found:
-    """A figure from reports, with the ends of its intervals; ``estimate`` is None where it cannot
-    be told, and the intervals leave all open. A quantile has neither a standard error nor an
-    interval for these respondents."""
+    """A figure estimated from reports, with the ends of its intervals.
+
+    ``estimate`` is None where the reports do not determine it; the intervals then span the whole
+    scale. A quantile has no standard error and no ``sample_margin``.
+    """
 
     estimate: float | None
     standard_error: float | None
@@ -62,8 +66,10 @@ class Found:
 
 @dataclass(frozen=True)
 class Known:
-    """A figure of people whose answers are known; ``spread`` is the variance from person to person
-    of that whose mean it is."""
+    """The true value of a figure, for people whose answers are known.
+
+    ``spread`` is the variance between people of the quantity that the figure is the mean of.
+    """
 
     value: float
     spread: float
@@ -97,7 +103,7 @@ class Share:
         return Known(share, share * (1 - share))
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
-        """What one report adds to its estimate. Raises ValueError where the reports do not tell
+        """What one report adds to the estimate. Raises ValueError where the reports do not tell
         these answers from the others."""
         law = mechanism.law
         if isinstance(law, Supporting) and len(self.answers) == 1:
@@ -107,8 +113,10 @@ class Share:
         return of_target(law, target)
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """n times the variance of its estimate where that is the true share; None stands for the
-        worst. inf where the reports do not tell it."""
+        """n times the variance of the estimate at a true ``share``, or at the worst share if None.
+
+        inf where the reports do not determine the figure.
+        """
         try:
             score = self.score(mechanism)
         except ValueError:
@@ -118,12 +126,12 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Average:
-    """The mean of what answers stand for, in ``unit``, within ``ends``; ``index`` is that of the
-    number, where there are several.
+    """The mean of what answers stand for, in ``unit``, within ``ends``.
 
-    ``values``, shape (k,), are what each answer stands for; None where it is a position on the
-    question's grid, of which there may be a million. ``scored`` says, where not all of them are on
-    the scale, which are: the mean is of those who gave one of these.
+    ``index`` is that of the number in a question with several. ``values``, shape (k,), are what
+    each answer stands for. They are None where answers are positions on the question's grid, which
+    may have a million. ``scored`` marks the answers that are on the scale; None means all of them.
+    The mean is among people who gave a scored answer.
     """
 
     key: str
@@ -147,7 +155,7 @@ class Average:
 
     @property
     def width(self) -> float:
-        """From the one to the other."""
+        """The length of the extent."""
         low, high = self.extent
         return high - low
 
@@ -158,8 +166,10 @@ class Average:
         return (self.values - self.extent[0]) / self.width
 
     def truth(self, shares: Floats) -> Known | None:
-        """The figure where ``shares``, shape (k,), are those of every answer; None where nobody
-        is on the scale."""
+        """The figure if ``shares``, shape (k,), are those of every answer.
+
+        None if nobody is on the scale.
+        """
         assert self.values is not None
         scored = np.ones(len(shares), dtype=np.bool_) if self.scored is None else self.scored
         having = float(shares[scored].sum())
@@ -171,8 +181,11 @@ class Average:
         return Known(mean, float(among @ (values - mean) ** 2) / having)
 
     def score(self, mechanism: HasLaw[Law]) -> Score:
-        """What one report adds to its estimate, as a part of the extent. Raises ValueError where
-        the reports do not tell it, and of a mean among some, which is a ratio."""
+        """What one report adds to the estimate, as a part of the extent.
+
+        Raises ValueError where the reports do not determine it, and for a mean among some people,
+        which is a ratio.
+        """
         if self.scored is not None:
             raise ValueError("a mean among some is a ratio, and no mean of scores")
         if self.by_position:
@@ -180,8 +193,11 @@ class Average:
         return of_target(mechanism, self.places)
 
     def variance(self, mechanism: HasLaw[Law]) -> float:
-        """n times the variance of its estimate, as a part of the extent; of a mean among some where
-        these are all. inf where the reports do not tell it."""
+        """n times the variance of the estimate, as a part of the extent.
+
+        For a mean among some people, n counts those alone. inf where the reports do not
+        determine it.
+        """
         try:
             if self.scored is None:
                 return self.score(mechanism).worst
@@ -215,8 +231,10 @@ Figure = Share | Average | Quantile
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares that are estimated together: those of all choices, of all combinations, of all areas;
-    or of the choices of one ``part`` of a product."""
+    """Shares that are estimated together: of all choices, all combinations or all areas.
+
+    With ``part``, the choices of one part of a product.
+    """
 
     name: str
     figures: tuple[Share, ...]
@@ -244,8 +262,8 @@ class Shares:
         ]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """n times the variance of the figure that varies most, where that is the true share; None
-        stands for the worst."""
+        """n times the variance of the figure that varies most, at a true ``share``, or at the worst
+        share if None."""
         return max(one.variance(mechanism, share) for one in self.figures)
 
     def spread(self, share: float | None = None) -> float:
@@ -255,7 +273,7 @@ class Shares:
 
 @dataclass(frozen=True, eq=False)
 class One:
-    """One mean, by itself; of several numbers that of one ``part``."""
+    """One mean by itself. In a question with several numbers, the mean of one ``part``."""
 
     name: str
     figure: Average
@@ -270,8 +288,10 @@ class One:
         return (self.figure,)
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
-        """The figure from the tally of the question's reports. A mean score that cannot be told
-        may be anywhere on the scale, which holds any truth."""
+        """The figure from the tally of the question's reports.
+
+        The interval of a mean score that the reports do not determine is the whole scale.
+        """
         mean = self.estimate(tally, confidence)
         if mean is not None:
             return [_of_mean(mean)]
@@ -289,9 +309,11 @@ class One:
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """How a number is distributed: the shares up to the end of every bucket but the last, and
-    quantiles. ``ranges`` are the first and the last number of every bucket, as people read them,
-    in ``unit``."""
+    """How a number is distributed: shares up to the end of every bucket but the last, and
+    quantiles.
+
+    ``ranges`` are the first and the last number of every bucket as text, in ``unit``.
+    """
 
     name: str
     shares: tuple[Share, ...]
@@ -327,11 +349,11 @@ class Buckets:
         return [*(at_most or untold[: len(self.shares)]), *quantiles, *untold][: len(untold)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
-        """As that of ``Shares``; inf where reports do not determine the shape."""
+        """As for ``Shares``; inf where reports do not determine the shape."""
         return max(one.variance(mechanism, share) for one in self.shares)
 
     def spread(self, share: float | None = None) -> float:
-        """As that of ``Shares``."""
+        """As for ``Shares``."""
         return 0.25 if share is None else share * (1 - share)
 
 
@@ -339,7 +361,7 @@ Group = Shares | One | Buckets
 
 
 def groups(question: Question) -> list[Group]:
-    """The figures of a question, in the order in which they are shown."""
+    """The groups of figures of a question, in display order."""
     match question:
         case YesNo() | SelectOne() | SelectMultiple():
             return [_choices(question)]

@@ -1,4 +1,7 @@
-"""Sufficient statistics of many reports: how many there are, and how many count in each cell."""
+"""Tallies: how many reports there are, and how many of them count in each cell.
+
+A tally is a sufficient statistic. Estimates need nothing else of the reports.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,14 @@ import numpy.typing as npt
 class Tally:
     """``n`` reports to one question; ``counts[v]`` of them count in cell ``start + v``.
 
-    Which cells a report counts in is said by its mechanism: the choices that it supports, its
-    output, its number. Where there is no end to the cells ``endless`` is set, and ``counts``
-    reaches from the first to the last one that is not empty; otherwise it has all cells from 0 on.
-    ``tally + tally`` merges; the order of the reports never matters.
+    The mechanism says which cells a report counts in: the choices that it supports, its output,
+    its number. ``counts`` has all cells from 0 on. If the cells have no end, ``endless`` is set and
+    ``counts`` reaches from the first to the last cell that is not empty. ``tally + tally`` merges;
+    the order of the reports never matters.
+
+    >>> one, other = tally([[0], [1]], cell_count=2), tally([[1]], cell_count=2)
+    >>> (one + other).counts
+    array([1, 2])
     """
 
     n: int
@@ -29,7 +36,10 @@ class Tally:
         if self.endless and other.endless:
             return from_cells(self.n + other.n, _merged(self.cells(), other.cells()), None)
         if self.endless or other.endless or self.counts.shape != other.counts.shape:
-            raise ValueError("tallies of different questions cannot be merged")
+            raise ValueError(
+                "tallies of different questions cannot be merged:"
+                f" they have {len(self.counts)} and {len(other.counts)} cells"
+            )
         return Tally(self.n + other.n, self.counts + other.counts)
 
     def __eq__(self, other: object) -> bool:
@@ -41,7 +51,7 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def enough_for(self, what: str) -> None:
-        """Raise ValueError where there is no report, of which ``what`` needs one."""
+        """Raises ValueError if there is no report; ``what`` names the thing that needs one."""
         if self.n < 1:
             raise ValueError(f"{what} needs at least one report")
 
@@ -52,7 +62,10 @@ class Tally:
 
 
 def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tally:
-    """The tally of n reports from its cells; ``cell_count`` None where they have no end."""
+    """The tally of n reports from the counts of its cells.
+
+    ``cell_count`` is None where the cells have no end.
+    """
     start = min(cells, default=0) if cell_count is None else 0
     size = max(cells, default=-1) + 1 - start if cell_count is None else cell_count
     counts = np.zeros(size, dtype=np.int64)
@@ -62,9 +75,10 @@ def from_cells(n: int, cells: Mapping[int, int], cell_count: int | None) -> Tall
 
 
 def tally(reports: Iterable[Sequence[int]], cell_count: int | None) -> Tally:
-    """The tally of reports, each a list of the cells that it counts in.
+    """Counts reports, each a list of the cells that it counts in.
 
-    ``cell_count`` is the mechanism's (for subset selection k); None where there is no end.
+    ``cell_count`` is the number of cells of the mechanism's law (k for subset selection), or None
+    if the cells have no end.
     """
     rows = list(reports)
     flat = np.fromiter((cell for row in rows for cell in row), dtype=np.int64)
@@ -75,7 +89,10 @@ def tally(reports: Iterable[Sequence[int]], cell_count: int | None) -> Tally:
 
 
 def tally_packed(packed: npt.NDArray[np.uint8], k: int) -> Tally:
-    """The tally of reports as bits: shape (n, ceil(k/8)), bit v % 8 of byte v // 8 for choice v."""
+    """Counts reports that are packed as bits, shape (n, ceil(k/8)).
+
+    Choice v is bit v % 8 of byte v // 8.
+    """
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
     counts = [
         np.bincount(packed[:, column], minlength=256) @ bits for column in range(packed.shape[1])

@@ -1,4 +1,4 @@
-"""What a survey's reports say: one document of figures, sentences and what fake reports could do.
+"""The results of a survey: one document of figures, sentences and the harm fake reports could do.
 
-Knows no store and no page, so a notebook and a server show the same.
+Knows neither storage nor web pages, so a notebook and a server show the same results.
 """

@@ -16,7 +16,6 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.channels import matrix
-from deniably.estimation.estimate import Pure
 from deniably.estimation.figures import One, Shares
 from deniably.estimation.inversion import scores
 from deniably.estimation.scores import Score, of_choice
@@ -61,19 +60,6 @@ class Leverage:
             return None
         inside = gap / (gap + self.rivals)
         return inside * self.sampled_fraction / (1 - inside + inside * self.sampled_fraction)
-
-
-def gain(mechanism: Pure, crafted: float, targets: int, share: float) -> float:
-    """How far ``crafted`` (a share of all reports) raise the summed estimates of ``targets``
-    choices that people gave with a summed ``share``.
-
-    Cao, Jia and Gong 2021, theorems 1 to 3 in one: crafted [(m - r q) / (p - q) - f], where a
-    report supports up to m of r targets.
-    """
-    p, q = float(mechanism.law.p), float(mechanism.law.q)
-    supported = min(mechanism.law.most, targets)
-    inside = of_choices(mechanism).weight(crafted)
-    return inside * ((supported - targets * q) / (p - q) - share)
 
 
 def of_score(score: Score, rivals: float = 0.0) -> Leverage | None:

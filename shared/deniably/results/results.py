@@ -24,12 +24,12 @@ _TEXTS = 2  # columns
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Results(Table):
-    """What the reports say: estimates with their margins, question by question.
+    """The results of a survey: estimates with their margins, question by question.
 
-    ``rows`` are those of ``results.csv``, without the columns that are the same everywhere and
-    those that are empty: ``question``, ``choice``, ``figure``, ``n``, ``estimate``,
-    ``standard_error``, ``low`` and ``high`` of the interval, and more. Estimates are unbiased, so
-    a share may lie below 0. ``document`` has everything, as ``results.json`` of a server.
+    ``rows`` are those of ``results.csv``: ``question``, ``choice``, ``figure``, ``n``,
+    ``estimate``, ``standard_error``, the ends ``low`` and ``high`` of the interval, and more.
+    Columns that are empty or the same in every row are left out. Estimates are unbiased, so a share
+    may lie below 0. ``document`` has everything, as a server's ``results.json``.
     """
 
     document: SurveyResult
@@ -46,12 +46,12 @@ def estimate(
     confidence: float = CONFIDENCE,
     smooth: bool = False,
 ) -> Results:
-    """The results of a survey from the tally of each of its questions.
+    """Estimates the results of a survey from the tally of each of its questions.
 
-    ``tallies`` are by the name of the question, each of at least one report. ``confidence`` is
-    that of every interval, above 0 and below 1. ``smooth`` fits smooth distributions of numbers,
-    for an analyst who knows them to be smooth. Raises ValueError where a tally is missing or
-    empty, or the confidence is no such number.
+    ``tallies`` maps the name of each question to its tally, of at least one report. ``confidence``
+    is the level of every interval, above 0 and below 1. ``smooth`` fits smooth distributions of
+    numbers; use it only if you know them to be smooth. Raises ValueError where a tally is missing
+    or empty, or the confidence is out of range.
     """
     for question in survey.questions:
         if question.name not in tallies or not tallies[question.name].n:
@@ -62,7 +62,7 @@ def estimate(
 
 
 def as_results(document: SurveyResult) -> Results:
-    """The table of a document of results."""
+    """Puts a document of results into a table."""
     found = list(rows(document))
     used = [key for key in COLUMNS if any(row.get(key) not in (None, "") for row in found)]
     kept = [key for key in dict.fromkeys([*_FIRST, *used]) if key in used and key not in _CONSTANT]
@@ -88,7 +88,7 @@ def _lines(found: list[ResultRow]) -> Iterator[tuple[str, ...]]:
 
 
 def _figure(row: ResultRow) -> tuple[str, str, str]:
-    """What a figure is of, its estimate and its interval, as people read them."""
+    """Label, estimate and interval of a row, as text."""
     interval = (_number(row["low"]), _number(row["high"]))
     label = ": ".join(str(row[key]) for key in ("part", "choice_label") if row.get(key))
     if row["figure"] == "mean":

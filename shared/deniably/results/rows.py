@@ -1,9 +1,9 @@
-"""Results as rows, one a figure, for spreadsheets and notebooks.
+"""Turns results into rows for spreadsheets and notebooks, one row for each figure.
 
-A figure is a share of a choice, of a combination or of an area, a mean, or the share of numbers up
-to the end of a range; the column ``figure`` says which. A ``count`` is of reports that support a
-choice and not of people, as ``count_of`` says beside it; with ``p`` and ``q`` of the question it
-gives the estimate, (count / n - q) / (p - q).
+The column ``figure`` says what a row is: the share of a choice, of a combination or of an area, a
+mean, or the share of numbers up to the end of a range. ``count`` counts reports that support a
+choice, not people; ``count_of`` says so beside it. With ``p`` and ``q`` of the question it gives
+the estimate: (count / n - q) / (p - q).
 """
 
 from __future__ import annotations
@@ -66,19 +66,19 @@ COLUMNS: tuple[str, ...] = (
     "response_rate",
 )
 _OF_QUESTIONS = ("n", "odds", "epsilon", "delta", "design_effect", "effective_n", "p", "q")
-"""Columns that are of a question."""
+"""Columns that belong to the question."""
 _CALLED = {"name": "choice", "label": "choice_label"} | {
     column: column
     for column in ("n", "unit", "count", "estimate", "standard_error", "consistent", "stands_out")
 }
-"""In which column what is shown of a figure stands."""
+"""The column for each key of the document."""
 _COUNT_OF = "reports that support the choice, not people"
 ResultRow = dict[str, str | float | None]
-"""Cells by the name of the column; a column that a figure does not have is absent or None."""
+"""Cells by the name of their column. A column that does not apply is absent or None."""
 
 
 def rows(result: SurveyResult) -> Iterator[ResultRow]:
-    """The result, one row a figure."""
+    """The rows of the result, one for each figure."""
     survey: ResultRow = {
         "survey": result.survey,
         "digest": result.digest,
@@ -99,7 +99,7 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
 
 
 def _told(question: QuestionResult, key: str) -> Any:
-    """What the document says under a key; None where it has no such."""
+    """The value of a key in the document; None if it is absent."""
     found = getattr(question, key, None)
     return None if found is UNSET else found
 
@@ -136,7 +136,7 @@ def _crafted(crafted: CraftedResult | None) -> ResultRow:
 
 
 def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> ResultRow:
-    """What is shown of a figure, each in the column of its name; an interval in two."""
+    """The row of one figure. An interval fills two columns."""
     row: ResultRow = {"figure": figure}
     for key, value in structs.asdict(shown).items():
         if key.endswith("interval"):

@@ -1,4 +1,4 @@
-"""Results as CSV that is safe to open: a label must never run as a formula."""
+"""Writes results as CSV that is safe to open: no label can run as a formula."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def spreadsheet(result: SurveyResult) -> str:
-    """The result with one row a figure, under a row of column names."""
+    """The result as CSV: a row of column names, then one row for each figure."""
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval=None)
     writer.writeheader()
@@ -25,9 +25,11 @@ def spreadsheet(result: SurveyResult) -> str:
 
 
 def _safe(cell: str | float | None) -> str | float | None:
-    """A text that a spreadsheet would take for a formula gets an apostrophe in front; so does each
-    part of it that stands in a cell of its own where cells end at a semicolon, a tab or a line
-    (in much of Europe, and quotation marks do not help there). A number stays one."""
+    """Puts an apostrophe before text that a spreadsheet would take for a formula.
+
+    In much of Europe cells end at a semicolon, a tab or a line, even within quotation marks. So
+    each part between those gets one, too. A number stays a number.
+    """
     if not isinstance(cell, str) or _NUMBER.fullmatch(cell):
         return cell
     return _STARTS.sub(lambda start: f"{start[0]}'", cell)
