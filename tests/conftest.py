@@ -19,7 +19,7 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from support.between import Between, between
+from support.intercepting_proxy import InterceptingProxy, intercepting_proxy
 from support.material import Server
 from support.modules import Modules, the_modules
 
@@ -206,10 +206,10 @@ def _served(edits: Edits) -> Iterator[str]:
 
 
 @pytest.fixture
-def way(server: Server) -> Iterator[Between]:
-    """The way to the module's server, with somebody between who can change what it says."""
-    with between(server.url) as way:
-        yield way
+def proxy(server: Server) -> Iterator[InterceptingProxy]:
+    """A proxy in front of the module's server that can change what it says."""
+    with intercepting_proxy(server.url) as proxy:
+        yield proxy
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from deniably.wording.words import LANGUAGES, Words
 from deniably_client.device import Cost, Device, Receipt
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed, Unreachable
 from deniably_client.ledger_cli import with_limits
-from deniably_client.plain import TwoReadings, plain
+from deniably_client.number_input import AmbiguousNumber, parse_number
 from deniably_client.refusals import told
 from deniably_client.storage import Storage
 
@@ -352,9 +352,9 @@ class Talk:
 
         def parse(text: str) -> str:
             try:
-                given = plain(text, self.words)
+                given = parse_number(text, self.words)
                 grid.position(given)
-            except TwoReadings:
+            except AmbiguousNumber:
                 raise _Slip(self.words("fields.marks")) from None
             except BadAnswer:
                 raise _Slip(self.words("fields.number")) from None

@@ -14,19 +14,19 @@ from playwright.sync_api import Browser
 from deniably.authoring.compiling import publish_text
 from deniably.core.canonical import canonical
 from deniably.trust.signing import fingerprint
-from support.between import Between, Entries, rechained
-from support.lies import (
-    LATER,
-    LIES,
+from support.intercepting_proxy import Entries, InterceptingProxy, rechained
+from support.material import AUTHOR, Server, register_of, register_text
+from support.modules import Modules
+from support.phone import PHONE, SURVEY, Watched, answer, memory
+from support.register_attacks import (
+    FIRST_CONTACT_ATTACKS,
+    LATER_ATTACKS,
     STRANGER,
     a_wrong_signature,
     forked,
     missing,
     signed_by_a_stranger,
 )
-from support.material import AUTHOR, Server, register_of, register_text
-from support.modules import Modules
-from support.phone import PHONE, SURVEY, Watched, answer, memory
 
 pytestmark = pytest.mark.browser
 
@@ -48,9 +48,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def phone(chromium: Browser, way: Between) -> Iterator[Watched]:
+def phone(chromium: Browser, proxy: InterceptingProxy) -> Iterator[Watched]:
     context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
-    yield Watched(context.new_page(), way)
+    yield Watched(context.new_page(), proxy)
     context.close()
 
 
@@ -66,7 +66,7 @@ def refusal(phone: Watched) -> str:
 
 
 def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_receipt(
-    phone: Watched, way: Between, server: Server
+    phone: Watched, proxy: InterceptingProxy, server: Server
 ) -> None:
     phone.open("/s/w")
     phone.page.locator("summary", has_text="Is everybody asked the same?").click()
@@ -79,8 +79,8 @@ def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_rec
     assert fingerprint(AUTHOR.author) in receipt
     assert head in receipt
     kept = memory(phone)
-    assert kept["authors"] == {way.url: [AUTHOR.author]}
-    assert kept["registers"] == {way.url: {"count": 3, "head": head}}
+    assert kept["authors"] == {proxy.url: [AUTHOR.author]}
+    assert kept["registers"] == {proxy.url: {"count": 3, "head": head}}
     assert {charge["author"] for charge in kept["ledger"]} == {AUTHOR.author}
 
 
@@ -111,19 +111,21 @@ def met(modules: Modules, text: bytes, known: dict[str, Any] | None = None) -> A
     )
 
 
-@pytest.mark.parametrize("lie", [*LIES, *LATER], ids=lambda lie: lie.__name__)
-def test_every_lie_is_seen_through(modules: Modules, lie: Callable[[Entries], None]) -> None:
+@pytest.mark.parametrize(
+    "attack", [*FIRST_CONTACT_ATTACKS, *LATER_ATTACKS], ids=lambda attack: attack.__name__
+)
+def test_every_attack_is_detected(modules: Modules, attack: Callable[[Entries], None]) -> None:
     """Those about the past where it was seen; and the truth is taken at both times."""
     text = register_text(REGISTER)
     entries = json.loads(text)["entries"]
-    known = SEEN if lie in LATER else None
+    known = SEEN if attack in LATER_ATTACKS else None
     assert met(modules, text, known)["fingerprint"] == fingerprint(AUTHOR.author)
-    lie(entries)
+    attack(entries)
 
     error = met(modules, canonical(rechained(entries)), known)
 
     assert error["name"] == "Refused"
-    assert re.search((LIES | LATER)[lie], error["message"])
+    assert re.search((FIRST_CONTACT_ATTACKS | LATER_ATTACKS)[attack], error["message"])
 
 
 @pytest.mark.parametrize("text", NO_REGISTER)
@@ -131,15 +133,15 @@ def test_what_is_no_register_is_refused(modules: Modules, text: bytes) -> None:
     assert met(modules, text)["name"] == "Refused"
 
 
-@pytest.mark.parametrize("lie", [missing, a_wrong_signature], ids=lambda lie: lie.__name__)
+@pytest.mark.parametrize("attack", [missing, a_wrong_signature], ids=lambda attack: attack.__name__)
 def test_a_lie_is_seen_through_before_anything_is_asked(
-    phone: Watched, way: Between, lie: Callable[[Entries], None]
+    phone: Watched, proxy: InterceptingProxy, attack: Callable[[Entries], None]
 ) -> None:
-    way.register(lie)
+    proxy.register(attack)
 
     phone.open("/s/w")
 
-    assert re.search(LIES[lie], refusal(phone))
+    assert re.search(FIRST_CONTACT_ATTACKS[attack], refusal(phone))
 
 
 OLD = """const { importKey } = SubtleCrypto.prototype;
@@ -159,31 +161,33 @@ def test_a_phone_that_cannot_verify_signatures_itself_answers(phone: Watched) ->
 
 
 def test_a_phone_that_cannot_verify_signatures_itself_is_not_lied_to(
-    phone: Watched, way: Between
+    phone: Watched, proxy: InterceptingProxy
 ) -> None:
     phone.page.add_init_script(OLD)
-    way.register(a_wrong_signature)
+    proxy.register(a_wrong_signature)
 
     phone.open("/s/w")
 
-    assert re.search(LIES[a_wrong_signature], refusal(phone))
+    assert re.search(FIRST_CONTACT_ATTACKS[a_wrong_signature], refusal(phone))
 
 
-@pytest.mark.parametrize("lie", [forked], ids=lambda lie: lie.__name__)
+@pytest.mark.parametrize("attack", [forked], ids=lambda attack: attack.__name__)
 def test_a_lie_about_the_past_is_seen_through_later(
-    phone: Watched, way: Between, lie: Callable[[Entries], None]
+    phone: Watched, proxy: InterceptingProxy, attack: Callable[[Entries], None]
 ) -> None:
     answer(phone, "first")
     phone.requests.clear()
-    way.register(lie)
+    proxy.register(attack)
 
     phone.open("/s/w")
 
-    assert LATER[lie] in refusal(phone)
+    assert LATER_ATTACKS[attack] in refusal(phone)
 
 
-def test_a_register_without_end_is_not_read_to_its_end(phone: Watched, way: Between) -> None:
-    way.changes["/register"] = lambda _: b" " * (64 << 20) + b"{}"
+def test_a_register_without_end_is_not_read_to_its_end(
+    phone: Watched, proxy: InterceptingProxy
+) -> None:
+    proxy.changes["/register"] = lambda _: b" " * (64 << 20) + b"{}"
 
     phone.open("/s/w")
 
@@ -191,15 +195,19 @@ def test_a_register_without_end_is_not_read_to_its_end(phone: Watched, way: Betw
 
 
 @pytest.mark.parametrize("register", NO_REGISTER[:2])
-def test_without_a_register_nothing_is_asked(phone: Watched, way: Between, register: bytes) -> None:
-    way.changes["/register"] = lambda _: register
+def test_without_a_register_nothing_is_asked(
+    phone: Watched, proxy: InterceptingProxy, register: bytes
+) -> None:
+    proxy.changes["/register"] = lambda _: register
 
     phone.open("/s/w")
 
     refusal(phone)
 
 
-def test_a_survey_that_others_are_not_asked_is_not_asked_here(phone: Watched, way: Between) -> None:
+def test_a_survey_that_others_are_not_asked_is_not_asked_here(
+    phone: Watched, proxy: InterceptingProxy
+) -> None:
     """The one between asks this phone a sharper question under the survey's name."""
     sharper = publish_text(
         SURVEY.replace("name: workplace", "name: w").replace("epsilon: 0.5", "epsilon: 2")
@@ -211,7 +219,7 @@ def test_a_survey_that_others_are_not_asked_is_not_asked_here(phone: Watched, wa
         assert before in text
         return text.replace(before, after).encode()
 
-    way.changes["/s/w"] = change
+    proxy.changes["/s/w"] = change
 
     phone.open("/s/w")
 
@@ -219,20 +227,20 @@ def test_a_survey_that_others_are_not_asked_is_not_asked_here(phone: Watched, wa
 
 
 def test_a_survey_that_changes_while_the_page_is_open_gets_no_answer(
-    phone: Watched, way: Between
+    phone: Watched, proxy: InterceptingProxy
 ) -> None:
     phone.open("/s/w")
     phone.click("Start")
     for label in ("Yes", "Weeklyish"):
         phone.choose(label)
-    way.changes["/api/surveys/w"] = lambda _: FIRST.canonical
+    proxy.changes["/api/surveys/w"] = lambda _: FIRST.canonical
 
     phone.send()
     phone.wait("refused")
 
     assert "The survey was changed while this page was open." in phone.page.inner_text("#why")
     assert phone.posts() == []
-    assert not way.posted
+    assert not proxy.posted
     assert phone.checked() == 0
     assert memory(phone)["ledger"] == [], "what was not sent costs nothing"
 
@@ -241,19 +249,19 @@ def test_a_survey_that_changes_while_the_page_is_open_gets_no_answer(
 
 
 @pytest.fixture
-def asked_by_a_stranger(phone: Watched, way: Between) -> Watched:
+def asked_by_a_stranger(phone: Watched, proxy: InterceptingProxy) -> Watched:
     """A phone that knows the author of this server, and opens a stranger's survey there."""
-    way.register(lambda entries: entries.__delitem__(slice(1, None)))
+    proxy.register(lambda entries: entries.__delitem__(slice(1, None)))
     answer(phone, "first")
     phone.requests.clear()
-    way.asked.clear()
-    way.register(lambda entries: signed_by_a_stranger(entries, ASKED))
+    proxy.asked.clear()
+    proxy.register(lambda entries: signed_by_a_stranger(entries, ASKED))
     phone.open("/s/w")
     return phone
 
 
 def test_another_author_at_a_known_server_is_shown_before_anything_is_asked(
-    asked_by_a_stranger: Watched, way: Between
+    asked_by_a_stranger: Watched, proxy: InterceptingProxy
 ) -> None:
     phone = asked_by_a_stranger
 
@@ -262,24 +270,24 @@ def test_another_author_at_a_known_server_is_shown_before_anything_is_asked(
     assert phone.page.locator("#before").inner_text() == fingerprint(AUTHOR.author)
     assert phone.page.locator("#asks").inner_text() == fingerprint(STRANGER.author)
     assert phone.page.locator("form:visible").count() == 0
-    assert not way.posted
-    assert memory(phone)["authors"] == {way.url: [AUTHOR.author]}
+    assert not proxy.posted
+    assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author]}
 
 
 def test_another_author_is_known_once_a_report_was_made_for_it(
-    asked_by_a_stranger: Watched, way: Between
+    asked_by_a_stranger: Watched, proxy: InterceptingProxy
 ) -> None:
     phone = asked_by_a_stranger
     phone.click("Go on with this author")
     phone.click("Start")
-    assert memory(phone)["authors"] == {way.url: [AUTHOR.author]}
+    assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author]}
     for label in ("Yes", "Weeklyish"):
         phone.choose(label)
     phone.send()
     phone.wait("receipt")
 
     assert fingerprint(STRANGER.author) in phone.page.inner_text("[data-step=receipt]")
-    assert memory(phone)["authors"] == {way.url: [AUTHOR.author, STRANGER.author]}
+    assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author, STRANGER.author]}
     phone.open("/s/w")
     assert phone.page.locator("[data-before]").is_visible(), "answered, and trusted"
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from deniably.authoring.compiling import publish_text
 from deniably.survey.questions import Number, Point, VectorOfNumbers
 from deniably.wording.words import LANGUAGES, Words
-from deniably_client.plain import TwoReadings, plain
+from deniably_client.number_input import AmbiguousNumber, parse_number
 from support.every_type import survey_of_everything
 from support.material import Server
 from support.modules import Modules
@@ -62,15 +62,15 @@ IN_A_PAGE = """
   const getElementById = (id) => (id === "words" ? block : null);
   globalThis.document = { documentElement, getElementById };
   const { words, decimal } = await import("/wording/words.js");
-  const { plain, nearest } = await import("/wording/plain.js");
-  const run = new Function("words", "decimal", "plain", "nearest", `return ${expression}`);
-  return run(words, decimal, plain, nearest);
+  const { parseNumber, nearest } = await import("/wording/number_input.js");
+  const run = new Function("words", "decimal", "parseNumber", "nearest", `return ${expression}`);
+  return run(words, decimal, parseNumber, nearest);
 """
 
 
 @pytest.fixture
 def script(modules: Modules) -> Callable[[str, str], Any]:
-    """(language, expression over ``words``, ``decimal``, ``plain``, ``nearest``) -> its value."""
+    """(language, expression over the names of ``IN_A_PAGE``) -> its value."""
 
     def evaluate(language: str, expression: str) -> Any:
         texts = json.dumps(Words(language).some(""))
@@ -126,13 +126,13 @@ WRITTEN = [
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_both_clients_read_numbers_alike(script: Callable[[str, str], Any], language: str) -> None:
     words = Words(language)
-    found = script(language, f"{json.dumps(WRITTEN)}.map(plain)")
+    found = script(language, f"{json.dumps(WRITTEN)}.map(parseNumber)")
 
     for text, one in zip(WRITTEN, found, strict=True):
         try:
-            given = plain(text, words)
-        except TwoReadings:
-            assert one == {"marks": True}, text
+            given = parse_number(text, words)
+        except AmbiguousNumber:
+            assert one == {"ambiguous": True}, text
             continue
         if re.fullmatch(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)", given):
             assert one == {"given": given}, text
@@ -155,10 +155,10 @@ def test_what_could_be_two_numbers_is_never_guessed(
     language: str, text: str, given: str | None
 ) -> None:
     if given is not None:
-        assert plain(text, Words(language)) == given
+        assert parse_number(text, Words(language)) == given
         return
-    with pytest.raises(TwoReadings):
-        plain(text, Words(language))
+    with pytest.raises(AmbiguousNumber):
+        parse_number(text, Words(language))
 
 
 def test_the_number_that_counts_is_the_one_that_is_randomised(

@@ -26,7 +26,7 @@ from deniably_client.device import session
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed
 from deniably_client.storage import Storage
 from deniably_server.storage.store import Store
-from support.between import Entries, between
+from support.intercepting_proxy import Entries, intercepting_proxy
 from support.material import Server, contents
 
 SURVEY = publish_text(
@@ -196,14 +196,14 @@ def test_a_server_that_signs_with_another_key_is_found_out(
     url: str, server: Server, invite: Invite
 ) -> None:
     other = new_key()
-    with between(server.url) as liar:
+    with intercepting_proxy(server.url) as proxy:
 
         def marked(body: bytes) -> bytes:
             number = int(json.loads(body)["signature"], 16) % other.public.modulus
             return json.dumps({"signature": f"{number ^ 1:0512x}"}).encode()
 
-        liar.changes["/api/surveys/w/tickets"] = marked
-        device = Device(f"{liar.url}/s/w", memory=Storage(), invitation=invite())
+        proxy.changes["/api/surveys/w/tickets"] = marked
+        device = Device(f"{proxy.url}/s/w", memory=Storage(), invitation=invite())
         with pytest.raises(Refused, match="the key that the register shows"):
             device.answer(ANSWERS)
 
@@ -219,17 +219,17 @@ def test_a_register_that_shows_somebody_another_key_is_another_register(
         entries[0]["invitations"] = new_key().public.text
 
     honest = Device(url)
-    with between(server.url) as liar:
-        liar.register(other_key)
-        marked = Device(f"{liar.url}/s/w")
+    with intercepting_proxy(server.url) as proxy:
+        proxy.register(other_key)
+        marked = Device(f"{proxy.url}/s/w")
         assert marked.survey == honest.survey
         assert marked._met[1].head != honest._met[1].head
         memory = Storage()
-        liar.changes.clear()
-        assert Device(f"{liar.url}/s/w", memory=memory).survey
-        liar.register(other_key)
+        proxy.changes.clear()
+        assert Device(f"{proxy.url}/s/w", memory=memory).survey
+        proxy.register(other_key)
         with pytest.raises(Refused, match="rewritten"):
-            _ = Device(f"{liar.url}/s/w", memory=memory).survey
+            _ = Device(f"{proxy.url}/s/w", memory=memory).survey
 
 
 @pytest.fixture
@@ -312,7 +312,7 @@ def test_in_a_terminal_an_answer_that_cannot_be_read_costs_no_invitation(
     url: str, server: Server, invite: Invite
 ) -> None:
     link = invite()
-    with between(server.url) as broken:
+    with intercepting_proxy(server.url) as broken:
         broken.changes["/api/surveys/w/tickets"] = lambda _: b"{"
         done = in_terminal(f"{broken.url}/s/w#{link}", "")
         assert (done.returncode, "cannot be read" in done.stderr) == (1, True)

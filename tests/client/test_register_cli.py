@@ -9,8 +9,8 @@ import pytest
 import requests
 
 from deniably.trust.signing import fingerprint
-from support.between import Entries, between
 from support.commands import Done, call, in_a_process
+from support.intercepting_proxy import Entries, intercepting_proxy
 from support.material import AUTHOR, Server, survey_named
 
 
@@ -58,9 +58,9 @@ def a_survey_for_one_person(entries: Entries) -> None:
 
 
 def test_a_register_that_is_shown_to_one_person_is_found_out(server: Server) -> None:
-    with between(server.url) as way:
-        way.register(a_survey_for_one_person)
-        done = run(way.url, "--compare", server.url)
+    with intercepting_proxy(server.url) as proxy:
+        proxy.register(a_survey_for_one_person)
+        done = run(proxy.url, "--compare", server.url)
 
     assert done.returncode == 1
     assert "differ from entry 2 on" in done.stderr
@@ -72,9 +72,9 @@ def forged(entries: Entries) -> None:
 
 @pytest.mark.parametrize(("chained", "why"), [(True, "signature"), (False, "does not continue")])
 def test_a_register_that_lies_is_no_register(server: Server, chained: bool, why: str) -> None:
-    with between(server.url) as way:
-        way.register(forged, chained=chained)
-        done = run(way.url)
+    with intercepting_proxy(server.url) as proxy:
+        proxy.register(forged, chained=chained)
+        done = run(proxy.url)
 
     assert done.returncode == 1
     assert why in done.stderr or "head" in done.stderr
@@ -91,11 +91,11 @@ def another_version_and_steering(entries: Entries) -> None:
 
 
 def test_no_text_of_a_register_steers_the_terminal(server: Server) -> None:
-    with between(server.url) as way:
-        way.register(steering)
-        shown = run(way.url)
-        way.register(another_version_and_steering)
-        refused = call("answer", "--no-memory", f"{way.url}/s/workplace")
+    with intercepting_proxy(server.url) as proxy:
+        proxy.register(steering)
+        shown = run(proxy.url)
+        proxy.register(another_version_and_steering)
+        refused = call("answer", "--no-memory", f"{proxy.url}/s/workplace")
 
     assert shown.returncode == 0, shown.stderr
     assert "2026-11-21[2J to [8m" in shown.stdout

@@ -24,11 +24,11 @@ from deniably_client.errors import Rejected
 from deniably_client.storage import Storage
 from deniably_client.terminal import Talk, _deliver
 from deniably_server.storage.store import Store
-from support.between import between
 from support.commands import Done, call, in_a_process
 from support.every_type import QUESTIONS, survey_of_everything
-from support.lies import STRANGER
+from support.intercepting_proxy import intercepting_proxy
 from support.material import AUTHOR, Server, contents, signed
+from support.register_attacks import STRANGER
 
 SURVEY_TEXT = """
 name: w
@@ -428,7 +428,7 @@ def test_in_a_later_wave_nothing_is_asked_unless_it_has_changed(tmp_path: Path) 
 
 # --- another author -----------------------------------------------------------------------------
 
-FIRST, LATER = (
+FIRST, LATER_ATTACKS = (
     publish_text(SURVEY_TEXT.replace("name: w", f"name: {name}")) for name in ("first", "later")
 )
 
@@ -440,7 +440,7 @@ def strangers(tmp_path: Path):  # type: ignore[no-untyped-def]
     server.publish(FIRST)
     assert answer(f"{server.url}/s/first", "1\n1\ny\n").returncode == 0
     server.publish(SURVEY, STRANGER)
-    server.publish(LATER, STRANGER)
+    server.publish(LATER_ATTACKS, STRANGER)
     yield server
     server.kill()
 
@@ -551,9 +551,9 @@ def test_a_damaged_memory_is_told_in_the_language_of_the_respondent(
 def test_a_survey_that_is_not_trusted_is_told_in_the_language_and_with_the_reason(
     url: str, tmp_path: Path
 ) -> None:
-    with between(url.removesuffix("/s/w")) as way:
-        way.register(lambda entries: entries.clear())
-        done = answer(f"{way.url}/s/w", "1\n1\ny\n", "--language", "fr")
+    with intercepting_proxy(url.removesuffix("/s/w")) as proxy:
+        proxy.register(lambda entries: entries.clear())
+        done = answer(f"{proxy.url}/s/w", "1\n1\ny\n", "--language", "fr")
 
     assert done.returncode == 1
     told, why = done.stderr.splitlines()
@@ -564,30 +564,30 @@ def test_a_survey_that_is_not_trusted_is_told_in_the_language_and_with_the_reaso
 
 
 def test_free_text_is_refused_before_anything_is_asked(url: str) -> None:
-    with between(url.removesuffix("/s/w")) as way:
-        way.changes["/api/surveys/w"] = lambda body: body.replace(b'"yes_no"', b'"text"')
-        done = answer(f"{way.url}/s/w", "1\n1\ny\n")
+    with intercepting_proxy(url.removesuffix("/s/w")) as proxy:
+        proxy.changes["/api/surveys/w"] = lambda body: body.replace(b'"yes_no"', b'"text"')
+        done = answer(f"{proxy.url}/s/w", "1\n1\ny\n")
 
     assert done.returncode == 1
     assert "free text cannot be asked: a sentence that a person writes" in done.stderr
     assert done.stdout == ""
-    assert not way.posted
+    assert not proxy.posted
 
 
 def test_a_survey_that_changes_meanwhile_is_told_in_the_language(url: str) -> None:
     """At the second time that the device looks, once everything was answered."""
-    with between(url.removesuffix("/s/w")) as way:
+    with intercepting_proxy(url.removesuffix("/s/w")) as proxy:
         looks = iter((False, True))
 
         def second(body: bytes) -> bytes:
             return body.replace(b"At work", b"Elsewhere") if next(looks) else body
 
-        way.changes["/api/surveys/w"] = second
-        done = answer(f"{way.url}/s/w", "1\n1\nsì\n", "--language", "it")
+        proxy.changes["/api/surveys/w"] = second
+        done = answer(f"{proxy.url}/s/w", "1\n1\nsì\n", "--language", "it")
 
     assert done.returncode == 1
     assert done.stderr == said("it", "terminal.changed") + "\n"
-    assert not way.posted
+    assert not proxy.posted
     assert not Storage().read().reports
 
 

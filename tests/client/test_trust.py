@@ -20,9 +20,14 @@ from deniably.trust.register import NOTHING
 from deniably_client import Device
 from deniably_client.device import _address, session
 from deniably_client.storage import Storage, Transient
-from support.between import Between, Entries, rechained
-from support.lies import LATER, LIES, STRANGER, signed_by_a_stranger
+from support.intercepting_proxy import Entries, InterceptingProxy, rechained
 from support.material import AUTHOR, Server, register_of, signed
+from support.register_attacks import (
+    FIRST_CONTACT_ATTACKS,
+    LATER_ATTACKS,
+    STRANGER,
+    signed_by_a_stranger,
+)
 
 TEXT = """
 name: w
@@ -46,24 +51,24 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def meet(way: Between) -> Iterator[Callable[..., Device]]:
+def meet(proxy: InterceptingProxy) -> Iterator[Callable[..., Device]]:
     """A device that has not fetched anything yet."""
     with session(retries=0) as connections:
 
         def made(
             memory: Storage | Transient | None = None, name: str = "w", **options: Any
         ) -> Device:
-            return Device(f"{way.url}/s/{name}", memory=memory, session=connections, **options)
+            return Device(f"{proxy.url}/s/{name}", memory=memory, session=connections, **options)
 
         yield made
 
 
 def test_an_honest_register_is_believed_with_one_request_more(
-    way: Between, meet: Callable[..., Device]
+    proxy: InterceptingProxy, meet: Callable[..., Device]
 ) -> None:
     receipt = meet().answer(ANSWERS)
 
-    assert way.asked == [
+    assert proxy.asked == [
         "GET /api/surveys/w", "GET /register", "GET /api/surveys/w", "POST /api/surveys/w/reports",
     ]  # fmt: skip
     assert receipt.author == signed(SURVEY).fingerprint
@@ -72,31 +77,31 @@ def test_an_honest_register_is_believed_with_one_request_more(
     assert f"author    {receipt.author}" in str(receipt)
 
 
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+@pytest.mark.parametrize("attack", FIRST_CONTACT_ATTACKS, ids=lambda attack: attack.__name__)
 def test_a_lie_is_seen_through_at_the_first_contact(
-    way: Between, meet: Callable[..., Device], lie: Callable[[Entries], None]
+    proxy: InterceptingProxy, meet: Callable[..., Device], attack: Callable[[Entries], None]
 ) -> None:
-    way.register(lie)
+    proxy.register(attack)
     memory = Transient()
 
-    with pytest.raises(Refused, match=LIES[lie]):
+    with pytest.raises(Refused, match=FIRST_CONTACT_ATTACKS[attack]):
         meet(memory).answer(ANSWERS)
-    assert not way.posted
+    assert not proxy.posted
     assert memory.read() == Memory(), "nothing of it is remembered"
 
 
-@pytest.mark.parametrize("lie", LATER, ids=lambda lie: lie.__name__)
+@pytest.mark.parametrize("attack", LATER_ATTACKS, ids=lambda attack: attack.__name__)
 def test_a_lie_about_the_past_is_seen_through_later(
-    way: Between, meet: Callable[..., Device], lie: Callable[[Entries], None]
+    proxy: InterceptingProxy, meet: Callable[..., Device], attack: Callable[[Entries], None]
 ) -> None:
     memory = Transient()
     assert meet(memory).survey == SURVEY
     before = memory.read()
-    way.register(lie)
+    proxy.register(attack)
 
-    with pytest.raises(Refused, match=LATER[lie]):
+    with pytest.raises(Refused, match=LATER_ATTACKS[attack]):
         meet(memory).answer(ANSWERS)
-    assert not way.posted
+    assert not proxy.posted
     assert memory.read() == before
     assert meet().survey == SURVEY, "at a first contact nobody can know: the limit that is stated"
 
@@ -113,13 +118,16 @@ def test_a_lie_about_the_past_is_seen_through_later(
     ],
 )
 def test_a_chain_that_does_not_hold_is_refused(
-    way: Between, meet: Callable[..., Device], change: Callable[[Entries], object], why: str
+    proxy: InterceptingProxy,
+    meet: Callable[..., Device],
+    change: Callable[[Entries], object],
+    why: str,
 ) -> None:
-    way.register(change, chained=False)
+    proxy.register(change, chained=False)
 
     with pytest.raises(Refused, match=why):
         meet().answer(ANSWERS)
-    assert not way.posted
+    assert not proxy.posted
 
 
 @pytest.mark.parametrize(
@@ -128,36 +136,36 @@ def test_a_chain_that_does_not_hold_is_refused(
      b'{"entries":[{"number":1.5}],"head":"x"}', b'{"entries":[],"entries":[],"head":"x"}'],
 )  # fmt: skip
 def test_what_is_no_register_is_refused(
-    way: Between, meet: Callable[..., Device], body: bytes
+    proxy: InterceptingProxy, meet: Callable[..., Device], body: bytes
 ) -> None:
-    way.changes["/register"] = lambda _: body
+    proxy.changes["/register"] = lambda _: body
 
     with pytest.raises(Refused, match="cannot be trusted"):
         meet().answer(ANSWERS)
-    assert not way.posted
+    assert not proxy.posted
 
 
 def test_a_survey_made_for_one_person_is_not_in_the_register_of_others(
-    way: Between, meet: Callable[..., Device]
+    proxy: InterceptingProxy, meet: Callable[..., Device]
 ) -> None:
     """The one between asks this device a sharper question under the survey's name."""
     sharper = publish_text(TEXT.replace("odds: 3", "odds: 9"))
-    way.changes["/api/surveys/w"] = lambda _: sharper.canonical
+    proxy.changes["/api/surveys/w"] = lambda _: sharper.canonical
 
     with pytest.raises(Refused, match="shows others another version of this survey"):
         meet().answer(ANSWERS)
-    assert not way.posted
+    assert not proxy.posted
 
 
 def test_the_register_goes_on_and_the_device_goes_with_it(
-    way: Between, meet: Callable[..., Device]
+    proxy: InterceptingProxy, meet: Callable[..., Device]
 ) -> None:
     memory = Transient()
-    way.register(lambda entries: entries.__delitem__(slice(2, None)))
+    proxy.register(lambda entries: entries.__delitem__(slice(2, None)))
     assert meet(memory).survey == SURVEY
     (seen,) = memory.read().registers.values()
     assert seen.count == 2
-    way.changes.clear()
+    proxy.changes.clear()
 
     assert meet(memory, "last").survey == LAST
 
@@ -174,19 +182,19 @@ Device(sys.argv[1], memory=Storage(pathlib.Path(sys.argv[2]))).survey
 
 
 def test_a_register_that_was_on_its_way_when_another_process_saw_a_longer_one_is_no_lie(
-    way: Between, meet: Callable[..., Device], tmp_path: Path
+    proxy: InterceptingProxy, meet: Callable[..., Device], tmp_path: Path
 ) -> None:
     def overtaken(body: bytes) -> bytes:
-        way.changes.clear()
-        subprocess.run([sys.executable, "-c", MEET, f"{way.url}/s/last", tmp_path], check=True)
+        proxy.changes.clear()
+        subprocess.run([sys.executable, "-c", MEET, f"{proxy.url}/s/last", tmp_path], check=True)
         return canonical(rechained(json.loads(body)["entries"][:2]))
 
-    way.changes["/register"] = overtaken
+    proxy.changes["/register"] = overtaken
 
     device = meet(Storage(tmp_path), "first")
 
     assert device.survey == FIRST
-    assert way.changes == {}
+    assert proxy.changes == {}
     (seen,) = Storage(tmp_path).read().registers.values()
     assert seen.count == 3
 
@@ -194,29 +202,29 @@ def test_a_register_that_was_on_its_way_when_another_process_saw_a_longer_one_is
 # --- authors ------------------------------------------------------------------------------------
 
 
-def other_author(way: Between) -> None:
+def other_author(proxy: InterceptingProxy) -> None:
     """From now on the survey w is a stranger's."""
-    way.register(lambda entries: signed_by_a_stranger(entries, SURVEY))
+    proxy.register(lambda entries: signed_by_a_stranger(entries, SURVEY))
 
 
 def test_the_author_is_pinned_at_the_first_contact(
-    way: Between, meet: Callable[..., Device]
+    proxy: InterceptingProxy, meet: Callable[..., Device]
 ) -> None:
     memory = Transient()
 
     assert meet(memory).author == AUTHOR.author
 
-    assert memory.read().authors == {way.url: [AUTHOR.author]}
+    assert memory.read().authors == {proxy.url: [AUTHOR.author]}
 
 
 def test_another_author_at_a_known_server_is_refused_and_both_are_named(
-    way: Between, meet: Callable[..., Device]
+    proxy: InterceptingProxy, meet: Callable[..., Device]
 ) -> None:
     memory = Transient()
-    way.register(lambda entries: entries.__delitem__(slice(1, None)))
+    proxy.register(lambda entries: entries.__delitem__(slice(1, None)))
     assert meet(memory, "first").survey == FIRST
     before = memory.read()
-    other_author(way)
+    other_author(proxy)
 
     with pytest.raises(AuthorChanged) as told:
         meet(memory).answer(ANSWERS)
@@ -225,34 +233,34 @@ def test_another_author_at_a_known_server_is_refused_and_both_are_named(
     assert told.value.fingerprint == signed(SURVEY, STRANGER).fingerprint
     assert signed(SURVEY).fingerprint in str(told.value)
     assert signed(SURVEY, STRANGER).fingerprint in str(told.value)
-    assert not way.posted
+    assert not proxy.posted
     assert memory.read() == before
 
 
 def test_another_author_is_remembered_once_its_owner_accepted_it(
-    way: Between, meet: Callable[..., Device]
+    proxy: InterceptingProxy, meet: Callable[..., Device]
 ) -> None:
     memory = Transient()
-    way.register(lambda entries: entries.__delitem__(slice(1, None)))
+    proxy.register(lambda entries: entries.__delitem__(slice(1, None)))
     assert meet(memory, "first").survey == FIRST
-    other_author(way)
+    other_author(proxy)
 
     accepted = signed(SURVEY, STRANGER).fingerprint
     assert meet(memory, fingerprint=accepted).answer(ANSWERS).author == accepted
 
-    assert memory.read().authors == {way.url: [AUTHOR.author, STRANGER.author]}
+    assert memory.read().authors == {proxy.url: [AUTHOR.author, STRANGER.author]}
     assert meet(memory).author == STRANGER.author
 
 
 @pytest.mark.parametrize("spelling", [str, str.upper, lambda text: text.replace(" ", "")])
 def test_an_author_who_is_known_from_elsewhere_is_kept_to(
-    way: Between, meet: Callable[..., Device], spelling: Callable[[str], str]
+    proxy: InterceptingProxy, meet: Callable[..., Device], spelling: Callable[[str], str]
 ) -> None:
     """Also at the first contact, and however the fingerprint was written down."""
     assert meet(fingerprint=spelling(signed(SURVEY).fingerprint)).survey == SURVEY
     with pytest.raises(Refused, match="the survey's author has the fingerprint"):
         meet(fingerprint=spelling(signed(SURVEY, STRANGER).fingerprint)).answer(ANSWERS)
-    assert not way.posted
+    assert not proxy.posted
 
 
 @pytest.mark.parametrize(
@@ -269,9 +277,11 @@ def test_an_origin_is_written_as_browsers_write_it(url: str, origin: str) -> Non
     assert _address(url)[1] == origin
 
 
-def test_an_empty_register_lists_nothing(way: Between, meet: Callable[..., Device]) -> None:
+def test_an_empty_register_lists_nothing(
+    proxy: InterceptingProxy, meet: Callable[..., Device]
+) -> None:
     assert register_of().head == NOTHING
-    way.register(lambda entries: entries.clear())
+    proxy.register(lambda entries: entries.clear())
 
     with pytest.raises(Refused, match="does not list"):
         meet().answer(ANSWERS)

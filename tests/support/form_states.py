@@ -11,9 +11,9 @@ from deniably.authoring.compiling import publish_text
 from deniably.trust.codes import code_in_groups
 from deniably_server.storage.store import Store
 from support.every_type import survey_of_everything, survey_within_limits
-from support.lies import STRANGER
 from support.material import Server, signed
 from support.phone import SPOIL
+from support.register_attacks import STRANGER
 
 LABELS = {
     "en": ("At work", "Have you ever taken something home from work?", "How often?",

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Page, Request, Route
 
-from support.between import Between
+from support.intercepting_proxy import InterceptingProxy
 from support.material import Server
 
 PHONE = {"width": 390, "height": 780}
@@ -97,7 +97,7 @@ SPOIL = """async (how) => {
 class Watched:
     """A page and every request, console line and error that it made."""
 
-    def __init__(self, page: Page, server: Server | Between) -> None:
+    def __init__(self, page: Page, server: Server | InterceptingProxy) -> None:
         self.page = page
         self.url = server.url
         self.requests: list[Request] = []

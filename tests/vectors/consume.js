@@ -7,7 +7,7 @@ import { Coins } from "/core/coins.js";
 import { AuthorChanged, BadAnswer, Refused } from "/core/errors.js";
 import { fraction, parts } from "/core/fraction.js";
 import { twoWeights } from "/core/odds.js";
-import { KEY } from "/core/shape.js";
+import { KEY } from "/core/validators.js";
 import { charge, spent } from "/device/ledger.js";
 import { charges, freshQuestions, readMemory, rounds, written as document } from "/device/memory.js";
 import * as mechanisms from "/mechanisms/mechanism.js";

@@ -5,7 +5,9 @@ import { canonicalise, digest, parse } from "../core/canonical.js";
 import { BadAnswer, Refused, WavesSent, must } from "../core/errors.js";
 import { fraction, parts } from "../core/fraction.js";
 import { pure } from "../core/odds.js";
-import { HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text } from "../core/shape.js";
+import {
+  HASH, NAME, SURVEY_NAME, between, integer, like, list, object, text,
+} from "../core/validators.js";
 import { history, loss } from "../mechanisms/mechanism.js";
 import { makeReport } from "../survey/report.js";
 import { total } from "../survey/total.js";

@@ -1,7 +1,7 @@
 // Fields beyond a single choice: ticks, numbers, and several parts. Loaded where a survey has some.
 
 import { encode } from "../survey/questions.js";
-import { nearest, plain } from "../wording/plain.js";
+import { nearest, parseNumber } from "../wording/number_input.js";
 import { decimal, words } from "../wording/words.js";
 
 /** @import { Definition, Question } from "../survey/types.js" */
@@ -85,9 +85,9 @@ function ticks(form) {
  */
 function number(form) {
   const input = form.querySelector("input");
-  const { given, marks } = plain(input?.value ?? "");
+  const { given, ambiguous } = parseNumber(input?.value ?? "");
   const missing = words("fields.number");
-  if (given === undefined) return wrong(input?.value, marks, missing);
+  if (given === undefined) return wrong(input?.value, ambiguous, missing);
   if (!fits(form, given)) return { missing, heading: words("fields.no_number") };
   return { answer: given, text: counted(input, given) };
 }
@@ -101,9 +101,11 @@ function numbers(form) {
   const answer = new Map();
   const texts = [];
   for (const input of boxes(form)) {
-    const { given, marks } = plain(input.value);
+    const { given, ambiguous } = parseNumber(input.value);
     const name = caption(form, input);
-    if (given === undefined) return wrong(input.value, marks, words("fields.number_for", { name }));
+    if (given === undefined) {
+      return wrong(input.value, ambiguous, words("fields.number_for", { name }));
+    }
     answer.set(input.dataset["part"] ?? "", given);
     texts.push(words("script.pair", { name, text: counted(input, given) }));
   }
@@ -116,13 +118,13 @@ function numbers(form) {
 /**
  * What is wrong with what was written: nothing there, two readings, or no number.
  * @param {string | undefined} written
- * @param {boolean | undefined} marks
+ * @param {boolean | undefined} ambiguous
  * @param {string} missing
  * @returns {Answer}
  */
-function wrong(written, marks, missing) {
+function wrong(written, ambiguous, missing) {
   if (!written?.trim()) return { missing };
-  if (marks) return { missing: words("fields.marks"), heading: words("fields.two_readings") };
+  if (ambiguous) return { missing: words("fields.marks"), heading: words("fields.two_readings") };
   return { missing, heading: words("fields.no_number") };
 }
 

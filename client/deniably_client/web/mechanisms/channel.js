@@ -3,7 +3,7 @@
 import { LARGEST } from "../core/coins.js";
 import { must } from "../core/errors.js";
 import { pure } from "../core/odds.js";
-import { anything, integer, list, object } from "../core/shape.js";
+import { anything, integer, list, object } from "../core/validators.js";
 import { checkPosition, checkPositions, knot } from "./positions.js";
 
 /** @import { Fraction } from "../core/types.js" */

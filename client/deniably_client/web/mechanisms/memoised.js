@@ -2,7 +2,7 @@
 
 import { LARGEST } from "../core/coins.js";
 import { must } from "../core/errors.js";
-import { anything, integer, object } from "../core/shape.js";
+import { anything, integer, object } from "../core/validators.js";
 import channel from "./channel.js";
 import subsetSelection from "./subset_selection.js";
 import ticks from "./ticks.js";

@@ -3,7 +3,7 @@
 import { LARGEST } from "../core/coins.js";
 import { BadAnswer, must } from "../core/errors.js";
 import { pure, twoWeights } from "../core/odds.js";
-import { anything, integer, object } from "../core/shape.js";
+import { anything, integer, object } from "../core/validators.js";
 
 /** @import { Check } from "../core/types.js" */
 /** @import { Family, SampledTicks, SetResponse, Unary } from "./types.js" */

@@ -2,7 +2,7 @@
 
 import { BadAnswer, must } from "../core/errors.js";
 import { largest } from "../core/loss.js";
-import { anything, integer, list, object } from "../core/shape.js";
+import { anything, integer, list, object } from "../core/validators.js";
 import channel from "./channel.js";
 import noise from "./noise.js";
 import { checkPosition } from "./positions.js";

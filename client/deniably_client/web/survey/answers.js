@@ -2,7 +2,7 @@
 
 import { Coins } from "../core/coins.js";
 import { must } from "../core/errors.js";
-import { NAME, list, object } from "../core/shape.js";
+import { NAME, list, object } from "../core/validators.js";
 import { names } from "./choice.js";
 
 /** @import { Answers, Choosing, Definition, Question } from "./types.js" */

@@ -1,7 +1,7 @@
 // Questions with one answer out of several, and what all questions have (SPEC section 4.1).
 
 import { BadAnswer, must } from "../core/errors.js";
-import { NAME, anything, named, object, text } from "../core/shape.js";
+import { NAME, anything, named, object, text } from "../core/validators.js";
 
 /** @import { Check } from "../core/types.js" */
 /** @import { Choosing, Type } from "./types.js" */

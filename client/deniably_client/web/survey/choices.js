@@ -1,7 +1,7 @@
 // Questions with several ticks, and those whose choices have an order (SPEC section 4.1).
 
 import { BadAnswer, must } from "../core/errors.js";
-import { anything, integer, like, list } from "../core/shape.js";
+import { anything, integer, like, list } from "../core/validators.js";
 import { CHOICES, ONE_OF, asked, fitsChoices, fitsOne, index, selectOne } from "./choice.js";
 
 /** @import { Scale, SelectMultiple, Type } from "./types.js" */

@@ -3,7 +3,7 @@
 import { must } from "../core/errors.js";
 import { decimal, fraction, parts } from "../core/fraction.js";
 import { atMostExp } from "../core/odds.js";
-import { DECIMAL, anything, like, object } from "../core/shape.js";
+import { DECIMAL, anything, like, object } from "../core/validators.js";
 
 /** @import { Loss } from "../core/types.js" */
 /** @import { Claim } from "./types.js" */

@@ -2,7 +2,7 @@
 
 import { BadAnswer, must } from "../core/errors.js";
 import { decimal } from "../core/fraction.js";
-import { NAME, integer, like, named, object, text } from "../core/shape.js";
+import { NAME, integer, like, named, object, text } from "../core/validators.js";
 import { CHOICES, asked, index } from "./choice.js";
 import { AIM } from "./choices.js";
 

@@ -2,7 +2,9 @@
 
 import { digest } from "../core/canonical.js";
 import { must } from "../core/errors.js";
-import { SURVEY_NAME, anything, between, integer, named, object, text } from "../core/shape.js";
+import {
+  SURVEY_NAME, anything, between, integer, named, object, text,
+} from "../core/validators.js";
 import { checkQuestion } from "./questions.js";
 
 /** @import { Definition } from "./types.js" */

@@ -3,7 +3,7 @@
 
 import { hexadecimal } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
-import { KEY } from "../core/shape.js";
+import { KEY } from "../core/validators.js";
 import { bytes } from "./signing.js";
 
 const PREFIX = 32;

@@ -4,7 +4,7 @@ import { canonicalise, digest, parse } from "../core/canonical.js";
 import { AuthorChanged, Refused } from "../core/errors.js";
 import { fraction } from "../core/fraction.js";
 import { atMostExp } from "../core/odds.js";
-import { KEY } from "../core/shape.js";
+import { KEY } from "../core/validators.js";
 import { loss } from "../mechanisms/mechanism.js";
 import { history, total } from "../survey/total.js";
 import { checkSignature, fingerprint } from "./signing.js";

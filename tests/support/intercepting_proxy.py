@@ -1,4 +1,4 @@
-"""Somebody between a device and its server, who may change what the server says."""
+"""An HTTP proxy between a device and its server. It can change what the server says."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Change = Callable[[bytes], bytes]
 _KEPT = ("Content-Type", "ETag", "Deniably-State", "Cache-Control", "Content-Security-Policy")
 
 
-class Between:
-    """A real HTTP server that passes everything on. ``changes``: path -> what becomes of the body
-    of a response; ``asked`` lists the paths that were asked for."""
+class InterceptingProxy:
+    """A real HTTP server that forwards everything. ``changes`` maps a path to the function that
+    edits its response's body. ``asked`` lists the requests."""
 
     def __init__(self, behind: str) -> None:
         self.changes: dict[str, Change] = {}
         self.asked: list[str] = []
-        between = self
+        proxy = self
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                between.asked.append(f"{self.command} {self.path}")
+                proxy.asked.append(f"{self.command} {self.path}")
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                change = between.changes.get(self.path)
+                change = proxy.changes.get(self.path)
                 known = () if change else ("If-None-Match",)
                 passed = {
                     name: value
@@ -74,8 +74,8 @@ class Between:
         return any(each.startswith("POST") for each in self.asked)
 
     def register(self, change: Callable[[Entries], object], *, chained: bool = True) -> None:
-        """Show another register from now on: ``change`` edits its entries in place; then they are
-        chained anew, as a server that lies would do it."""
+        """Show another register from now on: ``change`` edits its entries in place. The
+        hash chain is then computed again, as a lying server would do it."""
 
         def changed(body: bytes) -> bytes:
             document = json.loads(body)
@@ -98,9 +98,9 @@ def rechained(entries: Entries) -> dict[str, Any]:
 
 
 @contextmanager
-def between(behind: str) -> Iterator[Between]:
-    """Somebody between, until the end of the block."""
-    made = Between(behind)
+def intercepting_proxy(behind: str) -> Iterator[InterceptingProxy]:
+    """Run a proxy in front of the server at this URL until the end of the block."""
+    made = InterceptingProxy(behind)
     thread = Thread(target=made._server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -1,25 +1,26 @@
-// Numbers as people write them, and the number that one counts as.
+// Parses numbers as people type them, and finds the value that a number counts as.
 
 import { words } from "./words.js";
 
 /**
- * A decimal with a point; a single comma is read as one, and spaces between thousands are left
- * out. `marks` for what could be two numbers, such as 1,000: one, or a thousand. In a language
- * that marks thousands with a point, 1.000 could be two as well.
+ * `given` is the number with a decimal point; it is missing where the text is no number.
+ * A single comma counts as a decimal point. Spaces between thousands are removed. `ambiguous`
+ * marks a text that could be two numbers, such as 1,000: one, or a thousand. In a language that
+ * groups thousands with a point, 1.000 is ambiguous too.
  * @param {string} written
- * @returns {{ given?: string, marks?: boolean }}
+ * @returns {{ given?: string, ambiguous?: boolean }}
  */
-export function plain(written) {
+export function parseNumber(written) {
   const text = written.trim().replace("\u2212", "-").replace(/(\d)[\s'’](?=\d{3}(?!\d))/g, "$1");
   const group = words("number.group") === "." ? "[.,]" : ",";
   const marked = new RegExp(`^-?\\d{1,3}((${group}\\d{3})+|[.,]\\d{3}([.,]\\d+)+)$`);
-  if (marked.test(text)) return { marks: true };
+  if (marked.test(text)) return { ambiguous: true };
   const point = text.replace(",", ".");
   return /^-?(\d+\.?\d*|\.\d+)$/.test(point) ? { given: point } : {};
 }
 
 /**
- * What a number counts as, where that is another one: the nearest bound or step.
+ * The nearest bound or step, or undefined where the number lies on one already.
  * @param {string} given
  * @param {string} low
  * @param {string} high

@@ -1,4 +1,4 @@
-// The shape of JSON values: each check throws Refused unless the value at the path has it.
+// Validates the shape of JSON values. Each check throws Refused and names the path.
 
 import { Refused, must } from "./errors.js";
 
@@ -6,7 +6,7 @@ import { Refused, must } from "./errors.js";
 
 export const anything = () => {};
 
-/** What steers a screen, or the direction of a text, instead of being read. */
+/** Control characters: they steer a screen or the direction of a text. */
 const STEERING = /[\0-\x08\v\f\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)/;
 
 /** @type {Check} */
@@ -58,7 +58,7 @@ export const named = (check, least, most) => (value, path) => {
 
 export const HASH = like(/^[0-9a-f]{64}$/);
 export const SURVEY_NAME = like(/^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$/);
-/** Of invitations: a modulus of 2048 to 4096 bits, in whole bytes; odd, and its first bit is set. */
+/** An RSA modulus for invitations: 2048 to 4096 bits, whole bytes, odd, first bit set. */
 export const KEY = like(/^[89a-f]([0-9a-f]{2}){255,511}[13579bdf]$/);
 export const NAME = like(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/);
 export const DECIMAL = like(/^(?=.{1,40}$)(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/);

@@ -1,9 +1,9 @@
-"""What a server, or somebody on the way, may do to a register of the surveys first, w and last."""
+"""Attacks on a register of the surveys first, w and last, by its server or a proxy."""
 
 from __future__ import annotations
 
 from deniably.survey.survey import Survey
-from support.between import Entries
+from support.intercepting_proxy import Entries
 from support.keys import key_of
 from support.material import signed
 
@@ -92,7 +92,7 @@ def forked(entries: Entries) -> None:
     entries[2]["epsilon"] = "9.99"
 
 
-LIES = {
+FIRST_CONTACT_ATTACKS = {
     missing: "the register does not list the survey w",
     listed_twice: "the register lists 2 surveys of the name w",
     smaller_epsilon: "the register tells others another epsilon",
@@ -105,11 +105,11 @@ LIES = {
     a_member_more: "the register tells others another note",
     no_day: "an entry's day is a date",
 }
-"""What a device sees through at its first contact, and what it says."""
+"""Attacks that a device detects at its first contact -> what it says."""
 
-LATER = {
+LATER_ATTACKS = {
     history_rewritten: "the register's history was rewritten",
     cut: "the register was cut",
     forked: "the register's history was rewritten",
 }
-"""What a device sees through once it saw the true register."""
+"""Attacks that a device detects once it saw the true register -> what it says."""
