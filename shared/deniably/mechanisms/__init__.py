@@ -1,9 +1,20 @@
-"""Every way in which an answer is randomised: small frozen values behind the same verbs.
+"""The mechanisms of local differential privacy, as frozen values with one interface (SPEC 2).
 
-``mechanism.randomise(answer, coins)`` makes a report, ``mechanism.check(report)`` says whether it
-could have made it, ``mechanism.loss`` is what a report can give away. A report is the list of the
-cells of a tally that it counts in; there are ``mechanism.law.cell_count`` of them, or None where
-there is no end. Parameters are published integers (SPEC section 2).
+``mechanism.randomise(answer, coins)`` makes a report. ``mechanism.check(report)`` refuses one that
+it cannot have made. ``mechanism.loss`` is its epsilon and delta, ``mechanism.law`` the
+probabilities of its reports. A report lists the cells of the tally that it counts in.
+
+=====================  ========================================================================
+SubsetSelection        subset selection; randomised response, k-RR (GRR) with omega = 1
+Window                 ordered answers: square wave, Duchi et al., piecewise
+Channel                any published matrix of probabilities
+SetResponse            several ticks: PrivSet
+SampledTicks           several ticks: a random sample of them, each by Warner's response
+Unary                  unary encoding (SUE, OUE, basic RAPPOR)
+Laplace, Gaussian      discrete noise on a grid; BoundedLaplace keeps it on the grid
+Vector                 several numbers in one report
+Memoised               repeated surveys: reports of all waves from one randomised answer
+=====================  ========================================================================
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Any finite channel, written out: textbook designs, and the best ones for a mean (SPEC 2.6)."""
+"""A mechanism given by its matrix: textbook designs and optimal ones for a mean (SPEC 2.6)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_WEIGHTS = 4096
 class Channel(Parameters, frozen=True, tag="channel"):
     """Report output y with probability ``weights[row][y]`` over the row's sum.
 
-    The answer is one of ``k`` positions; where there are fewer rows than positions it is first
-    rounded at random (without bias) to a row. All rows have the same sum and no weight is 0.
-    The odds are the largest ratio in a column. Raises BadMechanism where that is broken.
+    The answer is one of ``k`` positions. With fewer rows than positions it is first rounded at
+    random, without bias, to a row. All rows have the same sum and no weight is 0. The odds are the
+    largest ratio in a column. Raises BadMechanism where a rule of SPEC 2.6 is broken.
     """
 
     k: int
@@ -31,17 +31,17 @@ class Channel(Parameters, frozen=True, tag="channel"):
         check_positions(self.k)
         rows, columns = len(self.weights), len(self.weights[0]) if self.weights else 0
         if not 2 <= rows <= self.k:
-            raise BadMechanism("weights has from 2 to k rows")
+            raise BadMechanism(f"weights has {rows} rows; it must have from 2 to k, {self.k}")
         if columns < 2 or any(len(row) != columns for row in self.weights):
-            raise BadMechanism("every row of weights has the same length, 2 or more")
+            raise BadMechanism("the rows of weights differ in length, or have fewer than 2 entries")
         if rows * columns > MOST_WEIGHTS:
-            raise BadMechanism(f"there are at most {MOST_WEIGHTS} weights")
+            raise BadMechanism(f"weights has {rows * columns} entries; {MOST_WEIGHTS} are allowed")
         if any(weight < 1 for row in self.weights for weight in row):
             raise BadMechanism("a weight is an integer of 1 or more: 0 would rule an answer out")
         if len({sum(row) for row in self.weights}) != 1 or sum(self.weights[0]) > LARGEST:
-            raise BadMechanism("every row of weights has the same sum, at most 2**53")
+            raise BadMechanism("the rows of weights differ in their sum, or exceed 2**53")
         if self.loss.odds == 1:
-            raise BadMechanism("the rows are all the same: reports would say nothing")
+            raise BadMechanism("the rows of weights are all the same: reports would say nothing")
 
     @property
     def loss(self) -> Loss:
@@ -51,17 +51,17 @@ class Channel(Parameters, frozen=True, tag="channel"):
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"channel, {len(self.weights)} rows of {len(self.weights[0])} outputs"
 
     @kept
     def law(self) -> Finite:
-        """The matrix as it is written."""
+        """The published matrix."""
         rows = self.weights
         return Finite(One(self.k), len(rows), len(rows[0]), rows.__getitem__, self)
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
+        """The report for ``answer``, a position below k. Raises BadAnswer before any draw."""
         check_position(answer, self.k)
         row = knot(answer, self.k, len(self.weights), coins)
         return (coins.choose(self.weights[row]),)

@@ -1,14 +1,13 @@
-"""How much Gaussian noise an (epsilon, delta) promise needs: real-valued, and certified for
-whole numbers.
+"""How much Gaussian noise (epsilon, delta) needs: in floats, and certified for whole numbers.
 
 Noise with variance sigma^2 hides a difference of Delta with
 
     delta(epsilon) = P[Y > epsilon sigma^2/Delta - Delta/2]
                      - e^epsilon P[Y > epsilon sigma^2/Delta + Delta/2]
 
-for Y ~ N(0, sigma^2) (Balle and Wang 2018, theorem 8) and also for the discrete Gaussian,
-P(Y = y) proportional to exp(-y^2 / (2 sigma^2)) over the integers (Canonne, Kamath and Steinke
-2020, theorem 7). The first is calculated in floats, the second decided in whole numbers.
+This holds for Y ~ N(0, sigma^2) (Balle and Wang 2018, theorem 8), here computed in floats. It also
+holds for the discrete Gaussian, P(Y = y) proportional to exp(-y^2 / (2 sigma^2)) over the integers
+(Canonne, Kamath and Steinke 2020, theorem 7), here decided in whole numbers.
 """
 
 from __future__ import annotations
@@ -35,12 +34,13 @@ def analytic_delta(sensitivity: float, sigma: float, epsilon: float) -> float:
     """The exact delta of noise N(0, sigma^2) at ``epsilon >= 0``, rounded up by about 1e-13.
 
     Source: Balle and Wang 2018 (ICML), theorem 8. With m = Delta/sigma, a = epsilon/m - m/2 and
-    b = a + m it is Q(a) - e^epsilon Q(b), where Q is the normal tail. As b^2 - a^2 = 2 epsilon,
-    both terms share the factor exp(-a^2/2), which is taken out so that nothing overflows.
+    b = a + m it is Q(a) - e^epsilon Q(b), where Q is the normal tail. Both terms share the factor
+    exp(-a^2/2), because b^2 - a^2 = 2 epsilon; taking it out avoids overflow. Raises ValueError
+    where an argument is out of range.
     """
     _check_positive(sensitivity=sensitivity, sigma=sigma)
     if not 0 <= epsilon < math.inf:
-        raise ValueError("epsilon is a number from 0")
+        raise ValueError(f"epsilon is {epsilon}; it must be 0 or more")
     m = sensitivity / sigma
     a, b = epsilon / m - m / 2, epsilon / m + m / 2
     common = math.exp(-a * a / 2)
@@ -52,8 +52,11 @@ def analytic_delta(sensitivity: float, sigma: float, epsilon: float) -> float:
 def analytic_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     """The smallest sigma with which N(0, sigma^2) noise keeps (epsilon, delta), rounded up.
 
-    Holds for every ``epsilon > 0`` and ``0 < delta < 1``. Source: Balle and Wang 2018 (ICML),
-    the analytic Gaussian mechanism.
+    Source: Balle and Wang 2018 (ICML), the analytic Gaussian mechanism. Raises ValueError unless
+    ``epsilon > 0`` and ``0 < delta < 1``.
+
+    >>> f"{analytic_sigma(sensitivity=1, epsilon=1, delta=1e-5):.3f}"
+    '3.731'
     """
     _check_positive(sensitivity=sensitivity, epsilon=epsilon)
     _check_delta(delta)
@@ -76,21 +79,21 @@ def _scaled_tail(x: float) -> float:
 def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fraction) -> Fraction:
     """An upper bound of the exact delta of discrete Gaussian noise, for one whole number.
 
-    Holds for any two integers at most ``shift`` apart: the noise is log-concave, so the best
+    It holds for any two integers at most ``shift`` apart. The noise is log-concave, so the best
     distinguishing event is {y >= t} for some t, and P[Y >= t - s] - e^epsilon P[Y >= t] grows
-    with s for every t. Where sigma < 4096 it is above the exact delta by a relative 2**-70 or so
-    (for deltas above 2**-80), beyond by some thousandths at most (for epsilon >= 1/1000), since
-    blocks of neighbours are then summed as one. Returns 1 where ``epsilon sigma2`` is at most
-    about ``shift^2 / 2``: such noise hides nothing worth having.
+    with s for every t. For sigma < 4096 the bound is above the exact delta by about 2**-70 of it
+    (for deltas above 2**-80). Beyond, blocks of neighbours are summed as one, and it is above by
+    some thousandths at most (for epsilon >= 1/1000). The bound is 1 where ``epsilon sigma2`` is at
+    most about ``shift^2 / 2``: such noise hides too little.
 
     Source: Canonne, Kamath and Steinke 2020 (NeurIPS), theorem 7. Raises ValueError unless
     ``0 < sigma2 <= 2**64``, ``shift >= 1`` and ``epsilon > 0``.
     """
     _check_positive(sigma2=sigma2, epsilon=epsilon)
     if sigma2 > _LARGEST_VARIANCE:
-        raise ValueError("sigma2 is at most 2**64")
+        raise ValueError(f"sigma2 is {float(sigma2):g}; it must be at most 2**64")
     if shift < 1:
-        raise ValueError("shift is a whole number from 1")
+        raise ValueError(f"shift is {shift}; it must be a whole number from 1")
     first = math.floor(epsilon * sigma2 / shift - Fraction(shift, 2)) + 1
     if first <= 0:
         return Fraction(1)
@@ -114,22 +117,23 @@ def discrete_gaussian_delta_upper(sigma2: Fraction, shift: int, epsilon: Fractio
 def discrete_gaussian_vector_delta_upper(
     sigma2: Fraction, shift: int, d: int, epsilon: Fraction
 ) -> Fraction:
-    """An upper bound of delta for d whole numbers, each with discrete Gaussian noise of its own.
+    """An upper bound of delta for d whole numbers, each with its own discrete Gaussian noise.
 
-    Every number may change by up to ``shift``. What is given away depends on the sum of the
-    noises alone; its law is within a factor e**(+-tau) of a discrete Gaussian of variance
-    parameter ``d sigma2``, tau = 10 sum_{j=1}^{d-1} exp(-2 pi^2 sigma2 j/(j+1)) (Kairouz, Liu
-    and Steinke 2021, ICML, theorem 5). With sigma2 >= 9 tau is below 10 d 2**-128; it adds less
+    Every number may change by up to ``shift``. The privacy loss depends on the sum of the noises
+    alone. The law of that sum is within a factor e**(+-tau) of a discrete Gaussian of variance
+    parameter ``d sigma2``, with tau = 10 sum_{j=1}^{d-1} exp(-2 pi^2 sigma2 j/(j+1)) (Kairouz, Liu
+    and Steinke 2021, ICML, theorem 5). For sigma2 >= 9, tau is below 10 d 2**-128 and adds less
     than 3 tau to delta.
 
-    Raises ValueError as above, and where d < 1 or, for d > 1, sigma2 < 9.
+    Raises ValueError as ``discrete_gaussian_delta_upper``, and where d < 1, or sigma2 < 9 with
+    d > 1.
     """
     if d < 1:
-        raise ValueError("d is the number of coordinates, from 1")
+        raise ValueError(f"d, the number of coordinates, is {d}; it must be 1 or more")
     if d == 1:
         return discrete_gaussian_delta_upper(sigma2, shift, epsilon)
     if sigma2 < 9:
-        raise ValueError("for more than one coordinate sigma2 is at least 9")
+        raise ValueError(f"sigma2 is {float(sigma2):g}; with {d} coordinates it must be at least 9")
     one = discrete_gaussian_delta_upper(d * sigma2, d * shift, epsilon)
     return min(Fraction(1), one + Fraction(40 * d, 1 << 128))
 
@@ -137,8 +141,9 @@ def discrete_gaussian_vector_delta_upper(
 def discrete_sigma2(shift: int, d: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The smallest sigma^2 for which the certified bound of d coordinates is at most ``delta``.
 
-    Of numbers with ten significant bits: multiples of 1/4 up to 256, of 1/2 up to 512, whole
-    numbers beyond, neighbours from 128 on being at most 0.2 % apart. Raises ValueError as above.
+    Only numbers with ten significant bits are tried: multiples of 1/4 up to 256, of 1/2 up to 512,
+    then whole numbers. From 128 on neighbours are at most 0.2 % apart. Raises ValueError unless
+    ``epsilon > 0`` and ``0 < delta < 1``.
     """
     _check_positive(epsilon=epsilon)
     _check_delta(delta)
@@ -201,9 +206,9 @@ def _grid_index(value: Fraction) -> int:
 def _check_positive(**numbers: float | Fraction) -> None:
     for name, number in numbers.items():
         if not 0 < number < math.inf:
-            raise ValueError(f"{name} is a number above 0")
+            raise ValueError(f"{name} is {number}; it must be a number above 0")
 
 
 def _check_delta(delta: float | Fraction) -> None:
     if not 0 < delta < 1:
-        raise ValueError("delta is a probability strictly between 0 and 1")
+        raise ValueError(f"delta is {delta}; it must be between 0 and 1")

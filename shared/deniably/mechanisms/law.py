@@ -1,11 +1,23 @@
-"""How a mechanism behaves, apart from how it draws: the probabilities of its reports.
+"""The law of a mechanism: the probabilities of its reports, given the answer.
 
-Every mechanism has its ``law``, in one of four families; whoever estimates, audits, plans or
-simulates asks the law and no class. ``Supporting``: a report names cells, and those that speak for
-the answer more often. ``Finite``: a matrix from few places to outputs. ``Noise``: a number plus
-noise. ``Several``: several of these in one report. A law is its own law, so that what takes a
-mechanism takes a law. Probabilities are exact fractions, those of noise floating point; a device
-loads this, so nothing here needs numpy, and ``mass`` and ``tail`` take arrays all the same.
+Estimation, audit, design and simulation use the law and never the mechanism's class. There are
+four families:
+
+==========  ==============================================================================
+Supporting  a report names cells, and those that support the answer more often
+Finite      a matrix of probabilities from positions to outputs
+Noise       a position plus noise
+Several     several numbers, each with a Finite or Noise law
+==========  ==============================================================================
+
+A law is its own ``law``, so functions that take a mechanism also take a law. Probabilities are
+exact fractions; those of noise are floats. Devices load this module, so it does not import numpy;
+``mass`` and ``tail`` still accept arrays.
+
+>>> from deniably.mechanisms import SubsetSelection
+>>> law = SubsetSelection(k=3, omega=1, own=4, other=1).law
+>>> [str(law.probability(0, (choice,))) for choice in range(3)]
+['2/3', '1/6', '1/6']
 """
 
 from __future__ import annotations
@@ -23,10 +35,10 @@ from deniably.core.loss import Loss
 from deniably.mechanisms.cells import Cells
 
 ROUNDED_UP = Fraction(10**9 + 1, 10**9)
-"""What is computed in floating point is raised by this, to be no less than the truth."""
+"""Factor on floating-point results, so that rounding never makes them smaller than the truth."""
 
-_NEAR = 64  # steps of noise to either side whose cells are counted
-_SPREAD = 64  # positions of each part where there are too many combinations of them
+_NEAR = 64  # steps of noise on either side whose cells are counted
+_SPREAD = 64  # positions tried of each part where there are too many combinations
 
 
 # --- what a mechanism takes -----------------------------------------------------------------
@@ -40,7 +52,7 @@ class One:
 
     @property
     def count(self) -> int:
-        """How many answers there are."""
+        """The number of possible answers."""
         return self.k
 
     @property
@@ -49,7 +61,7 @@ class One:
         return 0, self.k - 1
 
     def some(self, most: int) -> Iterable[int]:
-        """All answers, or where they are more than ``most`` so many that are evenly spread."""
+        """All answers, or ``most`` evenly spread ones where there are more."""
         if self.k <= most:
             return range(self.k)
         return [i * (self.k - 1) // (most - 1) for i in range(most)]
@@ -64,24 +76,24 @@ class Ticks:
 
     @property
     def most(self) -> int:
-        """How many there can be."""
+        """The largest number of ticks."""
         return self.k if self.limit is None else self.limit
 
     @property
     def count(self) -> int:
-        """How many answers there are."""
+        """The number of possible answers."""
         return sum(comb(self.k, ticks) for ticks in range(self.most + 1))
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """As many ticks as there may be, and as many others as are left for it."""
+        """The largest number of ticks, and as many of the other options as possible."""
         return (
             tuple(range(self.most)),
             tuple(range(self.most, self.most + min(self.most, self.k - self.most))),
         )
 
     def some(self, most: int) -> Iterator[tuple[int, ...]]:
-        """All answers, those with few ticks first: too many to be listed, but one by one."""
+        """All answers one by one, those with few ticks first: too many for a list."""
         del most
         return chain.from_iterable(
             combinations(range(self.k), ticks) for ticks in range(self.most + 1)
@@ -90,22 +102,22 @@ class Ticks:
 
 @dataclass(frozen=True)
 class Each:
-    """One position for each of several numbers, of ``sizes`` each."""
+    """A position for each of several numbers, which have ``sizes`` positions."""
 
     sizes: tuple[int, ...]
 
     @property
     def count(self) -> int:
-        """How many answers there are."""
+        """The number of possible answers."""
         return prod(self.sizes)
 
     @property
     def extremes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """All numbers at their one end, and all at the other."""
+        """All numbers at their lower end, and all at their upper end."""
         return (0,) * len(self.sizes), tuple(k - 1 for k in self.sizes)
 
     def some(self, most: int) -> Iterator[tuple[int, ...]]:
-        """All answers, or where they are more than ``most`` some that are spread out."""
+        """All answers, or some that are spread out where there are more than ``most``."""
         if self.count <= most:
             return product(*map(range, self.sizes))
         return zip(*(One(k).some(_SPREAD) for k in self.sizes), strict=False)
@@ -118,27 +130,31 @@ Domain = One | Ticks | Each
 
 
 class Joint(Protocol):
-    """How likely the cells of a whole report are together."""
+    """The joint probability of the cells of a report."""
 
     def __call__(self, own: frozenset[int], report: Cells) -> Fraction:
-        """P(report | the cells ``own`` speak for the answer)."""
+        """P(report | answer), where ``own`` are the cells that support the answer."""
         ...
 
     def telling(self, ours: frozenset[int], theirs: frozenset[int], report: Cells) -> bool:
-        """Whether no report speaks more for the one answer against the other than this one."""
+        """Whether no other report favours the answer of ``ours`` over ``theirs`` more."""
         ...
 
     @property
     def pairs(self) -> tuple[Fraction, Fraction] | None:
-        """Of a single choice: P(u and v are named | u is the answer), and that where neither is;
-        None where the joint law of two cells is not the same for all."""
+        """P(u and v are named) if u is the answer, and if neither is, for a single choice.
+
+        None where that is not the same for every pair of cells.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class TwoLevel:
-    """``size`` of ``cells`` are named; each such set weighs ``own`` if it meets the ``held`` cells
-    that speak for the answer, else ``other``."""
+    """A set of ``size`` of ``cells`` is named.
+
+    It weighs ``own`` if it meets the ``held`` cells that support the answer, else ``other``.
+    """
 
     cells: int
     size: int
@@ -177,8 +193,8 @@ def _sets(cells: int, size: int) -> int:
 
 @dataclass(frozen=True)
 class CoinEach:
-    """Every one of ``cells`` is named by a coin of its own: with p if it speaks for the answer,
-    else with q."""
+    """Each of ``cells`` is named independently: with probability p if it supports the answer, else
+    with q."""
 
     p: Fraction
     q: Fraction
@@ -205,8 +221,8 @@ class CoinEach:
 
 @dataclass(frozen=True)
 class CoinForSome:
-    """One of ``ways`` to draw what is asked, each as likely, then a coin for each cell that is
-    named: p if it speaks for the answer, else q."""
+    """One of ``ways`` equally likely samples is drawn; each of its cells is named with probability
+    p if it supports the answer, else with q."""
 
     p: Fraction
     q: Fraction
@@ -233,7 +249,7 @@ class CoinForSome:
 class _Itself:
     @property
     def law(self) -> Self:
-        """A law is its own."""
+        """The law itself."""
         return self
 
 
@@ -249,18 +265,18 @@ class _OfPosition(_Itself):
 
     @property
     def sampled_fraction(self) -> Fraction:
-        """Every report counts."""
+        """1: every report has this number."""
         return Fraction(1)
 
 
 @dataclass(frozen=True)
 class Supporting(_Itself):
-    """A report names cells; one that speaks for the answer is named with ``p``, another with ``q``.
+    """A report names cells: with probability ``p`` if they support the answer, else with ``q``.
 
-    There is a cell for each choice. ``blanks`` more fill an answer up to as many, so that every
-    answer has that many cells of its own. Where ``both`` is true an option has two cells instead,
-    ``2 * option + tick``; a report has one of them for each option in its ``sampled_fraction``.
-    ``size`` is how many choices a report names, None where any number of them.
+    There is one cell for each choice. ``blanks`` more cells pad every answer to the same number of
+    cells. Where ``both`` is true, an option has two cells instead, ``2 * option + tick``; a report
+    names one of them for each option that it samples, a ``sampled_fraction`` of all. ``size`` is
+    the number of choices in a report, None where it varies.
     """
 
     domain: One | Ticks
@@ -284,7 +300,7 @@ class Supporting(_Itself):
 
     @property
     def most(self) -> int:
-        """How many choices one report can name."""
+        """The largest number of choices in one report."""
         return self.k if self.size is None else self.size
 
     @property
@@ -294,19 +310,18 @@ class Supporting(_Itself):
 
     @property
     def exact(self) -> bool:
-        """Probabilities are exact, and reports are finitely many."""
+        """True: probabilities are exact, and there are finitely many reports."""
         return True
 
     @property
     def extremes(self) -> tuple[Any, Any]:
-        """Two answers that differ as much as any two do: of no two answers is the ratio of the
-        probabilities of one report larger than of the first against the second."""
+        """The worst pair of answers (x, y): P(report | x) / P(report | y) is largest for them."""
         first, second = self.domain.extremes
-        # Whoever ticks most is told by ticks that are reported, or else by those that are not.
+        # Many ticks show in the ticks that are reported, or else in those that are not.
         return (first, second) if self.p + self.q <= 1 else (second, first)
 
     def own(self, answer: Any) -> frozenset[int]:
-        """The cells that speak for an answer."""
+        """The cells that support an answer."""
         if self.single:
             return frozenset((answer,))
         ticks = frozenset(answer)
@@ -315,7 +330,7 @@ class Supporting(_Itself):
         return ticks.union(range(self.k, self.k + self.blanks - len(ticks)))
 
     def probability(self, answer: Any, report: Cells) -> Fraction:
-        """P(report | answer) of a report that the mechanism can make."""
+        """P(report | answer); ``report`` must be one that the mechanism can make."""
         return self.joint(self.own(answer), report)
 
     def cell_probability(self, answer: Any, cell: int) -> Fraction:
@@ -323,7 +338,7 @@ class Supporting(_Itself):
         return self.sampled_fraction * (self.p if cell in self.own(answer) else self.q)
 
     def cells(self, answer: Any) -> Iterable[int]:
-        """The cells of a tally to be counted."""
+        """The cells of the tally to be counted."""
         del answer
         return range(self.cell_count)
 
@@ -333,13 +348,13 @@ WeightsOfRow = Callable[[int], Sequence[int] | Sequence[float]]
 
 @dataclass(frozen=True)
 class Finite(_OfPosition):
-    """A position is rounded at random, without bias, to one of so many ``rows``; each has its
-    weights of ``outputs``.
+    """A matrix: a position is rounded at random, without bias, to a row of output weights.
 
-    ``evenly`` says that a row is a window of outputs that starts there, all others alike, so that
-    the mean output is affine in the row. ``exact`` is false where weights are floating point.
-    ``usual`` is the median magnitude of noise that stays on the grid, in steps; None where outputs
-    are no noisy positions. Laws of one ``source`` (the mechanism) are equal.
+    ``row(i)`` gives the weights of the ``outputs`` in the i-th of ``rows``. ``evenly`` says that
+    the i-th row is a window of heavier outputs starting at i, so the mean output is affine in the
+    row. ``exact`` is false where weights are floats. ``usual`` is the median magnitude of noise, in
+    steps; None where outputs are not noisy positions. Laws of one ``source`` (the mechanism) are
+    equal.
     """
 
     domain: One
@@ -369,7 +384,7 @@ class Finite(_OfPosition):
         return Fraction(weights[output] / total) * ROUNDED_UP
 
     def probability(self, answer: int, report: Cells) -> Fraction:
-        """P(report | answer) of a report that the mechanism can make."""
+        """P(report | answer); ``report`` must be one that the mechanism can make."""
         low, rest = divmod(answer * (self.rows - 1), self.k - 1)
         up = Fraction(rest, self.k - 1)
         below = self.output(low, report[0])
@@ -380,7 +395,7 @@ class Finite(_OfPosition):
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
-        """The cells of a tally to be counted: all, or of noise those near the answer."""
+        """The cells to be counted: all of them, or those near the answer where there is noise."""
         if self.exact:
             return range(self.outputs)
         return range(max(answer - _NEAR, 0), min(answer + _NEAR + 1, self.outputs))
@@ -394,10 +409,10 @@ class Finite(_OfPosition):
         return lru_cache(maxsize=16)(weighed)
 
     def _apart(self) -> tuple[int, int]:
-        """The two positions whose chances of one output have the largest ratio.
+        """The two positions whose probabilities of one output have the largest ratio.
 
-        Between two rows the chance of an output is linear in the position, so its extremes are
-        next to the rows.
+        Between two rows the probability is linear in the position, so its extremes are next to
+        the rows.
         """
         last, knots = self.k - 1, self.rows - 1
         near = {i * last // knots for i in range(knots + 1)}
@@ -414,12 +429,11 @@ class Finite(_OfPosition):
 
 @dataclass(frozen=True)
 class Noise(_OfPosition):
-    """A position plus whole-number noise with this ``variance`` (in steps squared) and a ``usual``,
-    median, magnitude, which reaches at most ``reach`` beyond the grid: what lies farther is
-    reported there.
+    """A position plus whole-number noise, clamped to at most ``reach`` steps beyond the grid.
 
-    ``mass(y)`` is P(noise = y) and ``tail(y)`` a bound of P(noise >= y); both take numbers and
-    arrays, and ``mass`` is the same on both sides. Laws of one ``source`` are equal.
+    ``variance`` is in steps squared; ``usual`` is the median magnitude in steps. ``mass(y)`` is
+    P(noise = y), symmetric about 0, and ``tail(y)`` an upper bound of P(noise >= y). Both take
+    numbers and arrays. Laws of one ``source`` are equal.
     """
 
     domain: One
@@ -432,12 +446,12 @@ class Noise(_OfPosition):
 
     @property
     def cell_count(self) -> None:
-        """The numbers that can be reported are far too many to have a cell each."""
+        """None: far too many numbers can be reported to count each in a cell."""
         return None
 
     @property
     def exact(self) -> bool:
-        """Floating point, and hardly an end of reports."""
+        """False: probabilities are floats."""
         return False
 
     @property
@@ -446,9 +460,9 @@ class Noise(_OfPosition):
         return self.domain.extremes
 
     def probability(self, answer: int, report: Cells) -> Fraction:
-        """P(report | answer) of a report that the mechanism can make."""
+        """P(report | answer); ``report`` must be one that the mechanism can make."""
         away = abs(report[0] - answer)
-        if report[0] in (-self.reach, self.k - 1 + self.reach):  # all of the tail beyond this end
+        if report[0] in (-self.reach, self.k - 1 + self.reach):  # the whole tail beyond this end
             chance = fsum(self.mass(away + far) for far in range(self.reach))
         else:
             chance = self.mass(away)
@@ -459,38 +473,40 @@ class Noise(_OfPosition):
         return self.probability(answer, (cell,))
 
     def cells(self, answer: int) -> Iterable[int]:
-        """The cells of a tally to be counted: those near the answer."""
+        """The cells to be counted: those near the answer."""
         return range(answer - _NEAR, answer + _NEAR + 1)
 
 
 @dataclass(frozen=True)
 class Several(_Itself):
-    """``s`` of several numbers, picked at random, each by the law of its part; the cell is
-    ``number * parts + part``."""
+    """A random sample of ``s`` numbers, each by the law of its part.
+
+    The cell of a number is ``number * parts + part``.
+    """
 
     parts: tuple[Finite | Noise, ...]
     s: int
 
     @property
     def domain(self) -> Each:
-        """One position a part."""
+        """A position for each part."""
         return Each(tuple(part.k for part in self.parts))
 
     @property
     def sampled_fraction(self) -> Fraction:
-        """The share of the reports that have a part."""
+        """The fraction of the reports that have a given part."""
         return Fraction(self.s, len(self.parts))
 
     @property
     def cell_count(self) -> int | None:
-        """The number of cells of a tally; None where a part has no end of them."""
+        """The number of cells of a tally; None where a part has no fixed number."""
         counts = [part.cell_count for part in self.parts]
         known = [count for count in counts if count is not None]
         return max(known) * len(self.parts) if len(known) == len(counts) else None
 
     @property
     def exact(self) -> bool:
-        """Whether every part is."""
+        """Whether the laws of all parts are exact."""
         return all(part.exact for part in self.parts)
 
     @property
@@ -500,7 +516,7 @@ class Several(_Itself):
         return tuple(first for first, _ in pairs), tuple(second for _, second in pairs)
 
     def probability(self, answer: Sequence[int], report: Cells) -> Fraction:
-        """P(report | answer) of a report that the mechanism can make."""
+        """P(report | answer); ``report`` must be one that the mechanism can make."""
         d = len(self.parts)
         said = (self.parts[c % d].probability(answer[c % d], (c // d,)) for c in report)
         return prod(said, start=Fraction(1, comb(d, self.s)))
@@ -511,7 +527,7 @@ class Several(_Itself):
         return self.sampled_fraction * self.parts[index].probability(answer[index], (number,))
 
     def cells(self, answer: Sequence[int]) -> Iterable[int]:
-        """The cells of a tally to be counted."""
+        """The cells of the tally to be counted."""
         d = len(self.parts)
         return [c * d + i for i, one in enumerate(answer) for c in self.parts[i].cells(one)]
 
@@ -524,31 +540,31 @@ L_co = TypeVar("L_co", bound=Law, covariant=True)
 
 
 class HasLaw(Protocol[L_co]):
-    """A mechanism, or its law by itself."""
+    """A mechanism, or a law."""
 
     @property
     def law(self) -> L_co:
-        """How its reports fall."""
+        """The probabilities of its reports."""
         ...
 
     def __hash__(self) -> int: ...
 
 
 class Randomiser(HasLaw[L_co], Protocol[L_co]):
-    """All that is asked of a mechanism."""
+    """The interface of a mechanism."""
 
     @property
     def loss(self) -> Loss:
-        """What one report can give away."""
+        """Privacy loss of one report."""
         ...
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         ...
 
     def randomise(self, answer: Any, coins: Coins) -> Cells:
-        """A report. Raises BadAnswer, before any draw."""
+        """A report for ``answer``. Raises BadAnswer before any draw."""
         ...
 
     def check(self, report: Sequence[int], path: str = "$") -> None:

@@ -118,7 +118,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"{self.single_report_mechanism.described}, of a kept answer"
 
     @property

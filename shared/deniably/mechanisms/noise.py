@@ -1,7 +1,7 @@
-"""Whole-number noise on a grid: Laplace and Gaussian, sampled exactly (SPEC 2.10-2.13).
+"""Discrete Laplace and Gaussian noise on a grid, sampled exactly (SPEC 2.10-2.13).
 
-Source of all samplers: Canonne, Kamath and Steinke 2020 ("The discrete Gaussian for differential
-privacy", NeurIPS), algorithms 1 to 3. No floating-point number takes part.
+All samplers are from Canonne, Kamath and Steinke 2020 ("The discrete Gaussian for differential
+privacy", NeurIPS), algorithms 1 to 3. They use integers only, no floating point.
 """
 
 from __future__ import annotations
@@ -75,9 +75,10 @@ def discrete_gaussian(variance: Fraction, coins: Coins) -> int:
 class Laplace(Parameters, frozen=True, tag="laplace"):
     """Report the position plus discrete Laplace noise of this ``scale``, in steps of the grid.
 
-    The answer is one of ``k`` positions. Two answers are at most ``k - 1`` steps apart, so the
-    epsilon is ``(k - 1) / scale``, exactly. Source: Dwork et al. 2006 (TCC), on the grid Ghosh,
-    Roughgarden and Sundararajan 2012 (SIAM J. Comput. 41:1673).
+    The answer is one of ``k`` positions. Two answers are at most ``k - 1`` steps apart, so epsilon
+    is exactly ``(k - 1) / scale``. Source: Dwork et al. 2006 (TCC); on a grid, Ghosh, Roughgarden
+    and Sundararajan 2012 (SIAM J. Comput. 41:1673). Raises BadMechanism where a parameter breaks
+    SPEC 2.11.
     """
 
     k: int
@@ -95,18 +96,21 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
 
     @property
     def reach(self) -> int:
-        """How far beyond the grid a report may lie. Honest noise goes there less than once in
-        10**17 reports; without an end one crafted report could move any mean anywhere."""
+        """How many steps beyond the grid a report may lie.
+
+        Honest noise passes this less than once in 10**17 reports. Without a limit one fake report
+        could move a mean anywhere.
+        """
         return 40 * ceil(ratio(self.scale, "scale"))
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"discrete Laplace, scale {self.scale} steps"
 
     @kept
     def law(self) -> Noise:
-        """Discrete Laplace noise, the same on both sides."""
+        """Symmetric discrete Laplace noise."""
         scale = float(ratio(self.scale, "scale"))
         decay = exp(-1 / scale)
         variance = 2 * decay / (1 - decay) ** 2
@@ -122,10 +126,10 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
         return e ** (-noise / float(ratio(self.scale, "scale")))
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
+        """The report for ``answer``, a position below k. Raises BadAnswer before any draw."""
         check_position(answer, self.k)
         noisy = answer + discrete_laplace(ratio(self.scale, "scale"), coins)
-        return (within(noisy, self),)
+        return (within_reach(noisy, self),)
 
     def check(self, report: Sequence[int], path: str = "$") -> None:
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
@@ -133,14 +137,13 @@ class Laplace(Parameters, frozen=True, tag="laplace"):
 
 
 class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
-    """Laplace noise that stays on the grid: ``beyond`` it, ``clamp`` to its end or ``resample``.
+    """Discrete Laplace noise that stays on the grid: ``beyond`` it, ``clamp`` or ``resample``.
 
-    Clamping is post-processing. Resampling (Holohan et al. 2020, J. Privacy and Confidentiality
-    10:1) would break the claim where two answers are nearer than the whole range; in the local
-    model the two ends have the same normaliser and ``(k - 1) / scale`` stays exact. On a scale of
-    few choices the resampled form is the exponential mechanism (McSherry and Talwar 2007) with
-    the utility ``-|i - j|`` and the sharp factor ``epsilon / (k - 1)``. Both are biased; decode
-    them through the channel.
+    Clamping is post-processing. Resampling is from Holohan et al. 2020 (J. Privacy and
+    Confidentiality 10:1). In the local model it keeps ``(k - 1) / scale`` exact, because the two
+    ends of the grid have the same normaliser. On few choices it is the exponential mechanism
+    (McSherry and Talwar 2007) with the utility ``-|i - j|`` and the factor ``epsilon / (k - 1)``.
+    Both are biased: estimate from them through the channel.
     """
 
     k: int
@@ -158,7 +161,7 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         how = {"clamp": "clamped", "resample": "resampled"}[self.beyond]
         return f"bounded Laplace, {how}, scale {self.scale} steps"
 
@@ -174,7 +177,7 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
     def randomise(self, answer: int, coins: Coins) -> Cells:
         """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw.
 
-        Where it resamples, the number of draws depends on the answer.
+        With ``resample`` the number of draws depends on the answer.
         """
         check_position(answer, self.k)
         scale = ratio(self.scale, "scale")
@@ -193,10 +196,10 @@ class BoundedLaplace(Parameters, frozen=True, tag="bounded_laplace"):
 class Gaussian(Parameters, frozen=True, tag="gaussian"):
     """Report ``d`` positions, each plus discrete Gaussian noise of variance ``sigma2`` (steps**2).
 
-    Each answer is one of ``k`` positions. The promise is weaker than that of every other
-    mechanism: it holds except with probability ``delta``. That (``epsilon``, ``delta``) is kept
-    is verified here by a certified bound (Canonne, Kamath and Steinke 2020, theorem 7, the exact
-    form of the calibration of Balle and Wang 2018). Raises BadMechanism where it is not.
+    Each answer is one of ``k`` positions. The promise holds except with probability ``delta``,
+    so it is weaker than that of all other mechanisms. A certified bound verifies that ``sigma2``
+    keeps (``epsilon``, ``delta``): Canonne, Kamath and Steinke 2020, theorem 7, the exact form of
+    the analytic Gaussian mechanism (Balle and Wang 2018). Raises BadMechanism where it does not.
     """
 
     k: int
@@ -208,17 +211,17 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
     def __post_init__(self) -> None:
         check_positions(self.k)
         if not 1 <= self.d <= MOST_COORDINATES:
-            raise BadMechanism(f"d is the number of positions, from 1 to {MOST_COORDINATES}")
+            raise BadMechanism(f"d is {self.d}; from 1 to {MOST_COORDINATES} positions are allowed")
         variance = ratio(self.sigma2, "sigma2")
         p, q = variance.numerator, variance.denominator
         if 2 * p * q * (isqrt(p // q) + 1) ** 2 > LARGEST:
             raise BadMechanism("sigma2 is too large or too finely divided; take a coarser step")
         epsilon, delta = decimal(self.epsilon, "epsilon"), decimal(self.delta, "delta")
         if not 0 < delta <= Fraction(1, 10_000):
-            raise BadMechanism("delta is above 0 and at most 0.0001")
+            raise BadMechanism(f"delta is {self.delta}; it must be above 0 and at most 0.0001")
         _check_numbers(self)
         if not _keeps(variance, self.k - 1, self.d, epsilon, delta):
-            raise BadMechanism("sigma2 is too small for the epsilon and delta that are stated")
+            raise BadMechanism(f"sigma2 is too small for epsilon {epsilon} and delta {self.delta}")
 
     @property
     def loss(self) -> Loss:
@@ -227,39 +230,39 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
 
     @property
     def reach(self) -> int:
-        """How far beyond the grid a report may lie, as for ``Laplace``: 12 sigma or more."""
+        """How many steps beyond the grid a report may lie (see ``Laplace``): at least 12 sigma."""
         return 12 * (isqrt(floor(ratio(self.sigma2, "sigma2"))) + 1)
 
     @property
     def one(self) -> Noise:
         """The law of each position."""
-        # Never above sigma2 (Canonne, Kamath and Steinke 2020, corollary 9), and short of it by
-        # less than 1e-7 of it from sigma = 1 on.
+        # The exact variance is at most sigma2 (Canonne, Kamath and Steinke 2020, corollary 9), and
+        # from sigma = 1 on less than 1e-7 of it smaller.
         variance = float(ratio(self.sigma2, "sigma2"))
         usual = 0.6745 * sqrt(variance)
         return Noise(One(self.k), variance, usual, self.reach, self._mass, self._tail, self)
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"discrete Gaussian, variance {self.sigma2} steps², delta {self.delta}"
 
     @kept
     def law(self) -> Noise | Several:
-        """That of one position, or of all in one report."""
+        """The law of one position where d is 1, else of all of them in one report."""
         return self.one if self.d == 1 else Several((self.one,) * self.d, self.d)
 
     def _mass(self, noise: Any) -> Any:
         return self._tail(noise) / _gaussian_total(float(ratio(self.sigma2, "sigma2")))
 
     def _tail(self, noise: Any) -> Any:
-        """Above the tail (Canonne, Kamath and Steinke 2020, proposition 25)."""
+        """An upper bound of the tail (Canonne, Kamath and Steinke 2020, proposition 25)."""
         return e ** (-(noise * noise) / (2 * float(ratio(self.sigma2, "sigma2"))))
 
     def randomise(self, answer: int | Sequence[int], coins: Coins) -> Cells:
         """The report for d positions (one integer where d is 1): ``number * d + coordinate`` each.
 
-        Raises BadAnswer, before any draw.
+        Raises BadAnswer before any draw.
         """
         positions = [answer] if isinstance(answer, int) else list(answer)
         if len(positions) != self.d:
@@ -268,7 +271,7 @@ class Gaussian(Parameters, frozen=True, tag="gaussian"):
             check_position(position, self.k)
         variance = ratio(self.sigma2, "sigma2")
         return tuple(
-            within(position + discrete_gaussian(variance, coins), self) * self.d + coordinate
+            within_reach(position + discrete_gaussian(variance, coins), self) * self.d + coordinate
             for coordinate, position in enumerate(positions)
         )
 
@@ -288,7 +291,7 @@ def _bounded_row(k: int, scale: float, beyond: str, position: int) -> tuple[floa
     last, decay = k - 1, exp(-1 / scale)
     weights = [decay ** abs(place - position) for place in range(k)]
     if beyond == "clamp":
-        # All of the tail beyond an end falls on it: 1 + decay + decay^2 + ... times its first.
+        # The whole tail beyond an end falls on it: 1 + decay + decay^2 + ... times its first term.
         weights[0] /= 1 - decay
         weights[last] /= 1 - decay
     total = fsum(weights)
@@ -297,13 +300,13 @@ def _bounded_row(k: int, scale: float, beyond: str, position: int) -> tuple[floa
 
 @lru_cache(maxsize=64)
 def _gaussian_total(variance: float) -> float:
-    """The sum of e**(-y**2 / (2 variance)); what is 12 deviations away is less than 1e-30 of it."""
+    """The sum of e**(-y**2 / (2 variance)); terms beyond 12 deviations are below 1e-30 of it."""
     reach = int(12 * sqrt(variance)) + 12
     return fsum(exp(-(y**2) / (2 * variance)) for y in range(-reach, reach + 1))
 
 
-def within(noisy: int, mechanism: Laplace | Gaussian) -> int:
-    """The number, or where it lies beyond what may be reported, the nearest that may."""
+def within_reach(noisy: int, mechanism: Laplace | Gaussian) -> int:
+    """``noisy``, clamped to the numbers that the mechanism may report."""
     return min(max(noisy, -mechanism.reach), mechanism.k - 1 + mechanism.reach)
 
 
@@ -319,17 +322,20 @@ def _keeps(variance: Fraction, shift: int, d: int, epsilon: Fraction, delta: Fra
 
 @lru_cache(maxsize=256)
 def ratio(text: str, name: str) -> Fraction:
-    """A positive fraction as it is published: n or n/d in lowest terms, each below 2**31."""
+    """A positive fraction as published: n or n/d in lowest terms, each at most 2**31.
+
+    Raises BadMechanism for any other spelling.
+    """
     if not re.fullmatch(r"[1-9][0-9]{0,9}(/[1-9][0-9]{0,9})?", text, re.ASCII):
-        raise BadMechanism(f"{name} is written as an integer or a fraction, such as 20 or 41/2")
+        raise BadMechanism(f"{name} is {text!r}; write an integer or a fraction, such as 41/2")
     value = Fraction(text)
     if str(value) != text or max(value.numerator, value.denominator) > _LARGEST_PART:
-        raise BadMechanism(f"{name} is in lowest terms, of integers up to 2**31")
+        raise BadMechanism(f"{name} is {text}; write it in lowest terms, with integers up to 2**31")
     return value
 
 
 def decimal(text: str, name: str) -> Fraction:
-    """A non-negative decimal in its one spelling (SPEC 2.2)."""
+    """A non-negative decimal in its one spelling (SPEC 2.2). Raises BadMechanism."""
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
-        raise BadMechanism(f"{name} is written as a plain decimal number, such as 1.5")
+        raise BadMechanism(f"{name} is {text!r}; write a plain decimal number, such as 1.5")
     return Fraction(text)

@@ -1,4 +1,4 @@
-"""What the classes of mechanisms have in common."""
+"""The base class of all mechanisms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-if TYPE_CHECKING:  # where a protocol has a property, pyright takes no cached one
+if TYPE_CHECKING:  # pyright takes no cached property where a protocol has a property
     from builtins import property as kept
 else:
     from functools import cached_property as kept
@@ -17,5 +17,7 @@ __all__ = ["Parameters", "kept"]
 class Parameters(
     msgspec.Struct, frozen=True, dict=True, forbid_unknown_fields=True, tag_field="name"
 ):
-    """The published parameters of a mechanism, by its ``name``; unknown ones are refused. What is
-    ``kept`` is worked out once."""
+    """A mechanism's published parameters, tagged by ``name`` in JSON; unknown keys are refused.
+
+    A property marked ``kept`` is computed once.
+    """

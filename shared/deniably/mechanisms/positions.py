@@ -1,4 +1,4 @@
-"""Answers that are positions on a grid, and their rounding to fewer places without bias."""
+"""Positions on a grid: checks, and unbiased rounding to a coarser grid."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_POSITIONS = (1 << 20) + 1
 def check_positions(k: int) -> None:
     """Raise BadMechanism unless a grid may have ``k`` positions."""
     if not 2 <= k <= MOST_POSITIONS:
-        raise BadMechanism(f"k is the number of positions, from 2 to {MOST_POSITIONS}")
+        raise BadMechanism(f"k is {k}; from 2 to {MOST_POSITIONS} positions are allowed")
 
 
 def check_position(answer: int, k: int) -> None:
@@ -21,9 +21,10 @@ def check_position(answer: int, k: int) -> None:
 
 
 def knot(answer: int, k: int, knots: int, coins: Coins) -> int:
-    """``answer * (knots - 1) / (k - 1)``, rounded at random so that its mean is exact.
+    """Round ``answer`` (of ``k`` positions) at random to one of ``knots`` places, without bias.
 
-    One draw is made even where there is nothing to round.
+    The mean of the result is ``answer * (knots - 1) / (k - 1)`` exactly. One draw is always made,
+    even where there is nothing to round.
     """
     low, rest = divmod(answer * (knots - 1), k - 1)
     return low + 1 - coins.choose((rest, k - 1 - rest))

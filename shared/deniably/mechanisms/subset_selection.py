@@ -1,8 +1,7 @@
-"""How one answer is randomised: the two-level channel of subset selection (SPEC section 2).
+"""Subset selection, with randomised response and k-RR (GRR) as special cases (SPEC 2.1).
 
-Every answer x has the same number of reports "of its own" (here: the subsets that contain x);
-each of those has integer weight ``own``, every other report weight ``other``. The realised
-epsilon is ``ln(own / other)``, a rational ratio that anybody can check.
+A report is a subset of the choices. Subsets with the true answer have the integer weight ``own``,
+all others ``other``. So epsilon is exactly ``ln(own / other)``, which anybody can check.
 """
 
 from __future__ import annotations
@@ -23,6 +22,10 @@ MOST_CHOICES = 1024
 class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
     """Report ``omega`` of ``k`` choices; sets with the answer weigh ``own``, others ``other``.
 
+    >>> warner = SubsetSelection(k=2, omega=1, own=3, other=1)
+    >>> warner.p, warner.loss.odds
+    (Fraction(3, 4), Fraction(3, 1))
+
     Source: Ye and Barg 2018 (IEEE Trans. Inf. Theory 64:5662), scheme of section III; Wang et
     al. 2016, "Mutual information optimally local private discrete distribution estimation".
     Raises BadMechanism where the integers break SPEC 2.1.
@@ -35,9 +38,9 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 
     def __post_init__(self) -> None:
         if not 2 <= self.k <= MOST_CHOICES:
-            raise BadMechanism(f"k is the number of choices, from 2 to {MOST_CHOICES}")
+            raise BadMechanism(f"k is {self.k}; from 2 to {MOST_CHOICES} choices are allowed")
         if not 1 <= self.omega < self.k:
-            raise BadMechanism("omega is the number of choices in a report, from 1 to k - 1")
+            raise BadMechanism(f"omega is {self.omega}; a report has from 1 to k - 1 choices")
         if not 1 <= self.other < self.own:
             raise BadMechanism("the weights are integers with 1 <= other < own")
         if self.total > LARGEST:
@@ -45,17 +48,17 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 
     @property
     def total(self) -> int:
-        """Z, the sum of the weights with which the answer is kept or left out."""
+        """Z, the sum of the weights of keeping and of leaving out the answer."""
         return self.omega * self.own + (self.k - self.omega) * self.other
 
     @property
     def odds(self) -> Fraction:
-        """The most that one report can shift the odds between two answers: own / other."""
+        """own / other: one report changes the odds between two answers at most by this factor."""
         return Fraction(self.own, self.other)
 
     @property
     def loss(self) -> Loss:
-        """The same odds as what a report can give away."""
+        """Privacy loss of one report: epsilon is ln(own / other)."""
         return Loss(self.odds)
 
     @property
@@ -72,7 +75,7 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"subset selection, {self.omega} of {self.k}"
 
     @kept
@@ -82,10 +85,10 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
         return Supporting(One(self.k), self.p, self.q, joint, self.omega)
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer`` (an index below k).
+        """The report for ``answer``, an index below k. Raises BadAnswer before any draw.
 
-        The same draws with the same bounds are made whether the answer is kept or not, so
-        their number and their bytes say nothing about it. Raises BadAnswer, before any draw.
+        The draws and their bounds are the same whether the answer is kept or not, so timing and
+        random bytes say nothing about it.
         """
         if not 0 <= answer < self.k:
             raise BadAnswer(f"an answer is the index of a choice, from 0 to {self.k - 1}")
@@ -111,13 +114,16 @@ class SubsetSelection(Parameters, frozen=True, tag="subset_selection"):
 def subset_selection(k: int, own: int, other: int) -> SubsetSelection:
     """The most accurate subset selection for k choices at odds ``own / other``.
 
-    Attains the lower bound of Ye and Barg 2018 for every epsilon and k.
+    It attains the lower bound of Ye and Barg 2018 for every epsilon and k.
+
+    >>> subset_selection(k=16, own=3, other=1)
+    SubsetSelection(k=16, omega=4, own=3, other=1)
     """
     return SubsetSelection(k, best_omega(k, Fraction(own, other)), own, other)
 
 
 def k_ary(k: int, own: int, other: int) -> SubsetSelection:
-    """k-ary (generalised) randomised response: one choice is sent. Kairouz, Oh, Viswanath 2014."""
+    """k-ary or generalised randomised response (k-RR, GRR): Kairouz, Oh and Viswanath 2014."""
     return SubsetSelection(k, 1, own, other)
 
 
@@ -129,19 +135,24 @@ def warner(own: int, other: int) -> SubsetSelection:
 def two_coin_odds(truth: Fraction, k: int) -> Fraction:
     """Odds of the two-coin design: the truth with probability ``truth``, else a fair pick of k.
 
-    P(x|x) = h + (1-h)/k and P(y|x) = (1-h)/k, so the odds are 1 + k h / (1-h). One half and
-    k = 2 give 3. Raises BadMechanism unless 0 < truth < 1.
+    With h for ``truth``, P(x|x) = h + (1-h)/k and P(y|x) = (1-h)/k: the odds are 1 + k h / (1-h).
+    Raises BadMechanism unless 0 < truth < 1.
+
+    >>> two_coin_odds(Fraction(1, 2), k=2)
+    Fraction(3, 1)
     """
     if not 0 < truth < 1:
-        raise BadMechanism("the first coin shows 'truth' with a probability between 0 and 1")
+        raise BadMechanism(
+            f"the coin shows truth with probability {truth}; use one between 0 and 1"
+        )
     return 1 + k * truth / (1 - truth)
 
 
 def best_omega(k: int, odds: Fraction) -> int:
     """The omega with the smallest worst-case variance, by exact comparison.
 
-    The variance has a single minimum at k / (odds + 1) (Ye and Barg 2018, eq. 12), so the best
-    integer is the floor or the ceiling of it. Neither rounding nor the ceiling is always right.
+    The variance has a single minimum at k / (odds + 1) (Ye and Barg 2018, eq. 12). The best
+    integer is its floor or its ceiling; neither is always right, so both are compared.
     """
     floor = int(k / (odds + 1))
     candidates = {min(max(omega, 1), k - 1) for omega in (floor, floor + 1)}

@@ -1,4 +1,4 @@
-"""Several ticks at once: padded set response, sampled ticks and unary encoding (SPEC 2.7-2.9)."""
+"""Several ticks at once: PrivSet, sampled ticks and unary encoding (SPEC 2.7-2.9)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MOST_OPTIONS = 1024
 class SetResponse(Parameters, frozen=True, tag="set_response"):
     """Report ``size`` of ``k`` options and ``most`` blanks; sets that meet the ticks weigh more.
 
-    An answer has at most ``most`` ticks and is padded with blanks (the numbers from ``k`` on) to
-    exactly ``most``: without that the sum of the weights would give the number of ticks away.
-    Sets that share an element with the padded ticks weigh ``own``, others ``other``.
+    An answer has at most ``most`` ticks. Blanks, the numbers from ``k`` on, pad it to exactly
+    ``most``; otherwise the sum of the weights would reveal the number of ticks. Sets that share an
+    element with the padded ticks weigh ``own``, others ``other``.
     Source: PrivSet, Wang et al. 2018 (INFOCOM, "PrivSet: set-valued data analyses with local
     differential privacy"). Raises BadMechanism where the integers break SPEC 2.7.
     """
@@ -35,7 +35,7 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
     def __post_init__(self) -> None:
         _check_ticks(self.k, self.most)
         if not 1 <= self.size <= self.k:
-            raise BadMechanism("size is the number of options in a report, from 1 to k")
+            raise BadMechanism(f"size is {self.size}; a report has from 1 to k options")
         if not 1 <= self.other < self.own:
             raise BadMechanism("the weights are integers with 1 <= other < own")
         if self.total > LARGEST:
@@ -70,18 +70,18 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"set response, {self.size} of {self.k} and {self.most} blanks"
 
     @kept
     def law(self) -> Supporting:
-        """A report supports its options; blanks stand for ticks that an answer does not have."""
+        """A report supports its options; blanks stand for the ticks that an answer lacks."""
         joint = TwoLevel(self.domain, self.size, self.own, self.other, self.most)
         ticks = Ticks(self.k, self.most)
         return Supporting(ticks, self.p, self.q, joint, self.size, blanks=self.most)
 
     def _weights(self) -> list[int]:
-        """For each number of padded ticks in a report: the weight of all such reports."""
+        """The total weight of the reports with 0, 1, 2, ... of the padded ticks."""
         most, size = self.most, self.size
         return [
             comb(most, shared) * comb(self.k, size - shared) * (self.own if shared else self.other)
@@ -89,9 +89,9 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
         ]
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """The report for the ticked options (distinct indices below k, ascending).
+        """The report for the ticked options: distinct indices below k, ascending.
 
-        The same draws are made for every answer. Raises BadAnswer, before any draw.
+        The draws are the same for every answer. Raises BadAnswer before any draw.
         """
         _check_answer(answer, self.k, self.most)
         padded = [*answer, *range(self.k, self.domain - len(answer))]
@@ -110,9 +110,9 @@ class SetResponse(Parameters, frozen=True, tag="set_response"):
 class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
     """Report ``s`` of ``k`` options, picked at random, each with its tick randomised.
 
-    Every option asked about gets a Warner 1965 response with the weights ``own`` and ``other``;
-    which options those are is drawn without looking at the answer. Any number of ticks is
-    allowed. Raises BadMechanism where the integers break SPEC 2.8.
+    The sampled options do not depend on the answer. Each gets a Warner 1965 response with the
+    weights ``own`` and ``other``. Any number of ticks is allowed. Raises BadMechanism where the
+    integers break SPEC 2.8.
     """
 
     k: int
@@ -123,13 +123,13 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
     def __post_init__(self) -> None:
         _check_ticks(self.k, self.k)
         if not 1 <= self.s <= self.k:
-            raise BadMechanism("s is the number of options in a report, from 1 to k")
+            raise BadMechanism(f"s is {self.s}; a report has from 1 to k options")
         if not 1 <= self.other < self.own or self.own + self.other > LARGEST:
             raise BadMechanism("the weights are integers with 1 <= other < own, sum <= 2**53")
 
     @property
     def loss(self) -> Loss:
-        """(own / other)**s: all s ticks can be others."""
+        """(own / other)**s: two answers can differ in all s ticks."""
         return Loss(Fraction(self.own, self.other) ** self.s)
 
     @property
@@ -144,12 +144,12 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"sampled ticks, {self.s} of {self.k}"
 
     @kept
     def law(self) -> Supporting:
-        """Of each option that is asked about a report has the one cell or the other."""
+        """Of each sampled option a report names one of its two cells."""
         joint = CoinForSome(self.p, self.q, comb(self.k, self.s))
         sampled_fraction = Fraction(self.s, self.k)
         return Supporting(Ticks(self.k), self.p, self.q, joint, self.s, sampled_fraction, both=True)
@@ -157,7 +157,7 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
         """The report for the ticked options: ``2 * option + tick``, ascending.
 
-        Raises BadAnswer, before any draw.
+        Raises BadAnswer before any draw.
         """
         _check_answer(answer, self.k, self.k)
         ticked = set(answer)
@@ -170,16 +170,16 @@ class SampledTicks(Parameters, frozen=True, tag="sampled_ticks"):
         """Raise BadReport unless ``report`` is one that this mechanism can make."""
         check_subset(report, self.s, 2 * self.k, path)
         if len({item // 2 for item in report}) < self.s:
-            raise BadReport("an option is reported with a tick or without one, not both", path)
+            raise BadReport("an option is reported both with a tick and without one", path)
 
 
 class Unary(Parameters, frozen=True, tag="unary"):
-    """Report every option by a coin: ``own`` of ``total`` if it is ticked, else ``other``.
+    """Report each option with probability ``own / total`` if it is ticked, else ``other / total``.
 
-    Optimised unary encoding (Wang et al. 2017, USENIX Security, 4.3) has own / total = 1/2, the
-    symmetric one (basic RAPPOR, Erlingsson et al. 2014) own + other = total. With at most
-    ``most`` ticks two answers can differ in ``2 * most`` options, so the odds are far above those
-    of one option. Raises BadMechanism where the integers break SPEC 2.9.
+    Optimised unary encoding (OUE; Wang et al. 2017, USENIX Security, 4.3) has own / total = 1/2.
+    Symmetric unary encoding (SUE; basic RAPPOR, Erlingsson et al. 2014) has own + other = total.
+    Two answers of at most ``most`` ticks can differ in ``2 * most`` options, so the odds are far
+    above those of one option. Raises BadMechanism where the integers break SPEC 2.9.
     """
 
     k: int
@@ -195,7 +195,7 @@ class Unary(Parameters, frozen=True, tag="unary"):
 
     @property
     def loss(self) -> Loss:
-        """The worst pair: as many options as can be only in the one, the rest in the other."""
+        """Of the worst pair of answers, which have as few ticks in common as possible."""
         ticked = Fraction(self.own, self.other)
         unticked = Fraction(self.total - self.other, self.total - self.own)
         # With exactly one tick each, as single choice has, one option differs each way.
@@ -216,17 +216,17 @@ class Unary(Parameters, frozen=True, tag="unary"):
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"unary encoding of {self.k}"
 
     @kept
     def law(self) -> Supporting:
-        """A report supports the options that it names, of which there may be any number."""
+        """A report supports any number of options: those that it names."""
         joint = CoinEach(self.p, self.q, self.k)
         return Supporting(Ticks(self.k, self.most), self.p, self.q, joint)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """The reported options, ascending. Raises BadAnswer, before any draw."""
+        """The reported options, ascending. Raises BadAnswer before any draw."""
         _check_answer(answer, self.k, self.most)
         ticked = set(answer)
         weights = [self.other, self.own]
@@ -244,9 +244,9 @@ class Unary(Parameters, frozen=True, tag="unary"):
 
 def _check_ticks(k: int, most: int) -> None:
     if not 2 <= k <= MOST_OPTIONS:
-        raise BadMechanism(f"k is the number of options, from 2 to {MOST_OPTIONS}")
+        raise BadMechanism(f"k is {k}; from 2 to {MOST_OPTIONS} options are allowed")
     if not 1 <= most <= k:
-        raise BadMechanism("most is the number of ticks allowed, from 1 to k")
+        raise BadMechanism(f"most is {most}; from 1 to k ticks can be allowed")
 
 
 def _check_answer(answer: Sequence[int], k: int, most: int) -> None:

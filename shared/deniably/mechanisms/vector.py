@@ -1,4 +1,4 @@
-"""Several numbers of one person: all of them, or some picked at random (SPEC 2.14)."""
+"""Several numbers of one person: all are reported, or a random sample of them (SPEC 2.14)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MOST_PARTS = 64
 class Vector(Parameters, frozen=True, tag="vector"):
     """Report ``s`` of the numbers, picked at random, each by the mechanism of its part.
 
-    Which numbers are picked is drawn without looking at the answer. What a report can give away
-    is the sum over the ``s`` worst parts. With all numbers and discrete Laplace noise this is
-    the L1 mechanism of Dwork et al. 2006; with s = 1 it is coordinate sampling (Duchi, Jordan
-    and Wainwright 2018). Raises BadMechanism where the integers break SPEC 2.14.
+    The sample does not depend on the answer. The privacy loss is the sum over the ``s`` worst
+    parts. With all numbers and discrete Laplace noise this is the L1 mechanism of Dwork et al.
+    2006; with s = 1 it is coordinate sampling (Duchi, Jordan and Wainwright 2018). Raises
+    BadMechanism where the integers break SPEC 2.14.
     """
 
     s: int
@@ -34,9 +34,11 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.parts) <= MOST_PARTS:
-            raise BadMechanism(f"parts has from 2 to {MOST_PARTS} mechanisms")
+            raise BadMechanism(
+                f"parts has {len(self.parts)} entries; from 2 to {MOST_PARTS} are allowed"
+            )
         if not 1 <= self.s <= len(self.parts):
-            raise BadMechanism("s is the number of parts in a report, from 1 to all of them")
+            raise BadMechanism(f"s is {self.s}; a report has from 1 to {len(self.parts)} parts")
 
     @property
     def loss(self) -> Loss:
@@ -45,7 +47,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"{self.s} of {len(self.parts)} numbers: {self.parts[0].described}"
 
     @kept
@@ -54,9 +56,9 @@ class Vector(Parameters, frozen=True, tag="vector"):
         return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:
-        """The report for one position a part: ``number * parts + part``, by part.
+        """The report for one position a part: ``number * parts + part``, in order of the parts.
 
-        Raises BadAnswer, before any draw.
+        Raises BadAnswer before any draw.
         """
         d = len(self.parts)
         if len(answer) != d:
@@ -75,7 +77,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
         if len(report) != self.s:
             raise BadReport(f"a report has {self.s} of the {d} numbers", path)
         if any(a % d >= b % d for a, b in pairwise(report)):
-            raise BadReport("the parts of a report are distinct and in order", path)
+            raise BadReport("the parts of a report must be distinct and in order", path)
         for cell in report:
             if abs(cell) > LARGEST_NUMBER:
                 raise BadReport("a reported number is too large", path)

@@ -1,4 +1,4 @@
-"""Ordered answers: the window mechanism (SPEC 2.5)."""
+"""The window mechanism for ordered answers: square wave, Duchi et al., piecewise (SPEC 2.5)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ MOST_OUTPUTS = 4096
 
 
 class Window(Parameters, frozen=True, tag="window"):
-    """Report one of ``m`` outputs; the ``w`` of the window around the answer weigh more.
+    """Report one of ``m`` outputs; the ``w`` in a window around the answer weigh more.
 
-    The answer is one of ``k`` positions. It is rounded at random (without bias) to one of the
-    ``m - w + 1`` places where a window of ``w`` neighbours can start; outputs inside the window
-    weigh ``own``, all others ``other``. With (m, w) = (2, 1) this is the mechanism of Duchi,
-    Jordan and Wainwright 2018 (JASA 113:182); with ``k = m - w + 1`` a square wave (Li et al.
-    2020, SIGMOD); for m to infinity the piecewise mechanism (Wang et al. 2019, ICDE).
+    The answer is one of ``k`` positions. It is rounded at random, without bias, to one of the
+    ``m - w + 1`` places where a window of ``w`` neighbours can start. Outputs inside the window
+    weigh ``own``, all others ``other``. Special cases are the mechanism of Duchi, Jordan and
+    Wainwright 2018 (JASA 113:182) for (m, w) = (2, 1), a square wave (Li et al. 2020, SIGMOD) for
+    ``k = m - w + 1``, and the piecewise mechanism (Wang et al. 2019, ICDE) for large m.
     Raises BadMechanism where the integers break SPEC 2.5.
+
+    >>> Window(k=5, m=8, w=4, own=3, other=1).loss.odds
+    Fraction(3, 1)
     """
 
     k: int
@@ -36,9 +39,9 @@ class Window(Parameters, frozen=True, tag="window"):
     def __post_init__(self) -> None:
         check_positions(self.k)
         if not 2 <= self.m <= MOST_OUTPUTS:
-            raise BadMechanism(f"m is the number of outputs, from 2 to {MOST_OUTPUTS}")
+            raise BadMechanism(f"m is {self.m}; from 2 to {MOST_OUTPUTS} outputs are allowed")
         if not 1 <= self.w < self.m:
-            raise BadMechanism("w is the width of the window, from 1 to m - 1")
+            raise BadMechanism(f"w is {self.w}; the window has from 1 to m - 1 outputs")
         if not 1 <= self.other < self.own:
             raise BadMechanism("the weights are integers with 1 <= other < own")
         if self.total > LARGEST:
@@ -51,12 +54,12 @@ class Window(Parameters, frozen=True, tag="window"):
 
     @property
     def loss(self) -> Loss:
-        """own / other: the ends of the scale have windows that do not meet."""
+        """Privacy loss of one report: the odds are own / other."""
         return Loss(Fraction(self.own, self.other))
 
     @property
     def described(self) -> str:
-        """The mechanism and its numbers, for researchers, in a few words."""
+        """The mechanism and its parameters in a few words, for researchers."""
         return f"window, {self.w} of {self.m}"
 
     @kept
@@ -69,7 +72,7 @@ class Window(Parameters, frozen=True, tag="window"):
         return [self.other] * start + [self.own] * self.w + [self.other] * rest
 
     def randomise(self, answer: int, coins: Coins) -> Cells:
-        """The report for ``answer`` (a position below k). Raises BadAnswer, before any draw."""
+        """The report for ``answer``, a position below k. Raises BadAnswer before any draw."""
         check_position(answer, self.k)
         m, w = self.m, self.w
         start = knot(answer, self.k, m - w + 1, coins)
