@@ -29,7 +29,7 @@ from deniably.survey.survey import Survey
 from deniably.trust.signing import new_key
 from deniably_server.api.lines import take_lines
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import entry_of
+from deniably_server.storage.writing.commit import report_write
 
 GOAL_INGEST = 0.6
 GOAL_BATCH = 0.5
@@ -197,7 +197,7 @@ def batches(sheet: Sheet, folder: Path) -> None:
         for values in perturbed(survey, n)[0]
     ]
     body = b"".join(report.canonical + b"\n" for report in reports)
-    rows = [entry_of(survey, report).row for report in reports]
+    rows = [report_write(survey, report).row for report in reports]
     found: list[tuple[float, float]] = []
     for number in range(rounds):
         sheet.progress(f"round {number + 1} of {rounds}")

@@ -17,7 +17,7 @@ from deniably.results.plausibility import deviation, pair_score
 from deniably.survey.report import Report, randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import Bulk, Outcome
+from deniably_server.storage.writing.commit import BatchWrite, Outcome
 from support.material import assert_problem, signed
 
 TEXT = """
@@ -70,13 +70,13 @@ def seldom(monkeypatch: pytest.MonkeyPatch) -> None:
 def forge(store: Store, survey: Survey, count: int, **values: list[int]) -> None:
     """Reports that a device could have sent, but whose values somebody chose."""
     own = randomise_answers(survey, next(iter(honest(1)))).values
-    bulk = Bulk(survey)
+    batch = BatchWrite(survey)
     for _ in range(count):
         forged = Report(id=token_hex(16), survey=survey.digest, values={**own, **values})
         forged.check(survey)
-        bulk.add(forged)
-    store.begin(bulk)
-    assert set(bulk.wait()) == {Outcome.STORED}
+        batch.add(forged)
+    store.begin(batch)
+    assert set(batch.wait()) == {Outcome.STORED}
 
 
 @pytest.fixture
@@ -93,11 +93,11 @@ def honest_reports(text: str) -> list[Report]:
 
 
 def fill(store: Store, survey: Survey, text: str = TEXT) -> None:
-    bulk = Bulk(survey)
+    batch = BatchWrite(survey)
     for report in honest_reports(text):
-        bulk.add(report)
-    store.begin(bulk)
-    assert {*bulk.wait()} == {Outcome.STORED}
+        batch.add(report)
+    store.begin(batch)
+    assert {*batch.wait()} == {Outcome.STORED}
 
 
 def results(client: FlaskClient) -> dict[str, dict[str, object]]:

@@ -24,7 +24,7 @@ from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_server.app import create_app
-from deniably_server.storage.writing.commit import Bulk
+from deniably_server.storage.writing.commit import BatchWrite
 from deniably_server.web.operation import told_by
 from support.every_type import somebody, survey_of_everything
 from support.material import a_report, assert_problem, signed, survey_named
@@ -43,11 +43,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     app = create_app({"DATABASE": str(database), "TESTING": True})
     store = app.extensions["deniably"]
     store.publish(SURVEY, signed(SURVEY))
-    bulk = Bulk(SURVEY)
+    batch = BatchWrite(SURVEY)
     for n in range(120):
-        bulk.add(a_report(SURVEY, stolen=[n % 2]))
-    store.begin(bulk)
-    bulk.wait()
+        batch.add(a_report(SURVEY, stolen=[n % 2]))
+    store.begin(batch)
+    batch.wait()
     store.close_survey(SURVEY.name)
     yield app
     store.close()
@@ -154,11 +154,11 @@ def test_every_interval_follows_the_confidence_that_is_asked_for(app: Flask) -> 
         survey_of_everything(results={"minimum": 5, "while_open": False}),
     )
     store.publish(survey, signed(survey))
-    bulk, chance = Bulk(survey), Random(1)
+    batch, chance = BatchWrite(survey), Random(1)
     for _ in range(200):
-        bulk.add(randomise_answers(survey, somebody(chance), Coins(chance.randbytes)))
-    store.begin(bulk)
-    bulk.wait()
+        batch.add(randomise_answers(survey, somebody(chance), Coins(chance.randbytes)))
+    store.begin(batch)
+    batch.wait()
     store.close_survey(survey.name)
     client = app.test_client()
 

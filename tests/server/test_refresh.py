@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import Bulk
+from deniably_server.storage.writing.commit import BatchWrite
 from support.material import a_report, assert_problem, signed, survey_named
 
 RULES = {"minimum": 5, "while_open": True}
@@ -65,11 +65,11 @@ def test_the_closing_shows_all(client: FlaskClient, store: Store) -> None:
 
 def test_a_batch_of_lines_is_shown_at_once(client: FlaskClient, store: Store) -> None:
     come(store, 5)
-    bulk = Bulk(SURVEY)
+    batch = BatchWrite(SURVEY)
     for _ in range(23):
-        bulk.add(a_report(SURVEY))
-    store.begin(bulk)
-    bulk.wait()
+        batch.add(a_report(SURVEY))
+    store.begin(batch)
+    batch.wait()
 
     assert client.get(PATH).get_json()["n"] == 28
 

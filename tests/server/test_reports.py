@@ -326,7 +326,7 @@ def test_a_fault_of_the_store_is_a_500_and_the_same_bytes_may_come_again(
     before = contents(database)
     report = a_report(survey)
     monkeypatch.setattr(
-        "deniably_server.storage.writing.writer.commit_entries", lambda *_, **__: 1 / 0
+        "deniably_server.storage.writing.writer.commit_reports", lambda *_, **__: 1 / 0
     )
 
     assert_problem(post(report.canonical), 500, "internal")

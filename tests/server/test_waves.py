@@ -25,7 +25,7 @@ from deniably_server.commands.authoring import check
 from deniably_server.commands.plan import plan
 from deniably_server.commands.simulate import simulate
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import Bulk
+from deniably_server.storage.writing.commit import BatchWrite
 from support.material import signed
 from support.waves import ANSWERS, EVERY
 
@@ -52,13 +52,13 @@ def answered(
 ) -> None:
     """Each of the people answers from the memos that their devices keep."""
     store.publish(survey, signed(survey))
-    bulk = Bulk(survey)
+    batch = BatchWrite(survey)
     for index, person in enumerate(people):
         made = make_report(survey, person, memos=memos.get(index))
         memos[index] = made.memos
-        bulk.add(made.report)
-    store.begin(bulk)
-    bulk.wait()
+        batch.add(made.report)
+    store.begin(batch)
+    batch.wait()
 
 
 @pytest.fixture(scope="module")

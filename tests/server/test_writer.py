@@ -17,7 +17,7 @@ from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.sqlite import Sqlite, SqliteConnection
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing import commit, writer
-from deniably_server.storage.writing.commit import Entry, Outcome, entry_of
+from deniably_server.storage.writing.commit import Outcome, ReportWrite, report_write
 from support.crowd import PATIENCE
 from support.material import a_report, contents, signed, survey_named
 
@@ -34,13 +34,13 @@ def published(store: Store) -> Iterator[Store]:
 def commits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The size of every batch that is committed from now on."""
     sizes: list[int] = []
-    real = writer.commit_entries
+    real = writer.commit_reports
 
-    def counting(database: SqliteConnection, entries: list[Entry]) -> list[Outcome]:
-        sizes.append(len(entries))
-        return real(database, entries)
+    def counting(database: SqliteConnection, writes: list[ReportWrite]) -> list[Outcome]:
+        sizes.append(len(writes))
+        return real(database, writes)
 
-    monkeypatch.setattr(writer, "commit_entries", counting)
+    monkeypatch.setattr(writer, "commit_reports", counting)
     return sizes
 
 
@@ -136,6 +136,6 @@ def test_closing_stores_what_was_accepted(published: Store, database: Path) -> N
 
 
 def _stored(late: writer.Writer) -> Outcome:
-    entry = entry_of(SURVEY, a_report(SURVEY))
+    entry = report_write(SURVEY, a_report(SURVEY))
     late.begin(entry)
     return entry.wait()[0]

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import Bulk, Outcome
+from deniably_server.storage.writing.commit import BatchWrite, Outcome
 
 
 def answer(store: Store, survey: Survey, people: Iterable[Mapping[str, object]]) -> None:
     """Store a report of each of the people, by fresh coins; all in one batch."""
-    batch = Bulk(survey)
+    batch = BatchWrite(survey)
     for answers in people:
         report = randomise_answers(survey, answers)
         report.check(survey)

@@ -24,7 +24,7 @@ from deniably.survey.survey import Survey
 from deniably_server.api.admission import admit
 from deniably_server.errors import Refusal, TooLarge, WrongDigest
 from deniably_server.storage.store import Store
-from deniably_server.storage.writing.commit import Bulk, Outcome
+from deniably_server.storage.writing.commit import BatchWrite, Outcome
 from deniably_server.web.answer import encode
 from deniably_server.web.body import Body, decoded
 from deniably_server.web.problems import members
@@ -111,7 +111,7 @@ def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
         while begun:
             _settle(found, begun.pop())  # written while this one was read
         if part.waiting:
-            store.begin(part.bulk)
+            store.begin(part.batch)
             begun.append(part)
         if found.ended:
             break
@@ -124,12 +124,12 @@ def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
 class _Part:
     """The reports in a chunk, and the indices of their lines."""
 
-    bulk: Bulk
+    batch: BatchWrite
     waiting: Sequence[int]
 
 
 def _settle(found: Outcomes, part: _Part) -> None:
-    for index, outcome in zip(part.waiting, part.bulk.wait(), strict=True):
+    for index, outcome in zip(part.waiting, part.batch.wait(), strict=True):
         found.codes[index] = _CODES[outcome]
 
 
@@ -154,16 +154,16 @@ class _Reader:
     def read(self, lines: list[bytes | None], found: Outcomes) -> _Part:
         """The reports in these lines. What is none is told in ``found``; of the others the codes
         are to be settled. Stops where ``found`` has ended."""
-        bulk = Bulk(self._survey)
+        batch = BatchWrite(self._survey)
         start = len(found.codes)
-        if self._plain and None not in lines and self._all_plain(bulk, cast("list[bytes]", lines)):
+        if self._plain and None not in lines and self._all_plain(batch, cast("list[bytes]", lines)):
             found.codes += bytes(len(lines))
-            return _Part(bulk, range(start, start + len(lines)))
+            return _Part(batch, range(start, start + len(lines)))
         waiting: list[int] = []
         for index, line in enumerate(lines, start):
             code = _EMPTY
             try:
-                if self._one(bulk, line):
+                if self._one(batch, line):
                     waiting.append(index)
                 else:
                     found.empty += 1
@@ -173,10 +173,10 @@ class _Reader:
             found.codes.append(code)
             if found.ended:
                 break
-        return _Part(bulk, waiting)
+        return _Part(batch, waiting)
 
-    def _all_plain(self, bulk: Bulk, lines: list[bytes]) -> bool:
-        """Fill the bulk, if every line is a report as devices write it."""
+    def _all_plain(self, batch: BatchWrite, lines: list[bytes]) -> bool:
+        """Fill the batch, if every line is a report as devices write it."""
         # latin-1 gives every byte a character, so that no line becomes two.
         found = self._find(b"\n".join(lines).decode("latin-1"))
         if not found or len(found) != len(lines):
@@ -186,12 +186,12 @@ class _Reader:
         if not all(map(self._are_valid, self._checks, self._known, values)):
             return False
         ids = bytes.fromhex("".join(columns[0]))
-        bulk.keys = [ids[at : at + 16] for at in range(0, len(ids), 16)]
-        bulk.values = values
+        batch.keys = [ids[at : at + 16] for at in range(0, len(ids), 16)]
+        batch.values = values
         return True
 
-    def _one(self, bulk: Bulk, line: bytes | None) -> bool:
-        """Whether there is a report in a line, which is in the bulk then."""
+    def _one(self, batch: BatchWrite, line: bytes | None) -> bool:
+        """Whether there is a report in a line, which is in the batch then."""
         if line is None:
             raise TooLarge(f"a report has at most {LARGEST_BODY} bytes")
         if not line.strip():
@@ -202,7 +202,7 @@ class _Reader:
             raise WrongDigest("the report answers another version of this survey, or another one")
         report.check(self._survey)
         admit(self._store, self._survey, report, ticket)
-        bulk.add(report)
+        batch.add(report)
         return True
 
     @staticmethod

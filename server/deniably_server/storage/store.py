@@ -82,7 +82,7 @@ from deniably_server.storage.tables.tokens import (
     find_token,
     revoke_token,
 )
-from deniably_server.storage.writing.commit import Bulk, Entry, Outcome, entry_of
+from deniably_server.storage.writing.commit import BatchWrite, Outcome, ReportWrite, report_write
 from deniably_server.storage.writing.order_erasure import erase_order, mark, marked
 from deniably_server.storage.writing.writer import Observer, Writer
 
@@ -256,12 +256,12 @@ class Store:
 
         Raises NotStored where the transaction failed; nothing of the report is kept then.
         """
-        entry = entry_of(survey, report)
-        self.begin(entry)
-        (outcome,) = entry.wait()
+        write = report_write(survey, report)
+        self.begin(write)
+        (outcome,) = write.wait()
         return outcome
 
-    def begin(self, work: Entry | Bulk) -> None:
+    def begin(self, work: ReportWrite | BatchWrite) -> None:
         """Begin to store reports that were checked; ``work.wait()`` waits for the disk, and raises
         as ``add`` does; nothing of them is kept then."""
         self._get_writer().begin(work)

@@ -1,8 +1,9 @@
-"""What one transaction stores: single reports that waited together, or many of one survey.
+"""Pending writes, and the transactions that store them.
 
-Both go by the same rules. An id counts once; the same report again is told so, and another under
-its id is a conflict. The state of a survey is read inside the transaction: a report that was
-acknowledged is in every result computed after the closing, and none comes later.
+A transaction stores single reports that waited together, or one batch of a survey. Both follow
+these rules. An id counts once: a repeated report is ``REPLAYED``, and a different report under a
+stored id is a ``CONFLICT``. The survey's state is read inside the transaction, so every
+acknowledged report is in the results computed after the closing, and no report follows it.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from deniably_server.storage.tables.tallies import AddedCounts, add_counts
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(list[int]).decode
 _AT_ONCE = 10_000
-"""Marks for parameters that a statement may have, with room to spare."""
+"""Placeholders in one statement; well below what both databases allow."""
 
 ReportRow = tuple[bytes, str, str]
 """A report's id, its survey's name and its text."""
 
 
 class Outcome(Enum):
-    """What became of a report."""
+    """What the transaction did with a report."""
 
     STORED = "stored"
     REPLAYED = "replayed"
@@ -48,11 +49,11 @@ _OF_NEW: Mapping[State | None, Outcome] = {
     "closed": Outcome.CLOSED,
     None: Outcome.UNKNOWN,
 }
-"""What becomes of a new report, by its survey's state."""
+"""The outcome of a report whose id is new, by its survey's state."""
 
 
-class Waiting:
-    """Somebody waits for what becomes of reports."""
+class PendingWrite:
+    """A pending write; ``wait()`` blocks until its transaction commits or fails."""
 
     __slots__ = ("_done", "_failure", "_kind", "_outcomes")
 
@@ -65,33 +66,33 @@ class Waiting:
         self._done.acquire()
 
     def wait(self) -> list[Outcome]:
-        """The outcome of each report, once they are on disk.
+        """Block until the reports are on disk; returns the outcome of each. Call it once.
 
-        Raises Unavailable where the disk, a lock or the network refused (which may break off in
-        the middle of a commit), NotStored where anything else failed, and nothing is kept. To be
-        called once.
+        Raises Unavailable where the disk, a lock or the network refused; a commit that broke off
+        may have stored the reports. Raises NotStored where anything else failed; then nothing is
+        stored.
         """
         self._done.acquire()
         if self._failure is not None:
             raise self._kind("what was sent could not be stored") from self._failure
         return self._outcomes
 
-    def tell(self, outcomes: list[Outcome]) -> None:
-        """They are on disk."""
+    def succeed(self, outcomes: list[Outcome]) -> None:
+        """Wake the waiting thread: the reports are on disk."""
         self._outcomes = outcomes
         self._done.release()
 
     def fail(self, failure: Exception, kind: type[NotStored | Unavailable]) -> None:
-        """None of them is, as far as can be known."""
+        """Wake the waiting thread with an exception of this ``kind``."""
         self._failure, self._kind = failure, kind
         self._done.release()
 
 
-class Entry(Waiting):
-    """A report on its way to the disk: its row, the cells it counts in, and who waits for it.
+class ReportWrite(PendingWrite):
+    """One report: its row, and the (question, cell) pairs it counts in.
 
-    ``cells`` holds (question, cell) pairs; ``answered`` the questions that it has, where a survey
-    asks only some; ``batch`` how many reports renew its results, see ``snapshots``.
+    ``answered`` lists its questions where the survey asks each person only some. ``batch`` is the
+    number of new reports that renew the survey's results (see ``snapshots``).
     """
 
     __slots__ = ("answered", "batch", "cells", "row")
@@ -113,8 +114,8 @@ class Entry(Waiting):
         return 1
 
 
-class Trial(Waiting):
-    """Nothing to store: whether it could be is the question."""
+class ProbeWrite(PendingWrite):
+    """Stores nothing: tests whether the database accepts a write."""
 
     __slots__ = ()
 
@@ -122,11 +123,11 @@ class Trial(Waiting):
         return 0
 
 
-class Bulk(Waiting):
+class BatchWrite(PendingWrite):
     """Many reports of one survey, by column.
 
-    ``values`` has for each question of the survey, in its order, the text of every report's value;
-    ``NULL`` where a report has none.
+    ``keys`` has the id of each report. ``values`` has a list for each question, in the survey's
+    order: the JSON text of every report's value, ``NULL`` where the report has no such question.
     """
 
     __slots__ = ("keys", "survey", "values")
@@ -141,7 +142,7 @@ class Bulk(Waiting):
         return len(self.keys)
 
     def add(self, report: Report) -> None:
-        """One more, that was checked against the survey."""
+        """Append a report that was checked against the survey."""
         self.keys.append(bytes.fromhex(report.id))
         for question, texts in zip(self.survey.questions, self.values, strict=True):
             value = report.values.get(question.name)
@@ -157,10 +158,10 @@ class Bulk(Waiting):
 NULL = "null"
 
 
-def entry_of(survey: Survey, report: Report) -> Entry:
-    """A report that was checked against the survey, on its way."""
+def report_write(survey: Survey, report: Report) -> ReportWrite:
+    """The pending write of a report that was checked against the survey."""
     values = [report.values.get(question.name) for question in survey.questions]
-    return Entry(
+    return ReportWrite(
         (bytes.fromhex(report.id), survey.name, _encode(values).decode()),
         [(name, cell) for name, value in report.values.items() for cell in value],
         list(report.values) if survey.asked < len(survey.questions) else [],
@@ -168,30 +169,30 @@ def entry_of(survey: Survey, report: Report) -> Entry:
     )
 
 
-def commit_entries(database: Connection, entries: Sequence[Entry]) -> list[Outcome]:
-    """Store single reports."""
+def commit_reports(database: Connection, writes: Sequence[ReportWrite]) -> list[Outcome]:
+    """Store single reports in one transaction; returns their outcomes in order."""
 
     def counted(stored: Sequence[bool]) -> AddedCounts:
         cells: Counter[tuple[str, str, int]] = Counter()
         answered: Counter[tuple[str, str]] = Counter()
-        for each in compress(entries, stored):
+        for each in compress(writes, stored):
             survey = each.row[1]
             cells.update((survey, question, cell) for question, cell in each.cells)
             answered.update((survey, question) for question in each.answered)
         return AddedCounts(cells, answered)
 
-    batches = {each.row[1]: each.batch for each in entries}
-    return _commit(database, [each.row for each in entries], counted, batches)
+    batches = {each.row[1]: each.batch for each in writes}
+    return _commit(database, [each.row for each in writes], counted, batches)
 
 
-def commit_bulk(database: Connection, bulk: Bulk) -> list[Outcome]:
-    """Store many."""
-    survey = bulk.survey
+def commit_batch(database: Connection, batch: BatchWrite) -> list[Outcome]:
+    """Store a batch in one transaction; returns the outcomes of its reports in order."""
+    survey = batch.survey
     some = survey.asked < len(survey.questions)
 
     def counted(stored: Sequence[bool]) -> AddedCounts:
         found = AddedCounts(Counter(), Counter())
-        for question, texts in zip(survey.questions, bulk.values, strict=True):
+        for question, texts in zip(survey.questions, batch.values, strict=True):
             by_text = Counter(compress(texts, stored))
             nothing = by_text.pop(NULL, 0)
             if some:
@@ -201,14 +202,14 @@ def commit_bulk(database: Connection, bulk: Bulk) -> list[Outcome]:
                     found.cells[survey.name, question.name, cell] += more
         return found
 
-    return _commit(database, list(bulk.rows), counted, {survey.name: batch_of(survey)})
+    return _commit(database, list(batch.rows), counted, {survey.name: batch_of(survey)})
 
 
-def commit_trial(database: Connection) -> list[Outcome]:
-    """Write as a report would be written, and leave nothing."""
+def commit_probe(database: Connection) -> list[Outcome]:
+    """Write a setting and remove it again, which fails where storing a report would fail."""
     database.begin_writing()
-    enter_setting(database, "trial", "")
-    remove_setting(database, "trial")
+    enter_setting(database, "probe", "")
+    remove_setting(database, "probe")
     database.commit()
     return []
 
@@ -219,12 +220,15 @@ def _commit(
     counted: Callable[[Sequence[bool]], AddedCounts],
     batches: Mapping[str, int],
 ) -> list[Outcome]:
-    """One transaction. ``counted`` gives what those add that are stored, ``batches`` for each
-    survey how many reports renew its results."""
+    """Store rows in one transaction.
+
+    ``counted`` returns what the stored rows add to the tallies. ``batches`` has, by survey, the
+    number of new reports that renew its results.
+    """
     database.begin_writing()
     outcomes = _outcomes(database, rows)
     stored = [outcome is Outcome.STORED for outcome in outcomes]
-    # Neighbours on the disk, whatever the order of arrival.
+    # Sorted by id: their order on disk does not follow their order of arrival.
     fresh = sorted(compress(rows, stored))
     if fresh:
         database.fill("reports", ("id", "survey", "report"), fresh)
@@ -247,7 +251,7 @@ def _outcomes(database: Connection, rows: Sequence[ReportRow]) -> list[Outcome]:
         else:
             outcome = _OF_NEW[states.get(survey)]
             if outcome is Outcome.STORED:
-                known[key] = row  # a twin may come after it
+                known[key] = row  # the same id may follow in this transaction
         outcomes.append(outcome)
     return outcomes
 

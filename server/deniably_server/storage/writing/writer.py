@@ -1,8 +1,8 @@
-"""Group commit: one thread, one transaction for all reports that wait, told after the commit.
+"""Group commit: one thread stores all waiting reports in one transaction.
 
-A commit costs a write to the disk, whatever is in it. While the writer waits for the disk, the
-next reports queue up, so the batches grow with the load and nobody waits for two commits more
-than needed.
+Every commit costs one write to the disk, however many reports it holds. While the writer waits for
+the disk, new reports queue up for the next transaction, so transactions grow with the load. A
+request is acknowledged only after its commit.
 """
 
 from __future__ import annotations
@@ -19,29 +19,31 @@ from typing import Literal, Protocol
 from deniably_server.errors import NotStored, Unavailable
 from deniably_server.storage.engines.engine import Connection, Engine
 from deniably_server.storage.writing.commit import (
-    Bulk,
-    Entry,
+    BatchWrite,
     Outcome,
-    Trial,
-    commit_bulk,
-    commit_entries,
-    commit_trial,
+    ProbeWrite,
+    ReportWrite,
+    commit_batch,
+    commit_probe,
+    commit_reports,
 )
 
 _LARGEST_BATCH = 256
 _NEWS_SECONDS = 60
-"""How long the last commit tells that the next one will do."""
+"""For this long after a commit, the database counts as writable."""
 _PAUSE_SECONDS = 1
-"""Between a failure and a trial whether it is over."""
+"""The pause between a failure and the next probe."""
 _LONG_SECONDS = 5
-"""What no transaction takes, unless a lock or the disk holds it up."""
+"""A transaction that takes longer is held up by a lock or the disk."""
+
+_Write = ReportWrite | BatchWrite | ProbeWrite
 
 
 class Observer(Protocol):
-    """Who counts commits."""
+    """Counts commits, for the metrics."""
 
     def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
-        """A transaction was written, and this many works wait for the next."""
+        """A transaction was written; ``waiting`` writes wait for the next one."""
         ...
 
     def failed(self) -> None:
@@ -50,31 +52,35 @@ class Observer(Protocol):
 
 
 class Writer:
-    """The one thread of a process that stores reports. Safe beside writers of other processes."""
+    """The thread that stores reports; one in each process. Writers of several processes may share
+    a database."""
 
     def __init__(self, engine: Engine, observer: Observer | None = None) -> None:
         self._engine = engine
         self._observer = observer
         self._database: Connection | None = None
-        self._queue: SimpleQueue[Entry | Bulk | Trial | Literal["end"]] = SimpleQueue()
-        self._gate, self._trial = Lock(), Lock()
+        self._queue: SimpleQueue[_Write | Literal["end"]] = SimpleQueue()
+        self._gate, self._probe = Lock(), Lock()
         self._began = self._stored = self._failed = float("-inf")  # of time.monotonic
         self._closed = False
         self._thread = Thread(target=self._run, name="deniably-writer", daemon=True)
         self._thread.start()
 
-    def begin(self, work: Entry | Bulk | Trial) -> None:
-        """Begin to store; ``work.wait()`` then says what became of it. Raises Unavailable."""
+    def begin(self, work: _Write) -> None:
+        """Queue a write; ``work.wait()`` then returns its outcomes.
+
+        Raises Unavailable after ``close``.
+        """
         with self._gate:  # so that nothing is put behind the end of the queue
             if self._closed:
                 raise Unavailable("the server is shutting down")
             self._queue.put(work)
 
     def check(self) -> None:
-        """Raises Unavailable unless reports are stored at present.
+        """Raises Unavailable unless the database accepts writes at present.
 
-        That is known from the last commit, or is tried. However often this is asked, there is one
-        trial at a time, and none within a second of a failure.
+        The last commit shows this, or a probe does. However often this is called, one probe runs
+        at a time, and none within a second of a failure.
         """
         now = monotonic()
         at_work = self._began > max(self._stored, self._failed)
@@ -82,17 +88,17 @@ class Writer:
             raise Unavailable("the database keeps the writer waiting")
         if self._stored > self._failed and now - self._stored < _NEWS_SECONDS:
             return
-        if now - self._failed < _PAUSE_SECONDS or not self._trial.acquire(blocking=False):
+        if now - self._failed < _PAUSE_SECONDS or not self._probe.acquire(blocking=False):
             raise Unavailable("the last transaction failed")
         try:
-            trial = Trial()
-            self.begin(trial)
-            trial.wait()
+            probe = ProbeWrite()
+            self.begin(probe)
+            probe.wait()
         finally:
-            self._trial.release()
+            self._probe.release()
 
     def close(self) -> None:
-        """Store what was accepted, then end the thread."""
+        """Store what is queued, then end the thread."""
         with self._gate:
             if not self._closed:
                 self._closed = True
@@ -100,22 +106,22 @@ class Writer:
         self._thread.join()
 
     def _run(self) -> None:
-        after: Bulk | Trial | Literal["end"] | None = None
+        after: BatchWrite | ProbeWrite | Literal["end"] | None = None
         while after != "end":
             batch, after = self._batch()
             if batch:
-                self._settle(batch, partial(commit_entries, entries=batch))
-            if isinstance(after, Bulk):
-                self._settle([after], partial(commit_bulk, bulk=after))
-            elif isinstance(after, Trial):
-                self._settle([after], commit_trial)
+                self._settle(batch, partial(commit_reports, writes=batch))
+            if isinstance(after, BatchWrite):
+                self._settle([after], partial(commit_batch, batch=after))
+            elif isinstance(after, ProbeWrite):
+                self._settle([after], commit_probe)
         self._forget()
 
-    def _batch(self) -> tuple[list[Entry], Bulk | Trial | Literal["end"] | None]:
-        """The single reports that wait, and what comes after them; None where nothing does yet."""
-        batch: list[Entry] = []
+    def _batch(self) -> tuple[list[ReportWrite], BatchWrite | ProbeWrite | Literal["end"] | None]:
+        """The single reports that wait, and the other work behind them, if any."""
+        batch: list[ReportWrite] = []
         work = self._queue.get()
-        while isinstance(work, Entry):
+        while isinstance(work, ReportWrite):
             batch.append(work)
             if len(batch) == _LARGEST_BATCH:
                 return batch, None
@@ -126,16 +132,21 @@ class Writer:
         return batch, work
 
     def _settle(
-        self, works: Sequence[Entry | Bulk | Trial], commit: Callable[[Connection], list[Outcome]]
+        self,
+        works: Sequence[_Write],
+        commit: Callable[[Connection], list[Outcome]],
     ) -> None:
-        """Commit, and only then wake whoever waits. A failure fails all: the reports were checked
-        before, so what fails is the disk or the lock, for all alike."""
+        """Commit, and only then wake the waiting threads.
+
+        A failure fails all writes: the reports were checked before, so the cause is the disk or a
+        lock, not one of them.
+        """
         self._began = monotonic()
         try:
             if self._database is None:
                 self._database = self._engine.connect()
             outcomes = commit(self._database)
-        except Exception as failure:  # told to every request; nothing was stored
+        except Exception as failure:  # every waiting request gets it
             self._failed = monotonic()
             with suppress(*self._engine.errors):
                 self._forget()
@@ -146,9 +157,9 @@ class Writer:
                 self._observer.failed()
         else:
             self._stored = monotonic()
-            told = iter(outcomes)
+            rest = iter(outcomes)
             for work in works:
-                work.tell(list(islice(told, len(work))))
+                work.succeed(list(islice(rest, len(work))))
             if self._observer is not None:
                 seconds = self._stored - self._began
                 self._observer.committed(outcomes, seconds, self._queue.qsize())
