@@ -1,7 +1,7 @@
-"""What an author is told about a survey before anybody answers it.
+"""Reports to an author what a survey protects and how accurate it is, before it is published.
 
-For each question what it gives away and how accurate it is; the choices that were made for the
-author; where devices would refuse the survey; and what respondents read first.
+The report has each question's epsilon and margin, the choices made for the author, the reasons why
+devices would refuse the survey, and what respondents read first.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves
 from deniably.wording.first_page import first_page
 
 MARGIN_AT = 1000
-"""Respondents for whom the margins of a check are."""
+"""The number of respondents that the margins assume."""
 
-_CROWDS = (500, 2_000, 10_000)  # respondents, for whom the grid of a map is looked at
+_CROWDS = (500, 2_000, 10_000)  # respondents for whom a map's grid is checked
 _TEXTS = 3  # columns
 
 
@@ -36,11 +36,11 @@ _TEXTS = 3  # columns
 class Checked(Table):
     """The table of a check, with the ``survey`` as it would be published.
 
-    ``rows`` have for each question its name, type and mechanism, ``odds``, ``epsilon`` and
-    ``delta`` as texts, and ``margin``: half the 95 % interval of 1,000 respondents, as a part of 1
-    for a share of 30 %, or of the range for a mean, the widest where there are several.
-    ``refused`` says in sentences why devices refuse the survey, and ``first_page`` is what
-    respondents read first, in paragraphs.
+    Each row has a question's name, type and mechanism, and ``odds``, ``epsilon`` and ``delta`` as
+    texts. ``margin`` is half the 95 % interval with 1,000 respondents: a fraction of 1 for a share
+    of 30 %, a fraction of the range for a mean; of several, the widest.
+    ``refused`` says in sentences why devices refuse the survey. ``first_page`` is what respondents
+    read first, in paragraphs.
     """
 
     survey: Survey
@@ -49,7 +49,7 @@ class Checked(Table):
 
 
 def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
-    """What an author's survey protects, and how accurate it is.
+    """Check an author's survey: what it protects, and how accurate it is.
 
     ``source`` is a YAML or JSON file as authors write it, or the document itself. Raises OSError
     where it cannot be read, and BadSurvey with everything that is wrong in it.
@@ -78,7 +78,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
 
 
 def refusals(survey: Survey) -> list[str]:
-    """A sentence where devices refuse the survey for its epsilon, and one for its delta."""
+    """The reasons why devices would refuse the survey: its epsilon, its delta, or neither."""
     refused: list[str] = []
     limit, of_author = Fraction(EPSILON_LIMIT), Limits().author
     at_once = survey.total if survey.count else survey.history  # a memo is paid for in advance
@@ -121,7 +121,7 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
 
 
 def _totals(survey: Survey) -> Iterator[list[str]]:
-    """What all questions give away, and all waves."""
+    """The rows with the loss of all questions together, and of all waves."""
     yield [_together(survey), "", "", *_protection(survey.total).values()]
     if isinstance(survey.waves, Waves):
         yield ["all waves", "", "", *_protection(survey.history).values()]
@@ -149,7 +149,7 @@ def _together(survey: Survey) -> str:
 
 
 def _grid_notes(survey: Survey) -> list[str]:
-    """A sentence for each map whose grid suits another number of people."""
+    """A sentence for each map whose grid is not the best for some number of respondents."""
     answered = survey.asked / len(survey.questions)
     maps = [question for question in survey.questions if isinstance(question, Point)]
     found = [(one.name, grid_note(one, _CROWDS, answered)) for one in maps]

@@ -1,7 +1,7 @@
-"""One question as an author writes it, turned into the one that is published (SPEC 4).
+"""Compiles one authored question into its published form and chooses its mechanism (SPEC 4).
 
-Needs the extra ``author``. The shapes were checked before; what cannot be published is a
-ValueError with the mend.
+Needs the extra ``author``. The question's keys were checked before. Where no mechanism fits, a
+ValueError says how to mend it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ def published(
     history: Fraction | None = None,
     words: Words = ENGLISH,
 ) -> Mapping[str, object]:
-    """The question as it is published, with one claim and the mechanism that keeps it.
+    """The published question, with its claim and the mechanism that keeps it.
 
-    In a survey with waves ``history`` says how many times the epsilon all of them may give away.
-    ``words`` label the choices that an author adds by name, in the survey's language.
+    In a survey with waves, ``history`` is the epsilon of all waves as a multiple of one wave's.
+    ``words`` label the choices that an author adds by name, in the survey's language. Raises
+    ValueError with the mend where no mechanism fits.
     """
     mechanism = question.mechanism_for(privacy)
     shown: dict[str, object] = {
@@ -53,7 +54,7 @@ def published(
 
 
 def _claim(mechanism: Mechanism, privacy: Privacy) -> dict[str, object]:
-    """What is promised; a delta only where the mechanism has one."""
+    """The claim; with a delta only where the mechanism has one."""
     claim: dict[str, object] = {**privacy.claim}
     if not mechanism.loss.delta:
         claim.pop("delta", None)
@@ -61,7 +62,7 @@ def _claim(mechanism: Mechanism, privacy: Privacy) -> dict[str, object]:
 
 
 def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
-    """The numbers of choices, where all questions could be one product; else none."""
+    """Each question's number of choices if all could be one product question; else empty."""
     sizes: list[int] = []
     for question in questions:
         if not isinstance(question, WrittenYesNo | WrittenSelectOne):
@@ -75,7 +76,7 @@ def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
 def together_question(
     questions: Sequence[WrittenQuestion], words: Words = ENGLISH
 ) -> WrittenProduct:
-    """Several small questions as one product."""
+    """Several small questions as one product question."""
     return WrittenProduct(
         name="together",
         label=words("choice.together"),

@@ -1,7 +1,7 @@
-"""From what an author writes (YAML or JSON) to the published definition.
+"""Compiles an author's survey (YAML or JSON) into the definition that is published.
 
-Needs the extra ``author`` (PyYAML, jsonschema). Every problem of a definition is reported
-at once, each with its path, what is wrong and what is allowed.
+Needs the extra ``author`` (PyYAML, jsonschema). All problems are reported at once. Each has its
+path, says what is wrong, and what is allowed.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _DEAR = 1.05  # times as many people
 
 
 def publish_text(text: str | bytes) -> Survey:
-    """The published definition of an author's YAML or JSON text. Raises BadSurvey."""
+    """Compile an author's YAML or JSON text. Raises BadSurvey."""
     return compile_survey(load(text))
 
 
 def compile_survey(document: object) -> Survey:
-    """The published definition of an author's document (as ``load`` returns it).
+    """Compile an author's document, as ``load`` returns it, into a definition (SPEC 4).
 
     Raises BadSurvey with every problem found.
     """
@@ -59,7 +59,10 @@ def compile_survey(document: object) -> Survey:
 
 
 def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
-    """The same, with a sentence on each choice that was made for the author."""
+    """Compile a document; also returns a sentence on each choice made for the author.
+
+    Raises BadSurvey with every problem found.
+    """
     written = _checked(document)
     plan = _plan(written)
     history, notes = None, plan.notes
@@ -81,7 +84,7 @@ def compile_with_notes(document: object) -> tuple[Survey, list[str]]:
 
 
 def _checked(document: object) -> WrittenSurvey:
-    """What is written, where nothing is wrong with it. Raises BadSurvey with all that is."""
+    """Read and check a document. Raises BadSurvey with every problem found."""
     written, misplaced = read(document)
     problems: list[Problem] = []
     for index, (question, found) in enumerate(zip(written.questions, misplaced, strict=True)):
@@ -100,8 +103,11 @@ def _checked(document: object) -> WrittenSurvey:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The ``questions`` as they are asked, each with its privacy; ``written`` of them are those
-    that the author wrote without a thought for waves. A device answers ``ask``, or all."""
+    """The ``questions`` as they are asked, each with its privacy.
+
+    ``written`` are the same questions without the changes that waves need. A device answers ``ask``
+    of them (None: all).
+    """
 
     written: Sequence[WrittenQuestion]
     questions: Sequence[WrittenQuestion]
@@ -125,7 +131,7 @@ def _plan(written: WrittenSurvey) -> _Plan:
 
 
 def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -> dict[str, object]:
-    """What is published, but for waves. Raises BadSurvey."""
+    """The published definition without the key ``waves``. Raises BadSurvey."""
     words = Words(written.language)
     questions: list[object] = []
     problems: list[Problem] = []
@@ -154,7 +160,7 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
 
 
 def _language_note(language: str) -> list[str]:
-    """A note where the form does not speak the survey's language."""
+    """A note where the form has no texts in the survey's language."""
     if language.lower().split("-")[0] in LANGUAGES:
         return []
     near = [code for code in LANGUAGES if language.lower().startswith(code)]
@@ -169,8 +175,10 @@ def _language_note(language: str) -> list[str]:
 
 
 def _wave(definition: dict[str, object], waves: WrittenWaves) -> tuple[Survey, str]:
-    """The definition of one wave, which says how many people could be recognised; and a note on
-    that. Raises BadSurvey where they are many and the author has not asked for it."""
+    """The definition of one wave, with the number of recognisable people, and a note on it.
+
+    Raises BadSurvey where that number is large and the author did not write ``recognisable``.
+    """
     stated: dict[str, object] = {"panel": waves.panel}
     if waves.afresh:
         stated["count"] = waves.count
@@ -206,8 +214,7 @@ def _costs(plan: _Plan, survey: Survey) -> list[str]:
 
 
 def _history(waves: WrittenWaves, plan: _Plan) -> tuple[Fraction, list[str]]:
-    """How many times the epsilon of one wave all may give away, and a note where it was chosen for
-    the author."""
+    """All waves' epsilon as a multiple of one wave's; with a note where the author gave none."""
     if waves.history is not None:
         return waves.history.exact, []
     asked: list[tuple[Mechanism, Privacy]] = []
@@ -224,8 +231,10 @@ def _history(waves: WrittenWaves, plan: _Plan) -> tuple[Fraction, list[str]]:
 def _spend(
     budget: WrittenBudget, questions: Sequence[WrittenQuestion], *, everybody: bool
 ) -> budgeting.Spending:
-    """How the survey's epsilon is spent, where wanted with ``everybody`` asked every question.
-    Raises BadSurvey."""
+    """Choose how to spend the survey's epsilon; ``everybody`` rules out sampling questions.
+
+    Raises BadSurvey.
+    """
     can_sample = not everybody and _can_sample(questions)
     how = budget.spend or ("auto" if budget.ask is None else "sample")
     _check_spending(budget, how, len(questions), can_sample=can_sample)
@@ -275,7 +284,7 @@ def _can_sample(questions: Sequence[WrittenQuestion]) -> bool:
 
 
 def _check_spending(budget: WrittenBudget, how: str, count: int, *, can_sample: bool) -> None:
-    """Raise BadSurvey where the keys of a budget do not go together, or not with the questions."""
+    """Raise BadSurvey where keys of a budget contradict each other or the questions."""
     if budget.ask is not None and how != "sample":
         _refuse("$.budget.ask", f"ask goes with spend: sample, and here it is {how}")
     if how == "sample" and not can_sample:
@@ -286,13 +295,15 @@ def _check_spending(budget: WrittenBudget, how: str, count: int, *, can_sample: 
 
 
 def measure(question: WrittenQuestion, privacy: Privacy) -> float:
-    """How accurate the question would be: n times the variance of a share of 30 %, or of a mean
-    on 0 to 1. Raises ValueError."""
+    """n times the variance of a share of 30 %, or of a mean on 0 to 1, at this privacy.
+
+    Raises ValueError where no mechanism fits.
+    """
     return accuracy(question.mechanism_for(privacy), question.type)
 
 
 def _measured(question: WrittenQuestion, path: str, privacy: Privacy) -> float:
-    """How accurate the question would be. Raises BadSurvey where it cannot be asked so."""
+    """``measure`` within a budget. Raises BadSurvey where the question cannot be asked so."""
     assert privacy.epsilon is not None
     try:
         return measure(question, question.within(privacy.epsilon))

@@ -1,4 +1,4 @@
-"""Reading what an author wrote: YAML or JSON, restricted to what says what it means.
+"""Reads an author's YAML or JSON, restricted to a subset without surprises.
 
 Needs the extra ``author`` (PyYAML).
 """
@@ -17,15 +17,18 @@ from deniably.core.canonical import parse
 from deniably.core.errors import BadSurvey, Problem
 
 LONGEST_NUMBER = 20
-"""Characters; no survey needs more, and longer ones only cost time."""
+"""Characters of a number. No survey needs more, and longer ones only cost time."""
 
 
 def load(text: str | bytes) -> object:
-    """The value of a YAML or JSON text; numbers with a point come as exact Decimals.
+    """The value of a YAML or JSON text; numbers with a point become exact Decimals.
 
-    YAML is read as YAML 1.2 has it: a bare Yes or No is a text, only true and false are
-    booleans, dates and octal numbers are texts. Raises BadSurvey where the text is neither
-    YAML nor JSON, repeats a key, or uses anchors and tags (they hide what is published).
+    YAML follows version 1.2: Yes, No, dates and octal numbers are texts, and only true and false
+    are booleans. Raises BadSurvey where the text is neither YAML nor JSON, repeats a key, or uses
+    anchors or tags, which hide what is published.
+
+    >>> load("{label: Yes, odds: 2.5}")
+    {'label': 'Yes', 'odds': Decimal('2.5')}
     """
     try:
         if isinstance(text, bytes):
@@ -64,15 +67,15 @@ _HINTS = (
     ("a key is a plain word", "a decimal number has a point, and within { } a text with a comma"
      " stands in quotes"),
 )  # fmt: skip
-"""What PyYAML says, and the slip behind it; the first that fits."""
+"""Parts of PyYAML's messages, and how to mend each; the first that fits counts."""
 _FROM_THERE = ("end of stream", "<stream end>")
 
 
 def _explained(error: yaml.MarkedYAMLError) -> str:
-    """The place, what is wrong there, and how it probably came about."""
+    """The line and column, what is wrong there, and a hint how to mend it."""
     problem, mark = str(error.problem), error.problem_mark
     if error.context_mark and any(each in problem for each in _FROM_THERE):
-        mark = error.context_mark  # what has no end is mended where it begins
+        mark = error.context_mark  # an unclosed quote or bracket is mended where it begins
     where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     hint = next((f"; {hint}" for found, hint in _HINTS if found in problem), "")
     return f"{where}{problem}{hint}"
@@ -82,14 +85,14 @@ class _Loader(yaml.SafeLoader):
     """YAML 1.2's core values only, exact numbers, no repeated keys, no anchors, no tags."""
 
     def scan_plain(self) -> yaml.ScalarToken:
-        """YAML 1.2 lets a question stand within { } as it is; PyYAML would end it at its mark."""
+        """YAML 1.2 allows a question mark in a plain text within { }; PyYAML ends it there."""
         scanner = cast(Any, super())
 
         def peek(index: int = 0) -> str:
             found: str = scanner.peek(index)
             return "-" if found == "?" else found
 
-        vars(self)["peek"] = peek  # what is read is taken elsewhere (``prefix``)
+        vars(self)["peek"] = peek  # the text itself is read by ``prefix``
         try:
             return cast(yaml.ScalarToken, scanner.scan_plain())
         finally:

@@ -1,4 +1,4 @@
-"""Surveys from files: what an author wrote, or a definition as it is published."""
+"""Loads surveys from files: an author's YAML or JSON, or a published definition."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
 
 
 def read_document(source: str | Path | Mapping[str, object]) -> object:
-    """What a file says, or a mapping that was made in Python. Raises OSError and BadSurvey."""
+    """The document in a file, or a mapping made in Python. Raises OSError and BadSurvey."""
     if isinstance(source, Mapping):
         return _written(source)
     return load(Path(source).read_bytes())
 
 
 def _written(value: object) -> object:
-    """As a file would say it: a number with a point is the decimal that Python shows."""
+    """The value as a file would give it: a float becomes the decimal that Python prints."""
     match value:
         case Mapping():
             given = cast("Mapping[Any, object]", value)

@@ -1,6 +1,6 @@
-"""What is wrong between keys that are each as they should be: no schema can say it plainly.
+"""Cross-field checks that JSON Schema cannot express with a useful message.
 
-A key that would change nothing is refused too: whoever wrote it expects that it does something.
+A key that would change nothing is refused too: its author expects an effect.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _NONE = {
     "none of them",
     *(Words(language)("question.none").casefold() for language in LANGUAGES),
 }
-"""How the form calls it, and an author might, when nothing is ticked."""
+"""Labels for "nothing ticked", which the form offers already."""
 
 
 def problems_in(question: WrittenQuestion, path: str, *, budgeted: bool) -> Iterator[Problem]:
-    """What is wrong with one question that has the keys of its type."""
+    """The problems within one question whose keys are those of its type."""
     yield from _privacy_problems(question, path, budgeted=budgeted)
     for check in _CHECKS:
         yield from check(question, path)
 
 
 def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
-    """What is wrong with several questions together."""
+    """The problems between questions: repeated names, and conditions that cannot decide."""
     yield from _repeated(questions, "$.questions", "question")
     yield from _condition_problems(questions)
 
@@ -82,7 +82,7 @@ def _promise_problems(question: WrittenQuestion, key: str, path: str) -> Iterato
         yield Problem(place, str(error))
         return
     if odds is not None and not odds_allowed(odds):
-        # Their float would be rounded; the exact value can be huge, so name the bounds only.
+        # A float would be rounded and the exact value can be huge, so only the bounds are named.
         yield Problem(
             place,
             "this gives odds outside what surveys can use: from about 1.0101 (epsilon 0.01) "
@@ -200,7 +200,7 @@ _CHECKS: tuple[Callable[[WrittenQuestion, str], Iterator[Problem]], ...] = (
 
 
 def _condition_problems(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
-    """What is wrong with show_if: it names choices of an earlier question that can decide."""
+    """The problems of show_if, which names choices of an earlier yes_no, select_one or scale."""
     for index, question in enumerate(questions):
         condition = question.show_if if isinstance(question, Choosing) else None
         if condition is None:

@@ -1,4 +1,4 @@
-"""Surveys that are repeated in waves, as authors write them: what goes with that, and the memos.
+"""Compiles surveys that are repeated in waves: checks, memoisation, and the epsilon of all waves.
 
 Needs the extra ``author``.
 """
@@ -39,14 +39,14 @@ from deniably.survey.privacy import BITS, Privacy
 _HISTORY = Fraction(2)
 _WIDER = Fraction(3)  # for reports with several choices: a memo stands before more of them
 
-_FINE = 1 << 12  # the odds of a memo are kept to one part in so many
+_FINE = 1 << 12  # the odds of a memo are rounded to one part in this many
 _FEWEST_BITS = 12
 
 _SHOWN_ALL = "in waves everybody is asked everything: leave {} out, or ask in a survey of its own"
 
 
 def wave_problems(written: WrittenSurvey) -> Iterator[Problem]:
-    """What does not go with waves."""
+    """The problems of a survey whose keys contradict its waves."""
     assert written.waves is not None
     budget, history = written.budget, written.waves.history
     if budget and budget.ask is not None:
@@ -82,11 +82,11 @@ def _keeps_no_memo(name: str) -> bool:
 
 
 def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQuestion:
-    """The question, asked by a mechanism that a kept answer can stand before; where it is asked
-    ``afresh`` in each wave, by one whose reports it is known how to recognise.
+    """The question with a mechanism that memoisation supports.
 
-    The best channel for a mean has a sixth less variance than a window, at most; but its rarest
-    outputs leave no weights with which a kept answer could be sent.
+    A question that is asked ``afresh`` in each wave gets one for which the risk of recognition is
+    known. The best channel for a mean has at most a sixth less variance than a window, but its
+    rarest outputs leave no weights for a memo.
     """
     if question.mechanism is not None:
         return question
@@ -98,7 +98,7 @@ def remembering(question: WrittenQuestion, *, afresh: bool = False) -> WrittenQu
 
 
 def recognition_problem(people: int) -> Problem:
-    """What is wrong with a survey in whose waves so many of 1,000 people could be recognised."""
+    """The problem of a survey where this many of 1,000 people could be recognised in its waves."""
     return Problem(
         "$.waves",
         f"of 1,000 people about {people} could be recognised from one wave to another by their"
@@ -109,7 +109,7 @@ def recognition_problem(people: int) -> Problem:
 
 
 def recognition_note(people: int) -> str:
-    """How many of 1,000 people could be recognised, and what follows."""
+    """A sentence on how many of 1,000 people could be recognised, and what follows."""
     said = (
         f"Of 1,000 people who answer two waves, about {people} could be recognised from one to the"
         " other by their stored reports alone (1 by guessing), if answers are spread evenly."
@@ -123,15 +123,15 @@ def recognition_note(people: int) -> str:
 
 
 TOLD, FLAGGED = 10, 100
-"""Of 1,000 people: from so many on respondents are told, and authors have to ask for it."""
+"""Of 1,000 people: from ``TOLD`` on the form says so, from ``FLAGGED`` on authors must allow it."""
 
 
 def usual_history(asked: Iterable[tuple[Mechanism, Privacy]]) -> tuple[Fraction, str]:
-    """How many times the epsilon of one report all waves together may give away where the author
-    says nothing, and a note on it.
+    """The default epsilon of all waves, as a multiple of one report's, and a note on it.
 
-    A history of twice the epsilon is enough where a report has one choice. Where it has several,
-    three times keep their accuracy and let far fewer be recognised, unless that is not allowed.
+    Twice is enough where a report has one choice. Where it has several, three times keep their
+    accuracy and make far fewer people recognisable; it stays at twice where three times would
+    exceed the largest epsilon.
     """
     found = list(asked)
     if all(width(one) == 1 for one, _ in found):
@@ -157,9 +157,11 @@ def _allowed(history: Privacy) -> bool:
 def with_memo(
     once: Mechanism, privacy: Privacy, times: Fraction
 ) -> tuple[Memoised[Any], dict[str, str]]:
-    """The mechanism of waves that give away at most ``times`` the epsilon of one together, and the
-    claim of that. Its reports are, one by one, those of ``once``, or of the one next to it that a
-    memo can stand before. Raises ValueError."""
+    """The memoised mechanism whose waves together keep ``times`` the epsilon of one, and its claim.
+
+    A single report has the law of ``once``, or of the nearest mechanism that memoisation supports.
+    Raises ValueError with the mend where there is none.
+    """
     history = privacy.times(times)
     if not _allowed(history):
         raise ValueError(
@@ -173,7 +175,7 @@ def with_memo(
 
 
 def _with_room(once: Family, privacy: Privacy, history: Fraction) -> Family:
-    """The same with as fine weights as leave room for those of a memo within 2**53."""
+    """The mechanism with the finest weights that leave room for a memo's within 2**53."""
     room = LARGEST // max(ceil(history), _FINE)
     for bits in range(BITS, _FEWEST_BITS, -1):
         own, other = privacy.weights(bits=bits)

@@ -1,8 +1,8 @@
-"""From a document, as YAML or JSON have it, to what is written there as typed values.
+"""Converts an author's document into typed values (``written``), and checks each question's keys.
 
-The schema says what each key may hold, and here is which key goes with which type of question.
-Every mistake is reported with its place; what has no place is left out of the value, so that the
-rest of it is looked at as well.
+The schema says what each key may hold. This module knows which keys go with which type of question.
+Every mistake is reported with its path. A misplaced key is left out of the value, so that the rest
+is checked too.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from deniably.survey.survey import what_is_wrong
 
 _Group = Mapping[str, Any]
 
-_LONGEST_TEXT = 1000  # characters; far beyond what any key allows, and soon worked out
+_LONGEST_TEXT = 1000  # characters; far more than any key allows, and quick to convert
 
 
 def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
-    """What a document says, and which keys of each of its questions belong elsewhere or lack.
+    """The document as typed values, and for each question its misplaced and missing keys.
 
-    Raises BadSurvey with every problem found where it breaks the schema.
+    Raises BadSurvey with every problem found where the document breaks the schema.
     """
     if broken := list(dict.fromkeys([*schema_problems(document), *steering_problems(document)])):
         raise BadSurvey(broken)
@@ -52,7 +52,7 @@ def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
 
 
 def _as_numeral(kind: type, value: object) -> Numeral:
-    """A number in its own type, unless working it out would take for ever."""
+    """A Numeral. Raises ValueError for a number that would take too long to convert."""
     assert kind is Numeral
     text = str(value)
     if len(text) > _LONGEST_TEXT:
@@ -66,7 +66,7 @@ def _as_numeral(kind: type, value: object) -> Numeral:
 
 
 def _misplaced(question: _Group, path: str) -> Iterator[Problem]:
-    """The keys that a question of its type cannot have, and those that it lacks."""
+    """The keys that a question of this type cannot have, and those that are missing."""
     kind = KINDS[question["type"]]
     keys = _keys(kind)
     for key in question:
@@ -104,13 +104,13 @@ def _with_its_keys(question: _Group) -> dict[str, Any]:
 
 @cache
 def _keys(kind: type[msgspec.Struct]) -> dict[str, str]:
-    """The keys of a struct, each with what is said of those that lack it where it is needed."""
+    """The keys of a struct; a required key with the sentence for a question without it."""
     return {field.encode_name: str(beside(field.type).get("needs", "")) for field in _fields(kind)}
 
 
 @cache
 def _part(kind: type[msgspec.Struct]) -> type[msgspec.Struct] | None:
-    """What the parts of a question of this kind are; None where it has none."""
+    """The type of the parts of such a question; None where it has no parts."""
     for field in _fields(kind):
         inner = _plain(field.type)
         if field.name == "parts" and isinstance(inner, inspect.VarTupleType):

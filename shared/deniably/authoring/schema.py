@@ -1,4 +1,4 @@
-"""The published JSON Schema of what an author writes, made of its types (``written``)."""
+"""Generates the published JSON Schema of an author's survey from its types (``written``)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _of(kind: inspect.Type) -> _Schema:
         case inspect.BoolType():
             return {"type": "boolean"}
         case inspect.CustomType():
-            return {}  # says what it is beside its description
+            return {}  # its Meta gives the keywords
         case _:
             raise TypeError(f"{kind} is nothing that an author writes")
 
@@ -62,7 +62,7 @@ def _bounds(kind: inspect.Type, **keys: str) -> _Schema:
 
 
 def beside(kind: inspect.Type) -> dict[str, Any]:
-    """What stands beside a type that JSON Schema has no word for."""
+    """The extra facts about a type for which JSON Schema has no keyword."""
     extra = kind.extra if isinstance(kind, inspect.Metadata) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # msgspec says dict alone
     return cast("dict[str, Any]", extra or {})
 
@@ -91,11 +91,10 @@ def _of_struct(kind: inspect.StructType) -> _Schema:
 
 
 def _of_union(kinds: list[inspect.Type]) -> _Schema:
-    """Several types as one flat schema: a keyword of JSON Schema concerns its own type of value
-    alone, and of several objects what they share is required.
+    """Several types as one flat schema, so that a mistake is reported at its key.
 
-    So a mistake is found at its key. Which key goes with which type of question is said in words
-    of its own (``reading``).
+    A keyword of JSON Schema applies to values of its own type alone. Of several objects the shared
+    keys are required. Which key goes with which type of question is checked in ``reading``.
     """
     return reduce(_merged, map(_of, kinds))
 

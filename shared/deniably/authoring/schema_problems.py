@@ -1,7 +1,7 @@
-"""What is wrong with a document by the schema, in sentences: the place, the mistake, the mend.
+"""Turns JSON Schema errors into sentences: the path, the mistake, and what is allowed.
 
-Needs the extra ``author`` (jsonschema). A sentence takes what is allowed from the schema's own
-descriptions, so that there is one place that says it.
+Needs the extra ``author`` (jsonschema). The sentences take what is allowed from the descriptions in
+the schema, so that each is written once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Error = jsonschema.ValidationError
 
 
 def schema_problems(document: object) -> Iterator[Problem]:
-    """Everything in which a document differs from the schema, place by place."""
+    """Every problem that the schema finds in a document, each with its path."""
     errors: Iterator[_Error] = _Validator(schema()).iter_errors(document)
     for error in errors:
         yield Problem(_path(error.absolute_path), _sentence(error))
@@ -80,13 +80,13 @@ _SENTENCES: dict[str, Callable[[_Error], str]] = {
 
 
 def _meant(written: str, names: Iterable[str]) -> str:
-    """The name that was probably meant, as a question; empty where none is near."""
+    """The name that was probably meant, as a question; empty where none is similar."""
     near = get_close_matches(written, list(names), 1)
     return f"did you mean {near[0]}?" if near else ""
 
 
 def _allowed(error: _Error) -> str:
-    """The nearest description on the way down the schema: it says what is allowed there."""
+    """The description of the innermost schema with one: it says what is allowed there."""
     described = ""
     found: Any = schema()
     for part in error.absolute_schema_path:
@@ -122,7 +122,7 @@ def _is_integer(_: object, value: object) -> bool:
 
 
 def _bound(outside: Callable[[Decimal, Decimal], bool]) -> Callable[..., Iterator[Any]]:
-    """A bound as it is written: the double that is next to 0.01 is above one hundredth."""
+    """A check of a bound in exact decimals: the double nearest to 0.01 is above one hundredth."""
 
     def check(validator: Any, bound: object, value: object, _: object) -> Iterator[Any]:
         if validator.is_type(value, "number"):
