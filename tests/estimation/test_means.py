@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from deniably.authoring.compiling import compile_survey
-from deniably.estimation.analysis import compared, is_ratio, mean, mean_of_scored
+from deniably.estimation.analysis import is_ratio, mean, mean_of_scored, moments_of_mean
 from deniably.estimation.difference import Moments, between_means
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.means import against_value, between_ratios, two_sided
@@ -113,7 +113,9 @@ def test_waves_of_unequal_size_hold_their_level_where_nearly_all_agree(
 
     def group(n: int) -> Moments:
         positions = random.choice(mechanism.k, n, p=law)
-        found = compared(question, tally_many(mechanism, randomise_many(mechanism, positions)))
+        found = moments_of_mean(
+            question, tally_many(mechanism, randomise_many(mechanism, positions))
+        )
         assert found is not None
         return found
 
@@ -131,7 +133,7 @@ def test_noisy_numbers_are_compared_by_students_law_as_their_variance_is_estimat
     for _ in range(40):
         reports = [randomise_many(question.mechanism, random.permutation(positions))
                    for _ in range(2)]  # fmt: skip
-        groups = [compared(question, tally_many(question.mechanism, one)) for one in reports]
+        groups = [moments_of_mean(question, tally_many(question.mechanism, one)) for one in reports]
         assert groups[0]
         assert groups[1]
         found = between_means(groups[0], groups[1])
@@ -158,7 +160,7 @@ def test_so_many_different_numbers_are_compared_in_groups() -> None:
     for middle in (40_000, 41_000):
         positions = np.clip(random.normal(middle, 5000, 20_000), 0, 99_999).astype(int)
         tally = tally_many(question.mechanism, randomise_many(question.mechanism, positions))
-        found = compared(question, tally)
+        found = moments_of_mean(question, tally)
         assert found is not None
         groups.append(found)
 
