@@ -73,7 +73,7 @@ def create_app(
     app.register_blueprint(pages)
     app.register_blueprint(handbook.blueprint)
     app.register_blueprint(files.web)
-    metrics_page.attach(app, metrics)
+    metrics_page.attach_metrics(app, metrics)
     app.register_blueprint(status.blueprint)
     app.register_blueprint(openapi.blueprint)
     observers = (metrics.add, journal.add) if journal else (metrics.add,)

@@ -7,7 +7,7 @@ import threading
 
 from deniably_server.errors import Unavailable
 from deniably_server.storage.store import Store
-from deniably_server.web.problems import where
+from deniably_server.web.problems import error_location
 
 AGAIN_SECONDS = 60.0
 
@@ -38,7 +38,7 @@ def _erased(store: Store) -> bool:
         log.error(
             "of a closed survey the disk may still tell in which order reports came; tried again"
             " in a minute: %s",
-            where(error),
+            error_location(error),
         )
         return False
     return True

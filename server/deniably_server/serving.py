@@ -23,8 +23,8 @@ import click
 from flask import Flask
 from uvicorn import Config, Server
 
-from deniably_server.api.costly import answerer, take_turns
-from deniably_server.api.turns import Turns
+from deniably_server.api.computation_queue import ComputationQueue
+from deniably_server.api.costly import answerer, use_queue
 from deniably_server.app import create_app
 from deniably_server.layers import server_layers
 from deniably_server.order_eraser import erase_order_after_closings
@@ -34,7 +34,7 @@ from deniably_server.watching.folder import shared_folder
 from deniably_server.watching.journal import Faults, Form, Journal
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.periodic import every_minute
-from deniably_server.web.apart import Answerer, Apart
+from deniably_server.web.worker_process import Answerer, WorkerProcess
 
 _PATIENCE = 8
 """Seconds that a process gets to finish what it accepted."""
@@ -222,14 +222,16 @@ def _most_connections() -> int:
 def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
     """The application of one server process, made in that process."""
     longest = cast(int, config["LONGEST"])
-    apart = Apart(partial(_answers, config), longest)  # before there are threads
+    worker = WorkerProcess(partial(_answers, config), longest)  # before there are threads
     form = cast(Form, config["LOG"])
     _log_faults(form)
     journal, metrics = Journal(form), Metrics(shared)
     every_minute(journal.write, metrics.count)
     await_database(str(config["DATABASE"]))
     app = create_app(config, journal, metrics)
-    take_turns(app, Turns(apart.ask, longest, most=max(1, cast(int, config["THREADS"]) // 4)))
+    use_queue(
+        app, ComputationQueue(worker.ask, longest, most=max(1, cast(int, config["THREADS"]) // 4))
+    )
     erase_order_after_closings(app.extensions["deniably"])
     return app
 

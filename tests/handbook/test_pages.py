@@ -18,7 +18,7 @@ from deniably.authoring.schema import schema
 from deniably_client.cli import deniably
 from deniably_server.app import create_app
 from deniably_server.web.markdown import headings, links
-from deniably_server.web.operation import told_by
+from deniably_server.web.operation import operation_of
 from support.blocks import Broken, blocks, command_at, commands
 from support.pages import GENERATED, HANDBOOK, PAGES, ROOT
 
@@ -154,7 +154,7 @@ def wrong_address(app: Flask, address: str) -> str | None:
         except NotFound:
             return f"{path} is no address"
     assert endpoint is not None
-    known = {key.rstrip("!") for key in told_by(app.view_functions[endpoint]).query or {}}
+    known = {key.rstrip("!") for key in operation_of(app.view_functions[endpoint]).query or {}}
     given = {part.partition("=")[0] for part in query.split("&") if part}
     return f"{given - known} of {path} are no parameters" if given - known else None
 

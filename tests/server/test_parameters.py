@@ -25,7 +25,7 @@ from deniably.survey.survey import Survey
 from deniably.wording.words import LANGUAGES, Words
 from deniably_server.app import create_app
 from deniably_server.storage.writing.commit import BatchWrite
-from deniably_server.web.operation import told_by
+from deniably_server.web.operation import operation_of
 from support.every_type import somebody, survey_of_everything
 from support.material import a_report, assert_problem, signed, survey_named
 
@@ -333,7 +333,7 @@ def test_a_fault_on_a_page_is_told_on_a_page(
 
 
 def test_the_pages_are_those_of_the_description(app: Flask) -> None:
-    pages = {name for name, view in app.view_functions.items() if told_by(view).is_page}
+    pages = {name for name, view in app.view_functions.items() if operation_of(view).is_page}
 
     assert {"pages.form", "pages.dashboard", "crosstabs.crosstab_page"} <= pages
     assert not {"register.register", "results.as_json", "web.current"} & pages

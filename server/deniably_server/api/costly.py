@@ -1,8 +1,8 @@
-"""Views that compute: in ``deniably serve`` they are answered from what is kept, or apart.
+"""Views that compute: ``deniably serve`` answers them from a cache or in a worker process.
 
-A closed survey never changes, and an open one shows the same from batch to batch. So an answer is
-kept under all that it depends on: the versions of the surveys, and what was asked. Whether results
-may be seen is found out each time, and here, for each who asks.
+A closed survey never changes, and an open one changes only with its next batch. An answer is cached
+under all that it depends on: the versions of the surveys and the query. Permission to see the
+results is checked for each request, before the cache.
 """
 
 from __future__ import annotations
@@ -21,44 +21,51 @@ from deniably.authoring import compiling
 from deniably.core.errors import BadSurvey, Problem
 from deniably.survey.survey import Survey, read_survey
 from deniably_server.api.analysts import View
-from deniably_server.api.turns import Computed, Job, Reads, Refused, Turns, refused
+from deniably_server.api.computation_queue import (
+    ComputationQueue,
+    Computed,
+    Job,
+    Reads,
+    Refused,
+    refused,
+)
 from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Malformed, Refusal, Unavailable, Uncomputed
 from deniably_server.guard.read_limit import let_others_read
 from deniably_server.watching import request_facts
-from deniably_server.web.apart import Answerer
 from deniably_server.web.problems import refuse
+from deniably_server.web.worker_process import Answerer
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
-_KEY = "deniably_turns"
+_KEY = "deniably_computations"
 _NOT_SENT_ON = {"content-length"}
 _GZIP = "gzip"
 _PROBLEMS = b"problems"
-"""How what is said of a definition that is not valid begins; a definition begins with {."""
+"""The prefix of the problems of an invalid definition; a valid one begins with {."""
 _FEWER = (
     "most of it goes into the designs of means (number, scale, vector): ask for fewer of different"
     " ranges and epsilons, or publish two surveys"
 )
 
 
-def take_turns(app: Flask, turns: Turns) -> None:
-    """Let the costly views of ``app`` take turns. Without it they compute where they are."""
-    app.extensions[_KEY] = turns
+def use_queue(app: Flask, queue: ComputationQueue) -> None:
+    """Let the costly views of ``app`` use this queue. Without one they compute in the request."""
+    app.extensions[_KEY] = queue
 
 
 def costly(reads: Reads) -> Callable[[View], View]:
-    """A view of a survey that computes, from its tallies or from every report.
+    """A decorator for a survey's view that computes from its tallies or from every report.
 
-    What is refused without computing is refused here, by the view itself.
+    If a survey's results are hidden, the view is called at once, and refuses by itself.
     """
 
     def around(view: View) -> View:
         @wraps(view)
         def answered(name: str) -> ResponseReturnValue:
-            turns = cast("Turns | None", current_app.extensions.get(_KEY))
-            if turns is None:
+            queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
+            if queue is None:
                 return view(name)
             try:
                 versions = [visible_survey(each).version for each in _surveys(name)]
@@ -67,7 +74,7 @@ def costly(reads: Reads) -> Callable[[View], View]:
             asked = tuple(sorted(request.args.items(multi=True)))
             key = (request.endpoint, name, *versions, asked)
             with let_others_read(request.environ):
-                found = turns.answer(key, _job(), reads)
+                found = queue.answer(key, _job(), reads)
             return _response(found)
 
         return answered
@@ -76,7 +83,10 @@ def costly(reads: Reads) -> Callable[[View], View]:
 
 
 def answerer(app: Flask) -> Answerer:
-    """What answers jobs, in a process apart, with the views of ``app``. Raises MemoryError."""
+    """A function that answers encoded jobs with the views of ``app``, in the worker process.
+
+    It raises MemoryError, which the process reports as a job that took too long.
+    """
 
     def answer(question: bytes) -> bytes:
         job = msgspec.msgpack.decode(question, type=Job)
@@ -87,17 +97,17 @@ def answerer(app: Flask) -> Answerer:
 
 
 def compiled(text: bytes) -> Survey:
-    """The published definition of an author's text: compiled in turns, too, for the designs of
-    many means take minutes.
+    """The published definition of an author's text, compiled in the queue: designs of many means
+    take minutes.
 
-    Raises BadSurvey; Malformed where it is no YAML and no JSON; TooMuch and Busy.
+    Raises BadSurvey, Malformed if the text is neither YAML nor JSON, TooMuch and Busy.
     """
-    turns = cast("Turns | None", current_app.extensions.get(_KEY))
-    if turns is None:
+    queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
+    if queue is None:
         return _compile(text)
     key = ("definition", hashlib.sha256(text).digest())
     job = Job("", "", request_facts.request_id(request.environ), text, _FEWER)
-    found = turns.answer(key, job, "tallies").body
+    found = queue.answer(key, job, "tallies").body
     if found.startswith(_PROBLEMS):
         problems = msgspec.json.decode(found.removeprefix(_PROBLEMS), type=list[tuple[str, str]])
         raise BadSurvey([Problem(*each) for each in problems])
@@ -117,13 +127,13 @@ def _compiled(text: bytes) -> Computed | Refused:
 def _compile(text: bytes) -> Survey:
     try:
         document = compiling.load(text)
-    except BadSurvey as error:  # no YAML and no JSON: a definition was not even found
+    except BadSurvey as error:  # neither YAML nor JSON
         raise Malformed("; ".join(each.why for each in error.problems)) from None
     return compiling.compile_survey(document)
 
 
 def _surveys(name: str) -> list[str]:
-    """The surveys that an answer is made of."""
+    """The names of the surveys that an answer depends on."""
     return [name, *request.args.getlist("survey")[:1]]
 
 
@@ -134,8 +144,7 @@ def _job() -> Job:
 
 
 def _computed(app: Flask, job: Job) -> Computed | Refused:
-    """What the view says. What anybody may be told of it is told by the process that passes it
-    on."""
+    """The view's answer. Log and metrics are left to the process that sends it."""
     headers = {"Authorization": job.authorization, "Accept-Encoding": _GZIP}
     with app.test_request_context(job.target, headers=headers):
         request_facts.name_again(request.environ, job.request)
@@ -147,13 +156,13 @@ def _computed(app: Flask, job: Job) -> Computed | Refused:
         except MemoryError:
             raise
         except Exception as error:
-            refuse(error, request.environ)  # which notes it
+            refuse(error, request.environ)  # logs it
             return Refused(Uncomputed.__name__, "the computation failed")
         return Computed(list(response.headers), response.get_data())
 
 
 def _response(computed: Computed) -> Response:
-    """The answer, as whoever asks takes it."""
+    """The response to a request; decompressed for a client that does not accept gzip."""
     headers = [each for each in computed.headers if each[0].lower() not in _NOT_SENT_ON]
     response = Response(computed.body, headers=headers)
     if response.content_encoding == _GZIP and not request.accept_encodings[_GZIP]:

@@ -16,7 +16,7 @@ blueprint = Blueprint("metrics", __name__)
 _KEY = "deniably.metrics"
 
 
-def attach(app: Flask, metrics: Metrics) -> None:
+def attach_metrics(app: Flask, metrics: Metrics) -> None:
     """Let ``app`` tell ``metrics``."""
     app.extensions[_KEY] = metrics
     app.register_blueprint(blueprint)
@@ -31,5 +31,5 @@ def current_metrics() -> Metrics:
 @Operation({200: {MEDIA_TYPE: None}}, TOKEN, "monitor")
 def page() -> Response:
     """The numbers, for a monitor's or an operator's token."""
-    require("monitor", too="operator")
+    require("monitor", or_role="operator")
     return Response(current_metrics().page(), content_type=MEDIA_TYPE)

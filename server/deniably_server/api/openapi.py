@@ -22,7 +22,7 @@ from werkzeug.routing import Rule
 from deniably_server.watching.request_facts import HEADER
 from deniably_server.web.answer import encode
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import HTML, Operation, told_by
+from deniably_server.web.operation import HTML, Operation, operation_of
 from deniably_server.web.problems import KINDS, Kind
 from deniably_server.web.problems import MEDIA_TYPE as PROBLEM
 
@@ -61,7 +61,7 @@ def _text(app: Flask) -> tuple[bytes, str]:
 def described(app: Flask) -> dict[str, Any]:
     """The document of an application."""
     views = app.view_functions
-    schemas = _Schemas(_types([told_by(views[endpoint]) for endpoint in sorted(views)]))
+    schemas = _Schemas(_types([operation_of(views[endpoint]) for endpoint in sorted(views)]))
     paths: dict[str, dict[str, Any]] = defaultdict(dict)
     for rule in sorted(app.url_map.iter_rules(), key=lambda rule: rule.rule):
         for method in sorted((rule.methods or set()) - {"OPTIONS"}):
@@ -106,7 +106,7 @@ _HEADERS = {
 def _operation(
     rule: Rule, method: str, view: Callable[..., Any], schemas: _Schemas
 ) -> dict[str, Any]:
-    known = told_by(view)
+    known = operation_of(view)
     summary, _, more = (inspect.getdoc(view) or "").partition("\n\n")
     told: dict[str, Any] = {
         "operationId": rule.endpoint + (".head" if method == "HEAD" else ""),
@@ -120,7 +120,7 @@ def _operation(
         _parameter(key.rstrip("!"), "query", schema, needed=key.endswith("!"))
         for key, schema in (known.query or {}).items()
     ]
-    for names, needed in ((known.needs, True), (known.may, False)):
+    for names, needed in ((known.required_headers, True), (known.optional_headers, False)):
         header = {"type": "string"}
         parameters += [_parameter(name, "header", header, needed=needed) for name in names]
     if parameters:

@@ -41,7 +41,7 @@ class ReceiptAnswer(TypedDict):
         "too-many",
     ),
     body={JSON: Report},
-    may=(HEADER,),
+    optional_headers=(HEADER,),
 )
 def add(name: str) -> Response:
     """Store one report.

@@ -57,7 +57,7 @@ def page(name: str) -> str:
 
 def _status(name: str) -> StatusResult:
     """Raises NotFound, and Unauthorised or Forbidden unless the author or an operator asks."""
-    require("author", name, too="operator")
+    require("author", name, or_role="operator")
     store = current_store()
     survey, state = store.survey(name), store.state(name)
     rules, coarse = survey.results, state == "open"

@@ -76,7 +76,7 @@ def definition(name: str) -> Response:
     "author",
     body=dict.fromkeys((JSON, *YAML), dict[str, Any]),
     headers=("Location",),
-    needs=_SIGNATURE,
+    required_headers=_SIGNATURE,
 )
 def publish() -> Response:
     """Publish an author's signed definition, for good."""
@@ -102,7 +102,7 @@ def publish() -> Response:
 )
 def change(name: str) -> Response:
     """Close a survey. There is no way back: once results were seen, more reports would mislead."""
-    token = require("author", name, too="operator")
+    token = require("author", name, or_role="operator")
     store = current_store()
     survey = store.survey(name)
     _require_owner(survey, token)

@@ -1,5 +1,5 @@
-"""Whether results may be seen, and what they depend on: known without computing any. Before they
-may be, nothing gives a hint of them."""
+"""Whether the caller may see a survey's results. It is decided without computing them, and a
+refusal gives no hint of them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from deniably_server.storage.tables.surveys import State
 from deniably_server.web.operation import TOKEN
 
 RESULTS = ("hidden", "not-found", "too-much", "busy", *TOKEN)
-"""What a view of results refuses. (A survey may keep them to analysts.)"""
+"""The problems of a view of results, which may be for analysts only."""
 
 
 @dataclass(frozen=True)
 class VisibleSurvey:
-    """A survey whose results whoever asks may see, as of now. ``version`` is all that they depend
-    on beside what is asked for."""
+    """A survey whose results the caller may see now.
+
+    ``invited`` is the number of invitations issued; None without invitations. Equal ``version``
+    means equal results for equal queries.
+    """
 
     survey: Survey
     state: State
@@ -28,18 +31,17 @@ class VisibleSurvey:
 
 
 def visible_survey(name: str) -> VisibleSurvey:
-    """What is known of a survey's results without computing any.
+    """The survey ``name``, if the caller may see its results.
 
-    Raises NotFound; Hidden while the survey's own rules hide them; Unauthorised or Forbidden where
-    they are for analysts, and who asks is none. Neither the sentence nor
-    anything else says how many reports there are until they may be seen.
+    Raises NotFound, Hidden while the survey's rules hide the results, and Unauthorised or Forbidden
+    if they are for analysts and the caller is none. No refusal says how many reports there are.
     """
     store = current_store()
     survey = store.survey(name)
     state = store.state(name)  # before the tally: a closed survey's tally is final
     rules = survey.results
     if rules.to == "analysts":
-        require("analyst", name)  # who sees, and below, for them as well, whether it is time
+        require("analyst", name)  # the rules below hold for analysts, too
     if state == "open" and not rules.while_open:
         raise Hidden(
             "the results are shown once the survey is closed, and from"
@@ -51,15 +53,16 @@ def visible_survey(name: str) -> VisibleSurvey:
             f"the results are shown from {rules.minimum:,} reports on"
             + (", and the survey was closed with fewer" if state == "closed" else "")
         )
-    # After the tally, so that whoever answered is among those who were invited.
+    # After the tally, so that every respondent counted there is among the invited.
     invited = store.issued(name) if survey.invited is True else None
     return VisibleSurvey(survey, state, invited, (survey.digest, state, *counts, invited))
 
 
 def closed_survey(name: str) -> Survey:
-    """A survey whose results may be seen, and which is closed, so that its whole reports may be
-    looked at: of an open one results are shown by batches, and whole reports would show what came
-    since. Raises as ``visible_survey`` does.
+    """A closed survey whose results the caller may see, for analyses of whole reports.
+
+    An open survey shows its results by batches, and whole reports would show those that came since
+    the last batch. Raises as ``visible_survey`` does.
     """
     found = visible_survey(name)
     if found.state == "open":

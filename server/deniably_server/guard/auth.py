@@ -19,14 +19,14 @@ def is_bearer(headers: Headers) -> bool:
     return headers.get("Authorization", "").partition(" ")[0].lower() == _SCHEME
 
 
-def require(role: Role, survey: str | None = None, *, too: Role | None = None) -> Token:
-    """The request's token, if it has the role ``role`` or ``too`` and may act on ``survey``.
+def require(role: Role, survey: str | None = None, *, or_role: Role | None = None) -> Token:
+    """The request's token, if it has the role ``role`` or ``or_role`` and may act on ``survey``.
 
     Raises Unauthorised if the request has no valid token, Forbidden if the role or the scope is
     another, and TooMany after too many wrong tokens from this network.
     """
     token = _presented(role)
-    if token.role not in (role, too):
+    if token.role not in (role, or_role):
         raise Forbidden(f"this needs {A[role]} token, and this one is {A[token.role]}")
     if survey is not None:
         require_scope(token, survey)

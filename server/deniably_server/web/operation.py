@@ -1,9 +1,10 @@
-"""What a view tells of itself, by a decorator above it: what it answers, what it refuses, which
-parameters it has. The OpenAPI document is collected from it (``api.openapi``), and a parameter that
-is not named here is refused (``api.parameters``).
+"""A decorator that declares a view's answers, problems, parameters and headers.
 
-The decorator only notes. SpecTree, the one kept library that knows msgspec's types, would read and
-refuse bodies by itself, in a shape of its own, and knows neither our problems nor roles.
+The OpenAPI document is collected from these declarations (``api.openapi``). Query parameters that
+are not declared are refused (``api.parameters``).
+
+SpecTree, the maintained library that supports msgspec's types, would also validate bodies, with
+refusals of its own shape, and does not support our problems and roles.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from deniably_server.storage.tables.tokens import Role
 HTML, TEXT, CSV = "text/html", "text/plain", "text/csv"
 
 Parameters = Mapping[str, Mapping[str, object]]
-"""The schema of each parameter, by its name; those that are needed with a ``!`` at their end."""
+"""The JSON Schema of each parameter by its name; the names of required ones end with ``!``."""
 
 PAGE: Mapping[int, Mapping[str, Any]] = {200: {HTML: None}}
-"""The answers of a page for people."""
+"""The answers of an HTML page."""
 KEPT_PAGE: Mapping[int, Mapping[str, Any]] = {**PAGE, 304: {}}
-"""The answers of a page for people that browsers may keep."""
+"""The answers of an HTML page that browsers may cache."""
 BODY = ("malformed", "too-large", "unsupported-media-type")
-"""What a view refuses that reads a body."""
+"""The problems of a view that reads a body."""
 TOKEN = ("unauthorised", "forbidden", "too-many")
-"""What a view refuses that asks for a token."""
+"""The problems of a view that needs a token."""
 NAMED: Mapping[str, object] = {"type": "string", "maxLength": 64}
-"""The name of something that a survey has."""
+"""The schema of a name in a survey."""
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 _KEY = "operation"
@@ -38,41 +39,41 @@ _KEY = "operation"
 
 @dataclass(frozen=True)
 class Operation:
-    """What only a view knows of itself."""
+    """The declaration of a view."""
 
     answers: Mapping[int, Mapping[str, Any]]
-    """Status -> media type -> the type of the answer; None where it is a text."""
+    """Status -> media type -> type of the body; None for text."""
     problems: Sequence[str] = ()
-    """The names of what it refuses, beside what every view does."""
+    """Names of its problems, besides those of every view."""
     role: Role | None = None
     query: Parameters | None = None
     body: Mapping[str, Any] | None = None
-    """Media type -> its type."""
+    """Media type -> type of the request's body; None for text."""
     headers: Sequence[str] = ()
-    """Of the answer."""
-    needs: Sequence[str] = ()
-    may: Sequence[str] = ()
-    """Headers of the request that are needed, and that are not always."""
+    """Headers of the answer."""
+    required_headers: Sequence[str] = ()
+    optional_headers: Sequence[str] = ()
+    """Headers of the request."""
 
     def __call__(self, view: _View) -> _View:
-        """As a decorator: note it."""
+        """Attach the declaration to a view."""
         setattr(view, _KEY, self)
         return view
 
     @property
     def is_page(self) -> bool:
-        """Whether it answers with a page for people, and with nothing else."""
+        """Whether every answer is an HTML page."""
         return self.answers in (PAGE, KEPT_PAGE)
 
 
-def told_by(view: Callable[..., Any]) -> Operation:
-    """What a view told of itself. Raises AttributeError for one that told nothing."""
+def operation_of(view: Callable[..., Any]) -> Operation:
+    """The declaration of a view. Raises AttributeError if it has none."""
     found: Operation = getattr(view, _KEY)
     return found
 
 
 def current_operation() -> Operation | None:
-    """What the view of the current request told; None where the address has none, or its view
-    told nothing: a fault has to be answered all the same."""
+    """The declaration of the current request's view; None if there is no view or declaration,
+    because a fault must be answered, too."""
     view = current_app.view_functions.get(request.endpoint or "")
     return getattr(view, _KEY, None)

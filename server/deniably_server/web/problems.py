@@ -1,4 +1,4 @@
-"""Refusals as responses: one table and one shape (RFC 9457, application/problem+json)."""
+"""Problem details: the table of problems and the response to every exception (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ log = logging.getLogger("deniably")
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of problem: the last part of its URI, title, status, and when it is answered.
+    """A type of problem: the last part of its URI, its title, its status, and when it occurs.
 
-    The name is empty where HTTP's status alone says what is wrong.
+    The name is empty if the HTTP status says everything.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Kind:
 
     @property
     def uri(self) -> str:
-        """The ``type``, which resolves to an explanation."""
+        """The problem's ``type``: a page of this server that explains it."""
         return f"/problems/{self.name}" if self.name else "about:blank"
 
 
@@ -222,11 +222,11 @@ BY_EXCEPTION: dict[type[Exception], str] = {
     http.UnsupportedMediaType: "unsupported-media-type",
     Exception: "internal",
 }
-"""The kinds of what is raised; a refusal is called as its class is."""
+"""The name of the problem for each exception; a refusal's follows from its class."""
 
 
 def members(error: Exception) -> dict[str, object]:
-    """The one shape of a refusal: what is told of an exception."""
+    """The members of a problem document for an exception, without ``instance``."""
     kind = kind_of(error)
     found: dict[str, object] = {"type": kind.uri, "title": kind.title, "status": kind.status}
     match error:
@@ -245,12 +245,12 @@ def members(error: Exception) -> dict[str, object]:
 
 
 def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
-    """The response to any exception; also to those that nobody expected, which are logged."""
+    """The response to any exception. Faults of the server are logged, without their messages."""
     kind, request_id = kind_of(error), request_facts.request_id(environ)
     if kind.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        # Never a message, an address or a body: any of them may hold data.
+        # A message, an address or a body may hold data, so it is never logged.
         method, route = request_facts.method(environ), request_facts.route(environ)
-        log.error("%s %s %d %s %s", method, route, kind.status, where(error), request_id)
+        log.error("%s %s %d %s %s", method, route, kind.status, error_location(error), request_id)
     document = members(error) | {"instance": f"/requests/{request_id}"}
     response = json_answer(document, kind.status, MEDIA_TYPE)
     if isinstance(error, errors.Unauthorised):
@@ -265,7 +265,7 @@ def refuse(error: Exception, environ: WSGIEnvironment) -> Response:
 
 
 def kind_of(error: Exception) -> Kind:
-    """The type of problem that an exception is, by the nearest class in the table."""
+    """The type of problem for an exception, by its nearest class in the table."""
     name = next(BY_EXCEPTION[each] for each in type(error).__mro__ if each in BY_EXCEPTION)
     if name == "internal" and isinstance(error, http.HTTPException):
         return _plain(error)
@@ -273,7 +273,7 @@ def kind_of(error: Exception) -> Kind:
 
 
 def _plain(error: http.HTTPException) -> Kind:
-    """HTTP's own refusals that the specification has no name for, such as 416."""
+    """HTTP errors that have no name in the table, such as 416."""
     status = HTTPStatus(error.code or 500)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return KINDS["internal"]
@@ -283,7 +283,7 @@ def _plain(error: http.HTTPException) -> Kind:
 @problems.get("/problems/<name>")
 @Operation({200: {TEXT: None}}, ("not-found",))
 def explain(name: str) -> Response:
-    """What a type of problem means, in plain words."""
+    """What a type of problem means."""
     kind = KINDS.get(name)
     if kind is None:
         raise errors.NotFound("there is no such type of problem")
@@ -291,8 +291,8 @@ def explain(name: str) -> Response:
 
 
 def handle_problems(app: Flask) -> None:
-    """Answer every exception of ``app`` as a problem; to whoever looks at a page, as a page that
-    says the same."""
+    """Answer every exception of ``app`` as a problem: as a page to readers of pages, as JSON to
+    programs."""
 
     def answer(error: Exception) -> Response:
         response = refuse(error, request.environ)
@@ -306,19 +306,19 @@ def handle_problems(app: Flask) -> None:
 
 
 def _for_people() -> bool:
-    """Whether a person reads the answer. Scripts that fetch a page for an analyst's token show
-    what a problem says themselves."""
+    """Whether the answer is shown as a page. Scripts that fetch a page with an analyst's token
+    show the problem themselves."""
     accepted = request.accept_mimetypes
     if request.headers.get("Authorization", "").lower().startswith("bearer"):
         return False
     operation = current_operation()
-    if operation is None:  # there is no such address
+    if operation is None:  # no view has this address
         return accepted.best_match([MEDIA_TYPE, "application/json", _HTML]) == _HTML
     return operation.is_page and accepted.best_match([_HTML, MEDIA_TYPE], _HTML) == _HTML
 
 
 def _page(error: Exception) -> str:
-    """The page for a refusal: for respondents in their language, for others with the sentence."""
+    """The page for a problem: a general text for respondents in their language, else the detail."""
     kind, name = kind_of(error), (request.view_args or {}).get("name")
     missing = kind.name == "not-found"
     if missing and request.endpoint in (None, *_FOR_RESPONDENTS, "pages.dashboard"):
@@ -342,10 +342,13 @@ def _message(texts: tuple[str, str, str, str], to: str) -> str:
     )
 
 
-def where(error: BaseException) -> str:
-    """The types of an exception and of its causes, and the lines of code that raised them."""
+def error_location(error: BaseException) -> str:
+    """The types of an exception and its causes, with the lines of code that raised them.
+
+    For logs, because messages may hold data.
+    """
     found = f"{type(error).__name__} at {_place(error.__traceback__)}"
-    return f"{found} from {where(error.__cause__)}" if error.__cause__ else found
+    return f"{found} from {error_location(error.__cause__)}" if error.__cause__ else found
 
 
 def _place(traceback: TracebackType | None) -> str:

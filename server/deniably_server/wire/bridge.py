@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
 
 from deniably_server.web.body import READ_AT_MOST
-from deniably_server.web.problems import where
+from deniably_server.web.problems import error_location
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIApplication, WSGIEnvironment
@@ -64,7 +64,7 @@ class Bridge:
         except BrokenOff:
             pass
         except Exception as error:  # the application answers its own faults itself
-            log.error("around the application: %s", where(error))
+            log.error("around the application: %s", error_location(error))
             raise
 
     async def _serve(

@@ -1,15 +1,15 @@
-"""Costly work in a process of its own, so that nobody who answers a survey waits for it.
+"""Costly work in a separate process, so that respondents do not wait for it.
 
-A thread would share the interpreter's lock with those who take reports; a process has its own, may
-be given less of the machine, and can be ended in the middle of a sum. There are two: one that does
-nothing but fork, from a moment at which there are no threads, and for each piece of work one that
-it forks. That one ends with its work, and its memory with it.
+A thread would share the interpreter's lock with the threads that take reports. A process has its
+own, runs at lower priority, and can be killed in the middle of a computation. A forking process is
+made before there are threads. It forks one worker for each piece of work, and the worker's memory
+is freed when it ends.
 
-A pool (concurrent.futures, Pebble) would fork from the process that serves, with its threads and
-locks, or begin each piece of work by loading the application.
+A pool (concurrent.futures, Pebble) would fork from the serving process, with its threads and locks,
+or load the application for each piece of work.
 
-Nothing is left behind: where the process that asks is gone, whatever way it went, the pipe between
-them ends, and the forking one ends its worker and itself.
+No process is left behind: when the serving process ends in any way, its socket closes, and the
+forking process kills its worker and exits.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from typing import NoReturn
 Answerer = Callable[[bytes], bytes]
 
 _MEMORY = 1 << 30
-"""Bytes that a piece of work may have for itself."""
+"""Bytes of memory that a piece of work may use."""
 _NICENESS = 10
-"""What takes reports goes first."""
+"""Taking reports has priority."""
 _LENGTH = struct.Struct("!Q")
 _DONE, _SLOW, _BROKEN = b"d", b"s", b"b"
 _FIRST_AFTER_STANDARD_STREAMS = 3
 
 
-class Slow(Exception):
-    """The work took longer, or more memory, than it may."""
+class TookTooLong(Exception):
+    """The work took more time or memory than its limit."""
 
 
-class Broken(Exception):
-    """The process that worked is gone, or failed."""
+class WorkerFailed(Exception):
+    """The worker process failed or ended."""
 
 
-class Apart:
-    """Does one piece of work at a time, in a process apart. ``prepare`` is called there, once it is
-    needed, and gives what answers a question; ``seconds`` is what a piece of work may take.
+class WorkerProcess:
+    """Does one piece of work at a time in a separate process, for at most ``seconds`` each.
 
-    Make it before there are threads. It is asked by one thread at a time.
+    ``prepare`` is called there before the first question and returns the function that answers.
+    Create this before there are threads, and call ``ask`` from one thread at a time.
     """
 
     def __init__(self, prepare: Callable[[], Answerer], seconds: float) -> None:
@@ -58,7 +58,7 @@ class Apart:
         self._start()
 
     def ask(self, question: bytes) -> bytes:
-        """The answer. Raises Slow, and Broken."""
+        """The answer to a question. Raises TookTooLong or WorkerFailed."""
         try:
             if self._line is None:
                 self._start()
@@ -66,17 +66,17 @@ class Apart:
             _send(self._line, question)
             answer = _receive(self._line)
             if answer is None:
-                raise Broken
-        except (OSError, Broken) as error:
+                raise WorkerFailed
+        except (OSError, WorkerFailed) as error:
             self.close()
-            raise Broken from error
+            raise WorkerFailed from error
         kind, rest = answer[:1], answer[1:]
         if kind == _DONE:
             return rest
-        raise Slow if kind == _SLOW else Broken
+        raise TookTooLong if kind == _SLOW else WorkerFailed
 
     def close(self) -> None:
-        """Let the processes go; they end by themselves. Asked again, there are new ones."""
+        """End the processes. The next ``ask`` starts new ones."""
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -90,10 +90,10 @@ class Apart:
 
 
 def _be_forker(line: socket.socket, prepare: Callable[[], Answerer], seconds: float) -> NoReturn:
-    """Fork for each question, until whoever asks is gone."""
+    """Fork a worker for each question, until the serving process is gone."""
     with suppress(BaseException):
         for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)  # it ends with who asks
+            signal.signal(each, signal.SIG_IGN)  # it ends with the serving process
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         with suppress(OSError):  # a sandbox may forbid it
             os.nice(_NICENESS)
@@ -103,13 +103,13 @@ def _be_forker(line: socket.socket, prepare: Callable[[], Answerer], seconds: fl
             if answer is None:
                 answer = prepare()
                 gc.collect()
-                gc.freeze()  # what is shared stays shared
+                gc.freeze()  # keeps memory shared with the workers
             _send(line, _worked(line, answer, question, seconds))
     os._exit(0)
 
 
 def _worked(line: socket.socket, answer: Answerer, question: bytes, seconds: float) -> bytes:
-    """What a process of its own makes of the question, with its kind in front."""
+    """The answer of a new worker, after one byte for its kind."""
     result, there = os.pipe()
     worker = os.fork()
     if not worker:
@@ -131,7 +131,7 @@ def _waited_for(result: int, line: socket.socket, seconds: float) -> bytes:
         ready = select.select([result, line.fileno()], [], [], max(0.0, left))[0]
         if not ready:
             return _SLOW
-        if line.fileno() in ready:  # who asks is gone: it asks one thing at a time
+        if line.fileno() in ready:  # the serving process is gone: it asks one question at a time
             return _BROKEN
         if result in ready:
             part = os.read(result, 1 << 20)
@@ -153,17 +153,17 @@ def _be_worker(there: int, answer: Answerer, question: bytes, seconds: float) ->
 
 
 def _limit(seconds: float) -> None:
-    """What bounds it even where nobody watches."""
+    """Limit processor time and memory even if the forking process is gone."""
     most = int(seconds) + 2
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     resource.setrlimit(resource.RLIMIT_DATA, (used + _MEMORY, used + _MEMORY))
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
-        score.write("1000")  # where memory is short, this goes first
+        score.write("1000")  # if memory is short, this is killed first
 
 
 def _let_go_of_all_but(kept: int) -> None:
-    """Of the sockets and locks of who asks; a copy would keep them from ending."""
+    """Close the inherited sockets and locks; a copy would keep them open."""
     most = os.sysconf("SC_OPEN_MAX")
     os.closerange(_FIRST_AFTER_STANDARD_STREAMS, kept)
     os.closerange(kept + 1, most)
@@ -174,7 +174,7 @@ def _send(line: socket.socket, message: bytes) -> None:
 
 
 def _receive(line: socket.socket) -> bytes | None:
-    """The next message; None where the other side is gone."""
+    """The next message; None if the other side is gone."""
     head = _exactly(line, _LENGTH.size)
     return None if head is None else _exactly(line, _LENGTH.unpack(head)[0])
 

@@ -1,9 +1,8 @@
-"""Who asks for results takes turns: one computation at a time, and what was computed is kept.
+"""The queue of computations: one runs at a time, and its answer is cached.
 
-Whoever asks for the same shares one computation. The queue is bounded, so is how long anybody waits
-in it, and how long a computation may take. What reads every report, and what reads
-tallies alone, are two queues that take turns, so that a dashboard does not wait for all the
-cross-tables before it.
+Equal requests share one computation. The length of the queue, the wait in it and the time of a
+computation are bounded. Computations that read every report and those that read only tallies
+alternate, so that a dashboard does not wait for all the cross-tables before it.
 """
 
 from __future__ import annotations
@@ -19,23 +18,25 @@ import msgspec
 
 from deniably_server import errors
 from deniably_server.errors import Busy, Refusal, TooMuch, Unavailable, Uncomputed
-from deniably_server.web.apart import Slow
+from deniably_server.web.worker_process import TookTooLong
 
 Reads = Literal["tallies", "reports"]
 
 _MOST_KEPT = 16 << 20
-"""Bytes of answers that are kept."""
+"""Bytes of cached answers."""
 _AGAIN_SECONDS = 10
 _SLOW_SECONDS = 600
-"""How long what took too long is not tried again."""
+"""How long a computation that took too long is refused at once."""
 _FRAME = 500
-"""Bytes that an answer takes beside its body."""
+"""Bytes that a cached answer takes besides its body."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What is asked for: the address with its query, the header of who asks, and the request's
-    id; or a definition that is to be compiled. ``instead`` says what to ask where it takes too
-    long."""
+    """One computation for the worker process: a GET of ``target``, or a ``definition`` to compile.
+
+    ``authorization`` is the request's header and ``request`` its id. ``instead`` says what to ask
+    for if this takes too long.
+    """
 
     target: str
     authorization: str
@@ -45,26 +46,26 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Computed(msgspec.Struct, frozen=True, tag="computed"):
-    """An answer as it goes out."""
+    """The answer as it is sent."""
 
     headers: list[tuple[str, str]]
     body: bytes
 
     @property
     def size(self) -> int:
-        """Bytes that it takes to keep."""
+        """Bytes that it takes in the cache."""
         return len(self.body) + _FRAME
 
 
 class Refused(msgspec.Struct, frozen=True, tag="refused"):
-    """There is none: the class of the exception in ``errors``, and its text."""
+    """A refusal: the name of an exception in ``errors``, and its text."""
 
     kind: str
     why: str
 
 
 def refused(error: Refusal | Unavailable) -> Refused:
-    """An exception for another process."""
+    """An exception in the form in which it passes between processes."""
     return Refused(type(error).__name__, error.why if isinstance(error, Refusal) else str(error))
 
 
@@ -77,7 +78,7 @@ _decode = msgspec.msgpack.Decoder(Computed | Refused).decode
 
 
 class _Work:
-    """One computation, and how many wait for it."""
+    """One computation, with the number of requests that wait for it."""
 
     def __init__(self, key: Hashable, job: Job, reads: Reads) -> None:
         self.key, self.job, self.reads = key, job, reads
@@ -86,17 +87,19 @@ class _Work:
         self.answer: Computed | None = None
         self.failure: Callable[[], Exception] | None = None
 
-    def told(self) -> Computed:
-        """The answer, or what became of it."""
+    def result(self) -> Computed:
+        """The answer. Raises the exception of a computation that failed."""
         if self.failure is not None:
             raise self.failure()
         assert self.answer is not None
         return self.answer
 
 
-class Turns:
-    """``ask`` does one job at a time, and raises Slow where that takes longer than ``seconds``,
-    which is also how long anybody waits until it begins. At most ``most`` requests wait."""
+class ComputationQueue:
+    """Runs one job at a time by ``ask``, which raises TookTooLong after ``seconds``.
+
+    A request waits as many seconds for its job to begin. At most ``most`` requests wait.
+    """
 
     def __init__(self, ask: Callable[[bytes], bytes], seconds: float, most: int) -> None:
         self._ask, self._seconds, self._most = ask, seconds, most
@@ -109,9 +112,10 @@ class Turns:
         self._thread: Thread | None = None
 
     def answer(self, key: Hashable, job: Job, reads: Reads) -> Computed:
-        """The answer to a job, which is the same for everybody who asks with this key.
+        """The answer to a job; equal keys have equal answers.
 
-        Raises Busy, TooMuch and Unavailable.
+        Raises Busy if too many requests wait or this one waited too long, TooMuch if the job takes
+        too long, Uncomputed if the worker process failed, and what the job itself raised.
         """
         with self._news:
             if found := self._kept.get(key):
@@ -129,7 +133,7 @@ class Turns:
         if not begun:
             raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
         work.done.wait()
-        return work.told()
+        return work.result()
 
     def _enter(self, key: Hashable, job: Job, reads: Reads) -> _Work:
         waiting = sum(each.waiting for each in self._works.values())
@@ -146,7 +150,7 @@ class Turns:
         return work
 
     def _leave(self, work: _Work) -> None:
-        """One fewer waits; what nobody waits for is not begun."""
+        """Stop waiting; a job that no request waits for is not begun."""
         work.waiting -= 1
         if not work.waiting:
             del self._works[work.key]
@@ -169,10 +173,10 @@ class Turns:
                 work.answer = found
             else:
                 work.failure = partial(_raised, found)
-        except Slow:
+        except TookTooLong:
             work.failure = partial(self._too_slow, work.job)
             self._remember_slow(work.key)
-        except Exception:  # of the other process; this thread goes on
+        except Exception:  # the other process failed; this thread goes on
             work.failure = partial(Uncomputed, "the process that computed is gone")
         with self._news:
             del self._works[work.key]

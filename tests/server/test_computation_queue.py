@@ -17,15 +17,15 @@ import requests
 
 from deniably.authoring.compiling import compile_survey
 from deniably.survey.survey import Survey
-from deniably_server.api import turns as module
-from deniably_server.api.turns import Computed, Job, Refused, Turns
+from deniably_server.api import computation_queue as module
+from deniably_server.api.computation_queue import ComputationQueue, Computed, Job, Refused
 from deniably_server.app import create_app
 from deniably_server.errors import BadParameter, Busy, TooMuch, Uncomputed
 from deniably_server.storage.store import Store
-from deniably_server.web.apart import Apart, Broken, Slow
+from deniably_server.web.worker_process import TookTooLong, WorkerFailed, WorkerProcess
 from support.material import Server, a_report, new_token, signed, survey_named
 
-Make = Callable[..., Apart]
+Make = Callable[..., WorkerProcess]
 JOB = Job("/surveys/workplace", "", "0" * 16)
 SURVEY = survey_named(results={"minimum": 5, "while_open": True})
 PATHS = [
@@ -50,7 +50,7 @@ REFUSED = [
 ]
 
 
-# --- turns --------------------------------------------------------------------------------------
+# --- queue --------------------------------------------------------------------------------------
 
 
 class Work:
@@ -88,15 +88,15 @@ def until(true: Callable[[], object]) -> None:
 
 
 def test_who_asks_for_the_same_shares_one_computation(work: Work) -> None:
-    turns = Turns(work, 30, 50)
+    queue = ComputationQueue(work, 30, 50)
     with ThreadPoolExecutor(8) as threads:
-        asking = [threads.submit(turns.answer, "key", JOB, "reports") for _ in range(8)]
+        asking = [threads.submit(queue.answer, "key", JOB, "reports") for _ in range(8)]
         until(lambda: work.asked)
         work.go.set()
 
         assert {each.result().body for each in asking} == {b"answer"}
 
-    assert turns.answer("key", JOB, "reports").body == b"answer"  # and it is kept
+    assert queue.answer("key", JOB, "reports").body == b"answer"  # and it is kept
     assert len(work.asked) == 1
 
 
@@ -106,10 +106,10 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first(
     monkeypatch.setattr(module, "_MOST_KEPT", 10_000)
     work.go.set()
     work.answer = Computed([], bytes(4000))
-    turns = Turns(work, 30, 50)
+    queue = ComputationQueue(work, 30, 50)
 
     for key in ("a", "b", "a", "c", "a", "b"):
-        turns.answer(key, job(key), "tallies")
+        queue.answer(key, job(key), "tallies")
 
     assert work.asked == ["a", "b", "c", "b"]
 
@@ -117,80 +117,80 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first(
 def test_a_refusal_is_told_as_it_is_and_not_kept(work: Work) -> None:
     work.go.set()
     work.answer = Refused("BadParameter", "“x” is none")
-    turns = Turns(work, 30, 50)
+    queue = ComputationQueue(work, 30, 50)
 
     for _ in range(2):
         with pytest.raises(BadParameter, match="“x” is none"):
-            turns.answer("key", JOB, "tallies")
+            queue.answer("key", JOB, "tallies")
 
     assert len(work.asked) == 2
 
 
 def test_what_takes_too_long_says_so_and_is_not_tried_again_at_once(work: Work) -> None:
     work.go.set()
-    work.answer = Slow()
-    turns = Turns(work, 30, 50)
+    work.answer = TookTooLong()
+    queue = ComputationQueue(work, 30, 50)
 
     for _ in range(3):
         with pytest.raises(TooMuch, match=r"longer than the 30 seconds.*results\.csv"):
-            turns.answer("key", JOB, "reports")
+            queue.answer("key", JOB, "reports")
 
     assert len(work.asked) == 1
 
 
 def test_a_process_that_dies_is_a_fault_of_the_server_and_the_next_is_another(work: Work) -> None:
     work.go.set()
-    work.answer = Broken()
-    turns = Turns(work, 30, 50)
+    work.answer = WorkerFailed()
+    queue = ComputationQueue(work, 30, 50)
     with pytest.raises(Uncomputed):
-        turns.answer("key", JOB, "reports")
+        queue.answer("key", JOB, "reports")
 
     work.answer = Computed([], b"well")
 
-    assert turns.answer("key", JOB, "reports").body == b"well"
+    assert queue.answer("key", JOB, "reports").body == b"well"
 
 
 def test_whoever_waited_long_enough_is_told_when_to_come_again(work: Work) -> None:
     """What nobody waits for any more is not begun; what has begun is waited for."""
-    turns = Turns(work, 0.1, 50)
+    queue = ComputationQueue(work, 0.1, 50)
     with ThreadPoolExecutor(1) as threads:
-        asking = threads.submit(turns.answer, "first", job("first"), "reports")
+        asking = threads.submit(queue.answer, "first", job("first"), "reports")
         until(lambda: work.asked)
         for _ in range(2):
             with pytest.raises(Busy) as busy:
-                turns.answer("second", job("second"), "reports")
+                queue.answer("second", job("second"), "reports")
         assert busy.value.wait > 0
         work.go.set()
 
         assert asking.result().body == b"answer"
 
-    assert turns.answer("third", job("third"), "reports").body == b"answer"
+    assert queue.answer("third", job("third"), "reports").body == b"answer"
     assert work.asked == ["first", "third"]
 
 
 def test_no_more_wait_than_may(work: Work) -> None:
-    turns = Turns(work, 30, 3)
+    queue = ComputationQueue(work, 30, 3)
     with ThreadPoolExecutor(3) as threads:
-        asking = [threads.submit(turns.answer, n, job(str(n)), "reports") for n in range(3)]
-        until(lambda: len(turns._works) == 3)
+        asking = [threads.submit(queue.answer, n, job(str(n)), "reports") for n in range(3)]
+        until(lambda: len(queue._works) == 3)
 
         with pytest.raises(Busy):
-            turns.answer(3, job("3"), "reports")
+            queue.answer(3, job("3"), "reports")
         with pytest.raises(Busy):
-            turns.answer(0, job("0"), "reports")
+            queue.answer(0, job("0"), "reports")
         work.go.set()
 
         assert {each.result().body for each in asking} == {b"answer"}
 
 
 def test_a_dashboard_does_not_wait_for_all_the_cross_tables_before_it(work: Work) -> None:
-    turns = Turns(work, 30, 50)
+    queue = ComputationQueue(work, 30, 50)
     with ThreadPoolExecutor(5) as threads:
         for number in range(4):
-            threads.submit(turns.answer, number, job(f"crosstab {number}"), "reports")
-            until(lambda: len(turns._works) == number + 1)  # noqa: B023
-        threads.submit(turns.answer, "it", job("dashboard"), "tallies")
-        until(lambda: len(turns._works) == 5)
+            threads.submit(queue.answer, number, job(f"crosstab {number}"), "reports")
+            until(lambda: len(queue._works) == number + 1)  # noqa: B023
+        threads.submit(queue.answer, "it", job("dashboard"), "tallies")
+        until(lambda: len(queue._works) == 5)
         work.go.set()
 
     assert work.asked.index("dashboard") <= 2
@@ -202,10 +202,10 @@ def test_a_dashboard_does_not_wait_for_all_the_cross_tables_before_it(work: Work
 @pytest.fixture
 def apart() -> Iterator[Make]:
     """Makes processes that answer."""
-    made: list[Apart] = []
+    made: list[WorkerProcess] = []
 
-    def make(answer: Callable[[bytes], bytes], seconds: float = 30) -> Apart:
-        made.append(Apart(lambda: answer, seconds))
+    def make(answer: Callable[[bytes], bytes], seconds: float = 30) -> WorkerProcess:
+        made.append(WorkerProcess(lambda: answer, seconds))
         return made[-1]
 
     yield make
@@ -258,7 +258,7 @@ def test_it_answers_where_it_may_not_step_back(
 def test_what_takes_too_long_is_ended(apart: Make, tmp_path: Path) -> None:
     worker = apart(pid_then_sleep, 0.3)
 
-    with pytest.raises(Slow):
+    with pytest.raises(TookTooLong):
         worker.ask(bytes(tmp_path / "pid"))
 
     assert gone(pid_in(tmp_path / "pid"))
@@ -267,7 +267,7 @@ def test_what_takes_too_long_is_ended(apart: Make, tmp_path: Path) -> None:
 def test_what_needs_too_much_memory_is_ended(apart: Make) -> None:
     worker = apart(lambda size: bytes(bytearray(int(size))[:1]))
 
-    with pytest.raises(Slow):
+    with pytest.raises(TookTooLong):
         worker.ask(str(4 << 30).encode())
     assert worker.ask(b"1000") == b"\0"
 
@@ -275,7 +275,7 @@ def test_what_needs_too_much_memory_is_ended(apart: Make) -> None:
 def test_what_fails_is_told_and_the_next_is_answered(apart: Make) -> None:
     worker = apart(lambda question: b"%d" % (1 // int(question)))
 
-    with pytest.raises(Broken):
+    with pytest.raises(WorkerFailed):
         worker.ask(b"0")
     assert worker.ask(b"1") == b"1"
 
@@ -286,7 +286,7 @@ def test_the_processes_are_made_anew_where_they_were_killed(apart: Make) -> None
     os.kill(forker, signal.SIGKILL)
     os.waitpid(forker, 0)
 
-    with suppress(Broken):
+    with suppress(WorkerFailed):
         worker.ask(b"1")
 
     assert int(worker.ask(b"1")) != forker
