@@ -1,7 +1,7 @@
-"""What a question's tally says: shares, means, distributions, each for its type of question.
+"""Estimates shares, means and distributions from a question's tally, by type of question.
 
-Numbers are in the question's own unit. Margins for the population hold if the respondents are a
-random sample of it, those for these respondents if they are all that is meant.
+Numbers are in the question's own unit. A margin for the population holds if the respondents are a
+random sample of it. A margin for the sample is about these respondents alone.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from deniably.survey.questions import (
 
 CONFIDENCE = 0.95
 UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
-"""Choices that are no place on a scale."""
+"""Choices without a place on a scale."""
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -81,10 +81,10 @@ def shares(
     tally: Tally,
     confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """The shares of a question's choices.
+    """Estimates the shares of a question's choices.
 
-    Raises ValueError where the mechanism cannot tell them (a window over many choices has fewer
-    places than choices), and as ``estimate`` does.
+    Raises ValueError as ``estimate`` does, and where the mechanism does not determine the shares: a
+    window over many choices has fewer outputs than choices.
     """
     law = question.mechanism.law
     if isinstance(law, Supporting):
@@ -117,7 +117,7 @@ def display_shares(
 def part_shares(
     question: Product, axis: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The shares of one part's choices, from the joint reports."""
+    """Estimates the shares of one part's choices from the joint reports of a product."""
     cells = np.arange(question.mechanism.law.k).reshape(question.shape)
     size = question.shape[axis]
     groups = [np.take(cells, choice, axis=axis).ravel() for choice in range(size)]
@@ -127,7 +127,7 @@ def part_shares(
 def cell_shares(
     question: Product | Point, tally: Tally, confidence: float = CONFIDENCE
 ) -> Estimate:
-    """The shares of all combinations, or of all areas of the map, in the order of the cells."""
+    """Estimates the shares of all combinations, or of all areas of a map, in cell order."""
     return estimate(tally, question.report_mechanism, confidence)
 
 
@@ -136,11 +136,11 @@ def standing_out(
 ) -> npt.NDArray[np.bool_]:
     """Which choices stand out from the noise, shape (k,).
 
-    With at most the chance ``risk``, any choice that nobody has is among them, whatever the others
-    have. The support of a choice that nobody has is exactly Binomial(n, q), so each has an exact
-    p-value; they are compared by Holm's rule (1979, Scand. J. Stat. 6:65), where ``single`` (each
-    person has one of the choices) with Shaffer's first step (1986, JASA 81:826), because somebody
-    has at least one of them.
+    The chance that this names any choice that nobody has is at most ``risk``, whatever the other
+    shares. The support of such a choice is exactly Binomial(n, q), which gives exact p-values.
+    Holm's rule compares them (1979, Scand. J. Stat. 6:65). ``single`` says that each person has
+    one choice. Then not all choices are empty, which allows Shaffer's first step (1986, JASA
+    81:826).
     """
     law = mechanism.law
     counts, asked = supports(tally, law)
@@ -162,11 +162,12 @@ def standing_out(
 
 
 def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE) -> Mean | None:
-    """The mean in the unit of the question; of a scale the mean score of those who have one.
+    """Estimates the mean in the unit of the question; for a scale, the mean score.
 
-    Numbers that are reported by buckets count as the middle of theirs. Where some choices have no
-    score, None says that the mean of the others cannot be told: nobody seems to have a score, or
-    the interval covers nearly all of the scale. Raises ValueError as ``inversion.linear`` does.
+    A number that is reported by bucket counts as the middle of its bucket. If some choices have no
+    score, the mean is among people with a score. It is None where reports do not determine it:
+    nobody seems to have a score, or the interval covers nearly the whole scale. Raises ValueError
+    as ``inversion.linear`` does.
     """
     law = _of_one(question)
     if law is None:
@@ -192,10 +193,10 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
 def mean_of_part(
     question: VectorOfNumbers, index: int, tally: Tally, confidence: float = CONFIDENCE
 ) -> Mean | None:
-    """The mean of one part from the reports that have it; None where there is none.
+    """Estimates the mean of one part from the reports that have it; None if there is none.
 
-    Where devices draw what they report, those who report a part are a random sample of these
-    respondents, so that the margins for both are those for a population.
+    If devices draw which parts they report, the reporters of a part are a random sample of these
+    respondents. So both margins are then those for a population.
     """
     law, part = question.law, question.parts[index]
     one = tally_of_part(question, index, tally)
@@ -206,8 +207,7 @@ def mean_of_part(
 
 
 def by_position(question: Number | Scale) -> bool:
-    """Whether its mean is that of positions on an even grid, and not of what choices or buckets
-    stand for."""
+    """Whether the mean is one of positions on an even grid, not of scores or bucket middles."""
     law = question.mechanism.law
     if isinstance(law, Supporting):
         return False
@@ -217,7 +217,7 @@ def by_position(question: Number | Scale) -> bool:
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
-    """The tally of one of several numbers, of the reports that have it."""
+    """The tally of one of several numbers, from the reports that have it."""
     d = len(question.parts)
     own = {cell // d: count for cell, count in tally.cells().items() if cell % d == index}
     return from_cells(sum(own.values()), own, question.law.parts[index].cell_count)
@@ -226,21 +226,21 @@ def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
 def weighted_mean(
     tally: Tally, mechanism: Pure, values: npt.ArrayLike, confidence: float = CONFIDENCE
 ) -> Mean:
-    """The mean of ``values`` (shape (k,), one for each choice) where reports name choices.
+    """Estimates the mean of ``values``, shape (k,), where reports name choices.
 
-    A report scores the sum of its choices' values, so its variance needs how often two choices
-    are reported together, which the channel says exactly. Score intervals as in ``linear``: the
-    answers are the consistent shares, tilted to each mean. Where the values are 0 and 1 and omega
-    is 1 they are those of ``intervals`` for the group's count, up to what shares below 0 change in
-    the half step. Coverage at a nominal 0.95, simulated for epsilon 0.5 to 8 and n 50 to 1000:
-    about 0.93 or more for shares, 0.92 for means (five points, 2 % at the far end).
+    A report scores the sum of its choices' values. Its variance depends on how often two choices
+    are reported together, which the channel says exactly. Score intervals are as in ``linear``, for
+    the consistent shares, tilted to each mean. For values of 0 and 1 and omega 1 they are those of
+    ``intervals`` for the group's count, up to what shares below 0 change in the half step. Coverage
+    at a nominal 0.95, simulated for epsilon 0.5 to 8 and n 50 to 1000: about 0.93 or more for
+    shares, 0.92 for means (five points, 2 % at the far end).
     Raises ValueError where there is no report.
     """
     return as_mean(tally.n, _sums(tally, mechanism, values), confidence)
 
 
 def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncertain, Uncertain]:
-    """What ``weighted_mean`` makes its margins of."""
+    """The two uncertain means from which ``weighted_mean`` computes its margins."""
     tally.enough_for("an estimate")
     law, value = mechanism.law, np.asarray(values, dtype=np.float64)
     p, q = float(law.p), float(law.q)
@@ -272,10 +272,10 @@ def _sums(tally: Tally, mechanism: Pure, values: npt.ArrayLike) -> tuple[Uncerta
 def moments_of_mean(
     question: Number | Scale | VectorOfNumbers, tally: Tally, part: int = 0
 ) -> Moments | None:
-    """What a test of two groups needs of the mean, in the unit of the question.
+    """The moments of the mean that a test of two groups needs, in the unit of the question.
 
-    None where it is a ratio, the mean among those who are on the scale. Of several numbers it is
-    that of ``part``. Raises ValueError where there is no report.
+    ``part`` selects one of several numbers. None where the mean is a ratio: among people with a
+    score. Raises ValueError where there is no report.
     """
     if isinstance(question, VectorOfNumbers):
         grid, single = question.parts[part].range, question.law.parts[part]
@@ -301,7 +301,7 @@ def moments_of_mean(
 
 
 def has_mean(question: Number | Scale) -> bool:
-    """Whether its mean is estimated at all: of a choice that is reported by ticks it is not."""
+    """Whether the mean is estimated at all: not for a choice that is reported by ticks."""
     return _of_one(question) is not None
 
 
@@ -320,13 +320,13 @@ def _of_positions(law: OfNumber, tally: Tally, start: float, step: float) -> Mom
 
 
 def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
-    """A number plus noise is its own score. Its mean square is no less than that of the noise."""
+    """A number plus noise is its own score. Its mean square is at least that of the noise."""
     tally.enough_for("a mean")
     first, last = start, start + step * (law.k - 1)
     filled = np.flatnonzero(tally.counts)
     counts, reported = tally.counts[filled], start + step * (filled + tally.start)
     estimate, noise = float(counts @ reported) / tally.n, law.variance * step**2
-    # Of very many numbers neighbours go together: their law is tilted as one.
+    # With very many numbers, neighbours are grouped and tilted as one.
     groups = np.arange(0, len(reported), ceil(len(reported) / _MOST_TILTED))
     weight = np.add.reduceat(counts, groups)
     place, square = (
@@ -341,7 +341,7 @@ def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
     )
 
     def square_at(mu: float) -> float:
-        # Not drawn to the most that answers allow: where they are at both ends that is the truth,
+        # Not clipped to the most that answers allow: if all are at the two ends, that is the truth,
         # and the variance would never be above it.
         return max(float(likeliest(mu, 0)), noise + (mu - estimate) ** 2)
 
@@ -401,7 +401,7 @@ class Distribution:
 def number_distribution(
     question: Number, tally: Tally, confidence: float = CONFIDENCE
 ) -> Distribution:
-    """How a number is distributed. Raises ValueError where there is no report."""
+    """Estimates how a number is distributed. Raises ValueError where there is no report."""
     law = _of_one(question)
     assert law is not None  # no ticks for a number
     tally.enough_for("an estimate")
@@ -427,13 +427,13 @@ def number_distribution(
 
 
 def roots(mechanism: HasLaw[Law]) -> float | None:
-    """How far to go for the intervals of quantiles, as a multiple of the normal quantile: None
-    where profile likelihood is not to be trusted, or takes long, and of what is no window.
+    """The cutoff for intervals of quantiles, as a multiple of the normal quantile.
 
-    A window that is narrow has distributions with many empty buckets, where the deviance is not
-    chi-squared: of 32 buckets, coverage at a nominal 95 % where a bucket ends just at the quantile
-    was 0.95 for windows from 8 buckets on (epsilon 1.25 and below), 0.93 from 4 on (epsilon 2), or
-    0.95 with this factor, and 0.81 below.
+    None where profile likelihood is unreliable or slow, and for mechanisms other than windows. A
+    narrow window gives distributions with many empty buckets, and then the deviance is not
+    chi-squared. For 32 buckets, coverage at a nominal 95 % where a bucket ends just at the quantile
+    was 0.95 for windows of 8 buckets or more (epsilon 1.25 and below). From 4 buckets on (epsilon
+    2) it was 0.93, or 0.95 with this factor; below 4 it was 0.81.
     """
     law = mechanism.law
     if not isinstance(law, Finite) or not law.evenly:
@@ -464,7 +464,7 @@ def bucket_middles(question: Number) -> list[Fraction]:
 
 
 def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None:
-    """The mean score of those who have one; None where it cannot be told."""
+    """The mean score of people who have one; None if the reports do not determine it."""
     if all(has_score(question)):
         values = np.array(question.values, dtype=np.float64)
         return as_mean(tally.n, _total(question, tally, values), confidence)
@@ -491,13 +491,13 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """The mean score of those who have one, as a question of which means the reports allow.
+    """The mean score of people who have one, as the set of means that the reports allow.
 
-    If mu is the mean, then that of having a score times (score - mu) is 0: ``about(mu)`` are the
-    estimates of it. The set of all mu that no test refuses holds the true one as often as the
-    margins hold a mean (Fieller 1954, J. R. Stat. Soc. B 16:175). ``estimate`` is that of the
-    projected shares, which is nearer to the truth than that of the unbiased ones, None where they
-    say that nobody has a score; ``having`` is the share of those who do.
+    If mu is the mean, then (having a score) times (score - mu) has mean 0; ``about(mu)`` estimates
+    that. The set of all mu that no test rejects covers the true mean as often as margins cover a
+    mean (Fieller 1954, J. R. Stat. Soc. B 16:175). ``estimate`` comes from the projected shares,
+    which are nearer to the truth than the unbiased ones. It is None if they say that nobody has a
+    score. ``having`` is the share of people with a score.
     """
 
     estimate: float | None
@@ -510,8 +510,11 @@ class Ratio:
         return self.about(mu)[whose].deviate(0.0)
 
     def interval(self, whose: int, wanted: float) -> tuple[float, float, bool] | None:
-        """The means whose deviate is at most ``wanted``, from and to; None where they are no
-        interval. If all are refused (True) the nearest counts as the estimate."""
+        """The lowest and the highest mean whose deviate is at most ``wanted``.
+
+        None if these means are not an interval. If all are rejected, the third value is True and
+        the nearest mean counts as the estimate.
+        """
         start, end = self.ends
         grid = np.linspace(start, end, _MEANS_TRIED)
         if self.estimate is not None:
@@ -539,7 +542,7 @@ class Ratio:
 
 
 def is_ratio(question: Question) -> TypeGuard[Scale]:
-    """Whether its mean is among those who have a score, as not every choice is on the scale."""
+    """Whether the mean is among people with a score, since not every choice is on the scale."""
     return (
         isinstance(question, Scale)
         and _of_one(question) is not None
@@ -548,7 +551,7 @@ def is_ratio(question: Question) -> TypeGuard[Scale]:
 
 
 def scored_range(question: Scale) -> tuple[float, float]:
-    """Between what a mean score lies."""
+    """The least and the largest score."""
     on_scale = [
         value for value, one in zip(question.values, has_score(question), strict=True) if one
     ]
@@ -556,7 +559,7 @@ def scored_range(question: Scale) -> tuple[float, float]:
 
 
 def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
-    """The mean score among those who are on the scale. Raises ValueError without a report."""
+    """Estimates the mean score among people on the scale. Raises ValueError without a report."""
     values = np.array(question.values, dtype=np.float64)
     scored = np.array(has_score(question), dtype=np.float64)
     shares = project(_each_share(question, tally))
@@ -580,7 +583,7 @@ def mean_of_scored(question: Scale, tally: Tally) -> Ratio:
 
 
 def _each_share(question: Scale, tally: Tally) -> Floats:
-    """The unbiased share of every choice, without its margins, which would take most of the time.
+    """The unbiased share of every choice, without margins, which take most of the time.
 
     Raises ValueError without a report.
     """
@@ -593,7 +596,7 @@ def _each_share(question: Scale, tally: Tally) -> Floats:
 
 
 def _supported(law: Supporting, seen: Floats) -> Floats:
-    """The unbiased shares where a part ``seen`` of the reports supports each choice."""
+    """The unbiased shares if a share ``seen`` of the reports supports each choice."""
     shares: Floats = (seen - float(law.q)) / float(law.p - law.q)
     return shares
 
@@ -683,8 +686,10 @@ def _grouped(
 
 
 def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
-    """How many of a group of ``size`` choices a report names, each with its probability: where the
-    answer is one of them, and where it is not."""
+    """The law of how many of a group of ``size`` choices a report names.
+
+    First if the answer is in the group, then if it is not.
+    """
     k, omega, p = law.k, law.most, float(law.p)
 
     def among(rest: int, named: int) -> Floats:
@@ -700,9 +705,9 @@ def _group_laws(law: Supporting, size: int) -> tuple[Floats, Floats]:
 def _whole(law: OfNumber, tally: Tally) -> tuple[npt.NDArray[np.int64], Floats]:
     """The counts, and the channel onto their cells.
 
-    Of noise without an end, the cells reach over every answer, and from the first to the last that
-    has a report: fewer might not tell all answers apart. What lies beyond is one more cell, for
-    the probabilities of an answer have to sum to 1.
+    Noise without an end gets cells over every answer, and from the first to the last cell with a
+    report. Fewer cells might not tell all answers apart. One more cell stands for everything
+    beyond, because the probabilities of an answer must sum to 1.
     """
     if not tally.endless:
         return tally.counts, matrix(law)

@@ -1,8 +1,8 @@
-"""Is it a difference, or noise? Tests that keep their level through the randomisation.
+"""Hypothesis tests for shares and means that keep their level through the randomisation.
 
-Each statistic uses the variance that holds if there is NO difference (a score test), not the one
-at the estimate (Wald's), which is too small where counts are near what pure noise would give. With
-p = P(support | own answer) and q = P(support | other answer), q < p, as in ``estimate``.
+They are score tests: each statistic uses the variance that holds if there is no difference. The
+variance at the estimate (Wald's) is too small where counts are near what pure noise would give. As
+in ``estimate``, p = P(support | own answer), q = P(support | other answer) and q < p.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deniably.estimation.inversion import allowed, least_step, tilted
 
 @dataclass(frozen=True)
 class Difference:
-    """An unbiased ``estimate`` of it, and how often chance alone makes one as large (two-sided)."""
+    """An unbiased ``estimate`` of a difference and its two-sided ``p_value``."""
 
     estimate: float
     p_value: float
@@ -29,7 +29,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class SupportCount:
-    """One choice in one group: ``count`` of ``n`` reports support it, under p and q.
+    """The support of one choice in one group: ``count`` of ``n`` reports, under p and q.
 
     Raises ValueError unless 0 <= count <= n, n >= 1 and 0 <= q < p <= 1.
     """
@@ -41,7 +41,10 @@ class SupportCount:
 
     def __post_init__(self) -> None:
         if not (0 <= self.count <= self.n and self.n >= 1):
-            raise ValueError("a count is at most the number of reports, and there is at least one")
+            raise ValueError(
+                f"{self.count} of {self.n} reports: a count is at most the number of reports,"
+                " and there is at least one"
+            )
         if not 0 <= self.q < self.p <= 1:
             raise ValueError("p and q are probabilities, and p is the larger")
 
@@ -57,7 +60,8 @@ class SupportCount:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """One group's tally for a mean: ``counts`` and scores ``v`` (outputs,), ``channel`` of both."""
+    """One group's tally for a mean: ``counts`` (outputs,), scores ``v`` (outputs,) and the
+    ``channel`` (inputs, outputs)."""
 
     counts: npt.ArrayLike
     v: npt.ArrayLike
@@ -68,10 +72,10 @@ class Scores:
 class Moments:
     """One group's mean of scores: its estimate from ``n`` reports and how it varies.
 
-    ``precision`` is the inverse of its variance where answers are evenly spread, ``step`` the least
-    by which it can move, ``ends`` the range of true means; ``square_at(mu)`` is the mean square of
-    (score - estimate) under the likeliest law of reports with mean mu; ``freedom`` are the degrees
-    of freedom of that, infinite where the variance at the common mean holds the level by itself.
+    ``precision`` is the inverse of its variance if answers are evenly spread. ``step`` is the least
+    amount by which it can move, ``ends`` the range of true means. ``square_at(mu)`` is the mean
+    square of (score - estimate) under the likeliest law of reports with mean mu. ``freedom`` are
+    its degrees of freedom, infinite where the variance at the common mean keeps the level.
     """
 
     n: float
@@ -88,12 +92,12 @@ class Moments:
 
 
 def against(found: SupportCount, share: float) -> Difference:
-    """Is the share of the population ``share``? Exact: twice the smaller binomial tail.
+    """Tests whether the share of the population is ``share``: twice the smaller binomial tail.
 
-    Never above its level. Raises ValueError unless ``share`` is within [0, 1].
+    The test is exact, never above its level. Raises ValueError unless ``share`` is within [0, 1].
     """
     if not 0 <= share <= 1:
-        raise ValueError("a share is between 0 and 1")
+        raise ValueError(f"the share is {share:g}; it is between 0 and 1")
     support = found.support(share)
     above = float(upper_tail(found.count, found.n, support))
     below = float(upper_tail(found.n - found.count, found.n, 1 - support))
@@ -103,14 +107,14 @@ def against(found: SupportCount, share: float) -> Difference:
 def between_choices(
     first: int, second: int, n: int, p: float, q: float, *, pair_own: float, pair_other: float
 ) -> Difference:
-    """Do two choices of one question have the same share? From their counts in the same n reports.
+    """Tests whether two choices of one question have the same share.
 
-    ``pair_own`` is P(a report supports both | the answer is one of them), ``pair_other`` that
-    given any other answer (``law.joint.pairs``). If the shares are equal,
-    first - second has mean 0 and variance n P(exactly one is supported), which follows from the
-    sum of the shares; that is estimated from first + second. Half a report is taken off the
-    difference (Yates), and level 0.05 is then at most 0.05,
-    by enumeration for n = 50, k 3 to 5 and epsilon 0.5 to 4.
+    ``first`` and ``second`` are their counts in the same n reports. ``pair_own`` is P(a report
+    supports both | the answer is one of them), ``pair_other`` that given any other answer
+    (``law.joint.pairs``). If the shares are equal, first - second has mean 0 and variance n
+    P(exactly one is supported). That follows from the sum of the shares, estimated from first +
+    second. Half a report is taken off the difference (Yates). Level 0.05 is then at most 0.05, by
+    enumeration for n = 50, k 3 to 5 and epsilon 0.5 to 4.
     """
     both = min(max(((first + second) / n - 2 * q) / (p - q), 0.0), 1.0)
     pair = pair_other + (pair_own - pair_other) * both
@@ -120,12 +124,12 @@ def between_choices(
 
 
 def between_groups(first: SupportCount, second: SupportCount) -> Difference:
-    """Is a share the same in two independent groups (two waves, two regions)?
+    """Tests whether a share is the same in two independent groups, such as two waves.
 
-    The common share is its likeliest value in [0, 1]; the variance is taken there (Mee 1984). Half
-    a report of the group where one weighs most is taken off the difference (Yates); level 0.05 is
-    then at most 0.047 and level 0.01 at most 0.01, by enumeration of both counts for n 5 to 300,
-    equal and up to 15 times as many, and epsilon 0.5 to 8, equal and not.
+    The variance is taken at the likeliest common share in [0, 1] (Mee 1984). Half a report is taken
+    off the difference (Yates), in the group where a report weighs most. Level 0.05 is then at most
+    0.047 and level 0.01 at most 0.01. That was enumerated for both counts with n 5 to 300, equal
+    and up to 15 times as many, and epsilon 0.5 to 8, equal and not.
     """
     common = _common_share(first, second)
     variance = 0.0
@@ -138,7 +142,7 @@ def between_groups(first: SupportCount, second: SupportCount) -> Difference:
 
 
 def moments(group: Scores) -> Moments:
-    """What a test needs of a mean. Raises ValueError where there is no report."""
+    """The moments of a mean that a test needs. Raises ValueError where there is no report."""
     channel = np.asarray(group.channel, np.float64)
     tallied, score = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
     seen = (tallied > 0) | (channel > 0).any(axis=0)
@@ -161,14 +165,14 @@ def moments(group: Scores) -> Moments:
 
 
 def between_means(first: Scores | Moments, second: Scores | Moments) -> Difference:
-    """Is a mean the same in two independent groups? Both in the same unit.
+    """Tests whether a mean is the same in two independent groups; both are in the same unit.
 
-    The variance of each group is that of its likeliest law of reports with the common mean, drawn
-    into what its channel allows there, as in ``inversion.linear``; so the test does not depend on
+    The variance of each group is that of its likeliest law of reports with the common mean, clipped
+    to what its channel allows there, as in ``inversion.linear``. So the test does not depend on
     where the scale starts. Half a step is taken off as in ``between_groups``. Level 0.05 is then at
     most 0.04, by enumeration of both tallies of three outputs for n 5 to 20 and epsilon 0.5 to 8.
-    Added noise has no fewest outputs to be sure of: there it is Student's t (Welch 1947, Biometrika
-    34:28), which holds 0.05 of 20 and 20 too, where the normal law has 0.07.
+    Added noise needs Student's t (Welch 1947, Biometrika 34:28). It keeps 0.05 with 20 people in
+    each group, where the normal law has 0.07.
     Raises ValueError where a group has no report, or no mean is possible in both.
     """
     groups = [one if isinstance(one, Moments) else moments(one) for one in (first, second)]

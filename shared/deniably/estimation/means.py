@@ -1,7 +1,7 @@
-"""Is a mean a certain value, or the same in two surveys? Tests that agree with the intervals.
+"""Hypothesis tests for means, consistent with the reported intervals.
 
-For every mechanism, as they need of it no more than its ``Mean``. (Where a channel's own scores are
-at hand, ``difference.between_means`` compares two groups with the variance at their common mean.)
+They work for every mechanism, because they need its ``Mean`` alone. If a channel has scores,
+``difference.between_means`` compares two groups with the variance at their common mean.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _HALVINGS = 20  # of the logarithm from there to 1: to a relative 3e-5
 
 
 def against_value(found: Callable[[float], Mean], value: float) -> Difference:
-    """Is the mean of the population ``value``? ``found(confidence)`` is the mean with its margins.
+    """Tests whether the mean of the population is ``value``.
 
-    The p-value is the largest alpha at which the interval of confidence 1 - alpha still holds the
-    value: a test and the interval are two views of one thing (Lehmann and Romano 2005, 3.5). So it
-    is below 0.05 exactly if the 95 % interval leaves the value out, and keeps its level as the
-    interval covers. P-values below 1e-12 are given as that.
+    ``found(confidence)`` is the mean with its margins. The p-value is the largest alpha at which
+    the interval of confidence 1 - alpha still holds the value (Lehmann and Romano 2005, 3.5). So it
+    is below 0.05 exactly if the 95 % interval leaves the value out, and the test keeps its level as
+    well as the interval covers. P-values below 1e-12 are returned as 1e-12.
     """
 
     def holds(alpha: float) -> bool:
@@ -47,12 +47,12 @@ def between_ratios(
     ends: tuple[float, float],
     difference: float,
 ) -> Difference:
-    """Is a mean between ``ends`` the same in two independent samples? From the deviate of each
-    from any mean mu.
+    """Tests whether a mean between ``ends`` is the same in two independent samples.
 
-    The smallest sum of both squares over mu is about chi-squared with one degree of freedom, also
-    where a mean is a ratio that the reports hardly tell (Anderson and Rubin 1949, Ann. Math. Stat.
-    20:46): it is no larger than that at the true mean, and so no test of it alarms more often.
+    ``first`` and ``second`` give the deviate of each sample from any mean mu. The smallest sum of
+    both squares over mu is about chi-squared with one degree of freedom. That holds even for a
+    ratio that the reports hardly determine (Anderson and Rubin 1949, Ann. Math. Stat. 20:46): the
+    smallest sum is at most the sum at the true mean, so false alarms are no more frequent.
     """
 
     def apart(mu: float) -> float:
@@ -68,5 +68,5 @@ def between_ratios(
 
 
 def two_sided(deviate: float) -> float:
-    """How often chance alone makes a normal deviate as large."""
+    """The two-sided p-value of a normal deviate."""
     return 2 * NormalDist().cdf(-abs(deviate))
