@@ -142,9 +142,9 @@ def test_on_a_full_disk_a_survey_closes_and_its_order_is_erased_once_there_is_ro
 
     until(lambda: "ERROR of a closed survey" in server.log)
     with closing(Store(str(server.database))) as store:
-        assert store.telling_order() == ["workplace"]
+        assert store.revealing_order() == ["workplace"]
         filler.unlink()
-        until(lambda: store.telling_order() == [])
+        until(lambda: store.revealing_order() == [])
         assert store.tally("workplace") == store.recount("workplace")
     assert server.stop() == 0
     assert "Traceback" not in server.log

@@ -45,7 +45,7 @@ def doctor(address: str | Path, *more: str) -> Result:
 def order_is_erased(address: Path | str) -> bool:
     """Whether no closing waits to be finished."""
     with closing(Store(str(address))) as store:
-        return store.telling_order() == []
+        return store.revealing_order() == []
 
 
 def test_a_closing_that_was_not_finished_is_found_and_finished_by_the_doctor(
@@ -71,7 +71,7 @@ def test_an_order_that_nobody_marked_is_wiped_too(closed: Store) -> None:
         database.execute("DELETE FROM settings WHERE key LIKE 'untidy %'")
         if ":" not in closed.engine.address:
             database.execute("PRAGMA wal_checkpoint")
-        assert database.tells_order("workplace")
+        assert database.reveals_order("workplace")
 
     assert doctor(closed.engine.address, "--repair").exit_code == 0
 
@@ -154,7 +154,7 @@ def test_somebody_who_folds_the_log_just_then_is_waited_for(
 
             store.erase_order()
 
-        assert store.telling_order() == []
+        assert store.revealing_order() == []
 
 
 def test_writers_on_postgres_do_not_wait_while_reports_are_written_anew(postgres: str) -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from deniably.survey.report import Report
 from deniably_server.commands import maintenance
 from deniably_server.storage.engines.addresses import engine_at
-from deniably_server.storage.engines.sqlite_pages import lies_by_keys, report_pages
+from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.maintenance.traces import in_file
 from deniably_server.storage.store import Store
 from support.material import a_report, signed, survey_named
@@ -76,20 +76,20 @@ def test_once_a_survey_is_closed_its_reports_lie_by_their_random_ids(tmp_path: P
         store.add(other, a_report(other))
         with closing(store.engine.connect()) as database:
             database.execute("PRAGMA wal_checkpoint")
-            assert not all(map(lies_by_keys, report_pages(path, known))), "or the test says nothing"
-            assert database.tells_order("workplace")
+            assert not all(map(in_key_order, report_pages(path, known))), "or the test says nothing"
+            assert database.reveals_order("workplace")
 
             store.close_survey("workplace")
             store.erase_order()
 
             log = path.with_name("deniably.db-wal").read_bytes()
             assert not [key for key in known if key in log], "no report is in the log"
-            assert not database.tells_order("workplace")
+            assert not database.reveals_order("workplace")
         file = path.read_bytes()
         assert {file.count(key) for key in known} == {1}, "nothing of where they lay before"
         pages = list(report_pages(path, known))
         assert sum(len(page.ids) for page in pages) == 400
-        assert all(map(lies_by_keys, pages))
+        assert all(map(in_key_order, pages))
         store.add(other, a_report(other))
         assert store.tally("workplace") == store.recount("workplace")
 

@@ -1,4 +1,4 @@
-"""The store: surveys, perturbed reports and their tallies in one database."""
+"""The store: one database with surveys, randomised reports and their tallies."""
 
 from __future__ import annotations
 
@@ -87,16 +87,18 @@ from deniably_server.storage.writing.order_erasure import erase_order, mark, mar
 from deniably_server.storage.writing.writer import Observer, Writer
 
 _INVITATIONS = "invitations_hmac_sha256"
-"""The setting that has the key under which codes are hashed."""
+"""The setting with the key of the hashes of invitation codes."""
 _REPAIRS = "repairs"
-"""The setting that counts how often tallies were counted anew: what was made of them before is
-worth nothing then."""
+"""The setting that counts how often tallies were rebuilt; results computed before are stale."""
 _Found = TypeVar("_Found")
 
 
 class ShownCounts(NamedTuple):
-    """How many reports a survey's results are made of, how many the question with the fewest has,
-    and which repair the tallies have behind them."""
+    """What a survey's results rest on.
+
+    ``reports`` is the number of reports, ``fewest`` that of the question with the fewest, and
+    ``repairs`` how often the tallies were rebuilt.
+    """
 
     reports: int
     fewest: int
@@ -106,18 +108,19 @@ class ShownCounts(NamedTuple):
 _NAME = re.compile(SURVEY_NAME)
 
 _MOST_SURVEYS = 256
-"""Definitions that are kept in memory."""
+"""The number of definitions kept in memory."""
 _BLOCK = 10_000
-"""Reports that are in memory at once."""
+"""The number of reports in memory at once."""
 
 
 class Store:
-    """One database: the path of an SQLite file, or ``postgresql://...``. Threads may share a store;
-    processes share the database, each by a store of its own. Whatever is asked of it raises
-    Unavailable where the disk, a lock or the network refuses.
+    """One database: the path of an SQLite file, or ``postgresql://...``.
 
-    Nothing stays open and no thread runs before it is needed, so a store may be made before a
-    fork and used after it (but not before and after). ``observer`` is told of every commit.
+    Threads may share a store. Each process needs its own; several may share the database. Every
+    method raises Unavailable where the disk, a lock or the network refuses.
+
+    Connections and the writer's thread start when first needed. So you may create a store before a
+    fork and use it after, but not use it on both sides. ``observer`` counts commits.
     """
 
     def __init__(self, address: str, observer: Observer | None = None) -> None:
@@ -131,7 +134,7 @@ class Store:
         self._writer: Writer | None = None
         self.engine.migrate()
         self.needs_rewrite = Event()
-        """That there may be something to ``erase_order``: after a closing, and in the beginning."""
+        """Set after a closing and at the start, when ``erase_order`` may have work."""
         self.needs_rewrite.set()
 
     # --- surveys ----------------------------------------------------------------------------
@@ -143,14 +146,15 @@ class Store:
         token: str | None = None,
         quotas: Quotas = Quotas(),  # noqa: B008  # frozen
     ) -> bool:
-        """Store a definition and enter it into the register, for good. False where this very
-        definition was there already. ``token`` is the id of the one that it is published with, to
-        which the quotas apply.
+        """Store a definition and enter it into the register, for good.
 
-        Raises BadSignature, Conflict where the name has another definition or author, and Quota.
+        ``token`` is the id of the token that publishes it; the quotas apply to this token. Returns
+        False if this definition is stored already.
+
+        Raises BadSignature, Quota, and Conflict where the name has another definition or author.
         """
         verify(survey.digest, signature)
-        key = new_key() if survey.invited else None  # which takes long; not within a transaction
+        key = new_key() if survey.invited else None  # slow, so outside the transaction
         with self._transaction() as database:
             if _is_published(database, survey, signature.author):
                 return False
@@ -166,7 +170,7 @@ class Store:
         return True
 
     def owner(self, name: str) -> str | None:
-        """The id of the token that published a survey; None where that is not known."""
+        """The id of the token that published a survey; None if it is unknown."""
         with self._reading() as database:
             return owner_of(database, name)
 
@@ -176,23 +180,25 @@ class Store:
             return author_of(database, name)
 
     def register_size(self) -> int:
-        """About how many bytes the register has."""
+        """The approximate size of the register, in bytes."""
         with self._reading() as database:
             return register_size(database)
 
     def _survey(self, name: str) -> Survey:
-        # A definition never changes, so what was read once stays right.
+        # A definition never changes, so the cache stays right.
         text = self._of_survey(find_definition, name)
-        # It was verified as a whole when it was published.
+        # ``publish`` verified it.
         return as_survey(parse(text))
 
     def state(self, name: str) -> State:
-        """Whether a survey is open or closed, as of now. Raises NotFound."""
+        """Whether a survey is "open" or "closed" now. Raises NotFound."""
         return self._of_survey(find_state, name)
 
     def cards(self, start: int, count: int) -> tuple[list[Card], int]:
-        """What lists say of surveys, in alphabetical order, and how many there are in all. Reads
-        no whole definition."""
+        """``count`` surveys from number ``start`` on, as lists show them, and the number of all.
+
+        They come in alphabetical order. Reads no whole definition.
+        """
         with self._reading() as database, _one_state(database):
             return cards(database, start, count), count_surveys(database)
 
@@ -207,7 +213,7 @@ class Store:
             return digests(database)
 
     def close_survey(self, name: str) -> None:
-        """Take no more reports, for good; and let ``needs_rewrite`` know. Raises NotFound."""
+        """Accept no more reports, for good, and set ``needs_rewrite``. Raises NotFound."""
         if self.state(name) == "open":
             with self._transaction() as database:
                 mark_closed(database, name)
@@ -216,21 +222,21 @@ class Store:
                 mark(database, name)
         self.needs_rewrite.set()
 
-    def telling_order(self) -> list[str]:
-        """The closed surveys of which something may tell in which order their reports came. Reads
-        all that is stored."""
+    def revealing_order(self) -> list[str]:
+        """The closed surveys whose disk order may still reveal arrival order. Reads all reports."""
         with self._connection() as database, _one_state(database):
             unfinished = marked(database)
             return [
                 name
                 for name in survey_names(database, "closed")
-                if name in unfinished or database.tells_order(name)
+                if name in unfinished or database.reveals_order(name)
             ]
 
     def erase_order(self, *names: str) -> None:
-        """See to it that nothing does; of the closed surveys ``names``, too.
+        """Rewrite closed surveys so that disk order no longer reveals arrival order.
 
-        Others write meanwhile, or wait for a moment (see ``Connection.clean``).
+        Rewrites every survey whose rewrite is pending, and the closed surveys ``names``. Other
+        writers go on, or wait a moment (see ``Connection.clean``).
         """
         if names:
             with self._transaction() as database:
@@ -240,12 +246,12 @@ class Store:
             erase_order(database)
 
     def register(self, after: int = 0) -> tuple[list[str], str]:
-        """The entries from number ``after + 1`` on, as canonical JSON, and the head of all."""
+        """The register's entries from number ``after + 1`` on, as canonical JSON, and its head."""
         with self._reading() as database, _one_state(database):
             return entries(database, after), last(database).head
 
     def register_page(self, start: int, count: int) -> RegisterPage:
-        """The surveys of the register, the newest first, some of them."""
+        """``count`` surveys of the register from number ``start`` on, the newest first."""
         with self._reading() as database, _one_state(database):
             return register_page(database, start, count)
 
@@ -254,7 +260,7 @@ class Store:
     def add(self, survey: Survey, report: Report) -> Outcome:
         """Store a report that was checked against ``survey``; returns once it is on disk.
 
-        Raises NotStored where the transaction failed; nothing of the report is kept then.
+        Raises NotStored where the transaction failed; then nothing of the report is stored.
         """
         write = report_write(survey, report)
         self.begin(write)
@@ -262,35 +268,36 @@ class Store:
         return outcome
 
     def begin(self, work: ReportWrite | BatchWrite) -> None:
-        """Begin to store reports that were checked; ``work.wait()`` waits for the disk, and raises
-        as ``add`` does; nothing of them is kept then."""
+        """Queue checked reports. ``work.wait()`` waits for the disk, and raises as ``add`` does."""
         self._get_writer().begin(work)
 
     def reports(self, name: str) -> int:
-        """How many reports a survey has, to the last one: for nobody's eyes. Raises NotFound."""
+        """The exact number of a survey's reports, never to be shown. Raises NotFound."""
         self.survey(name)
         with self._reading() as database:
             return find_total(database, name)
 
     def tally(self, name: str) -> dict[str, Tally]:
-        """The tally of every question, kept current by each commit. Raises NotFound.
+        """The tally of every question, by name, as of the last commit. Raises NotFound.
 
-        Costs the number of cells that are not empty, not of reports.
+        The cost grows with the number of cells in use, not with the number of reports.
         """
         self.survey(name)  # read, and kept, before the connection is taken
         with self._reading() as database, _one_state(database):
             return self._kept(database, name)
 
     def shown_tally(self, name: str) -> dict[str, Tally]:
-        """The tallies that results are made of: of an open survey those of the last full batch
-        (``snapshots``). Raises NotFound."""
+        """The tallies that results show. Raises NotFound.
+
+        Those of an open survey are as of the last full batch (see ``snapshots``).
+        """
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             found = shown_snapshot(database, name) or current(database, name)
             return tallies_of(survey, found)
 
     def shown_counts(self, name: str) -> ShownCounts:
-        """Of how many reports ``shown_tally`` is; costs little. Raises NotFound."""
+        """The numbers of reports behind ``shown_tally``; cheap to read. Raises NotFound."""
         survey = self.survey(name)
         with self._reading() as database, _one_state(database):
             found = dict(shown_reports(database, name))
@@ -302,19 +309,19 @@ class Store:
         return ShownCounts(everybody, fewest, repairs)
 
     def recount(self, name: str) -> dict[str, Tally]:
-        """The same tallies from the stored reports themselves. Reads all. Raises NotFound."""
+        """Count the tallies again from all stored reports. Raises NotFound."""
         self.survey(name)  # read, and kept, before the connection is taken
         with self._reading() as database, _one_state(database):
             return self._counted(database, name)
 
     def tally_and_recount(self, name: str) -> tuple[dict[str, Tally], dict[str, Tally]]:
-        """Both, as of one moment, on a connection of their own. Raises NotFound."""
+        """``tally`` and ``recount`` in one transaction. Raises NotFound."""
         self.survey(name)
         with self._connection() as database, _one_state(database):
             return self._kept(database, name), self._counted(database, name)
 
     def rebuild_tallies(self, name: str) -> None:
-        """Put the recount in the place of the tallies. Raises NotFound."""
+        """Replace the tallies by their recount. Raises NotFound."""
         survey = self.survey(name)
         with self._transaction() as database:
             counted = self._counted(database, name)
@@ -325,25 +332,25 @@ class Store:
             replace_tallies(database, survey, counted)
 
     def problems(self) -> list[str]:
-        """What the database says is wrong with itself."""
+        """What the database's own checks find wrong, in sentences."""
         with self._connection() as database:
             return database.problems()
 
     def check(self) -> None:
-        """Raises Unavailable where the database cannot be read, or stores nothing at present."""
+        """Raises Unavailable where the database cannot be read or written at present."""
         self.names()
         self._get_writer().check()
 
     def values(self, name: str, *questions: int) -> Iterator[list[Sequence[list[int] | None]]]:
-        """Of every stored report the values of these questions, by their indices and in the order
-        of the survey, None where one was not asked: in blocks, so that few are in memory.
+        """Blocks of stored reports, each report a list of its values of the wanted questions.
 
-        In the order of random ids. For what tallies cannot tell: how answers go together, and
-        maximum likelihood. Raises NotFound.
+        ``questions`` are indices; the values come in the survey's order, None where a question was
+        not asked. Reports come in the order of their random ids. Crosstabs and maximum likelihood
+        need them, as tallies lose which values came together. Raises NotFound.
         """
         size = len(self.survey(name).questions)
         wanted = sorted(set(questions))
-        # What is not wanted is passed over, which takes a tenth of reading it.
+        # Raw skips a value that is not wanted, which is ten times as fast as decoding it.
         one: Any = msgspec.json.Decoder(
             tuple[tuple(list[int] | None if i in wanted else msgspec.Raw for i in range(size))]  # type: ignore[misc]
         ).decode
@@ -355,8 +362,10 @@ class Store:
     # --- invitations ------------------------------------------------------------------------
 
     def invite(self, name: str, count: int) -> list[str]:
-        """New invitations to a survey, which are nowhere else from then on. Raises NotFound where
-        there is no such survey by invitation, and Closed."""
+        """Issue ``count`` new invitation codes; only their hashes are stored.
+
+        Raises Closed, and NotFound where no survey of this name needs invitations.
+        """
         self.invitation_key(name)
         self._refuse_closed(name)
         secret = self._invitation_secret()
@@ -366,10 +375,9 @@ class Store:
         return codes
 
     def revoke_invitations(self, name: str, codes: Sequence[str]) -> int:
-        """Take invitations back that are not used yet; how many there were.
+        """Withdraw unused invitations; returns how many.
 
-        Raises NotFound, and Closed: of a closed survey none can be used any more, and the share of
-        those who answered stays what it was.
+        Raises NotFound, and Closed: the response rate of a closed survey must not change.
         """
         self.invitation_key(name)
         self._refuse_closed(name)
@@ -382,24 +390,25 @@ class Store:
             raise Closed("the survey is closed and takes no more reports")
 
     def issued(self, name: str) -> int:
-        """How many invitations to a survey stand, used or not; 0 where it is open to all."""
+        """The number of invitations that are issued and not revoked; 0 for a survey open to all."""
         with self._reading() as database:
             return issued(database, name)
 
     def invitations(self, name: str) -> InvitationCounts:
-        """How many invitations were issued and used. Raises NotFound."""
+        """The numbers of invitations issued and used. Raises NotFound."""
         self.invitation_key(name)
         with self._reading() as database:
             return count_invitations(database, name)
 
     def trade(self, name: str, code: str, blinded: bytes) -> bytes:
-        """The blind signature for an invitation; the same again for the same blinded message.
+        """Exchange an invitation code for a blind signature of ``blinded``.
 
-        Raises NotFound, Closed, Uninvited, Used, and BadSignature for what nobody blinded.
+        A repeated request with the same blinded message gets the same signature. Raises NotFound,
+        Closed, Uninvited, Used, and BadSignature where ``blinded`` cannot be signed.
         """
         key, secret = self._key(name), self._invitation_secret()
-        key.public.number(blinded)  # an invitation is not spent for what cannot be signed
-        with self._reading() as database:  # whoever guesses keeps no writer waiting
+        key.public.number(blinded)  # checked first, so that bad input spends no invitation
+        with self._reading() as database:  # guessed codes must not hold up the writers
             spent = is_spent(database, name, secret, code, blinded)
         if not spent:
             with self._transaction() as database:
@@ -409,7 +418,7 @@ class Store:
         return key.sign(blinded)
 
     def invitation_key(self, name: str) -> PublicKey:
-        """The public key of a survey's invitations. Raises NotFound where it is open to all."""
+        """The public key that verifies invitations. Raises NotFound for a survey open to all."""
         return self._key(name).public
 
     def _key(self, name: str) -> PrivateKey:
@@ -424,7 +433,7 @@ class Store:
         return found
 
     def _invitation_secret(self) -> bytes:
-        """What the hashes of invitations are keyed with; the same for all processes."""
+        """The key of the hashes of invitation codes, shared by all processes."""
         while (found := self.setting(_INVITATIONS)) is None:
             self.set_setting(_INVITATIONS, secrets.token_hex(32), replace=False)
         return bytes.fromhex(found)
@@ -432,12 +441,12 @@ class Store:
     # --- settings ---------------------------------------------------------------------------
 
     def setting(self, key: str) -> str | None:
-        """The value under ``key``, if there is one."""
+        """The value of a setting; None if it is not set."""
         with self._reading() as database:
             return find_setting(database, key)
 
     def set_setting(self, key: str, value: str, *, replace: bool) -> bool:
-        """Put ``value`` under ``key``. False where another is there and may not be replaced."""
+        """Set a setting. Returns False where it has a value and ``replace`` is false."""
         with self._transaction() as database:
             if replace:
                 remove_setting(database, key)
@@ -446,23 +455,26 @@ class Store:
     # --- tokens -----------------------------------------------------------------------------
 
     def token(self, name: str) -> Token | None:
-        """The token of an id, as it is now."""
+        """The token with this id; None if there is none."""
         with self._reading() as database:
             return find_token(database, name)
 
     def tokens(self) -> list[Token]:
-        """Every token, by role and last day."""
+        """Every token, sorted by role and last day."""
         with self._reading() as database:
             return every_token(database)
 
     def add_token(self, token: Token) -> None:
-        """Keep a token."""
+        """Store a token."""
         with self._transaction() as database:
             enter_token(database, token)
 
     def exchange(self, key: str, value: str, tokens: list[Token]) -> bool:
-        """Keep tokens in the place of a setting. False, and nothing is changed, where it has
-        another value: of several who do this at once, one does it."""
+        """Store tokens and remove the setting ``key``, in one transaction.
+
+        Returns False and changes nothing where the setting has another value, so only one of
+        several simultaneous calls succeeds.
+        """
         with self._transaction() as database:
             taken = take_setting(database, key, value)
             for token in tokens if taken else ():
@@ -470,14 +482,14 @@ class Store:
             return taken
 
     def revoke_token(self, name: str) -> bool:
-        """Make a token worth nothing, for good. False where there is none of this id."""
+        """Revoke a token, for good. Returns False where no token has this id."""
         with self._transaction() as database:
             return revoke_token(database, name)
 
     # --- connections ------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Store what was accepted and let go of the file."""
+        """Store what is queued, then close all connections."""
         with self._lock:
             writer, self._writer = self._writer, None
         if writer:
@@ -499,7 +511,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Generator[Connection]:
-        """An author's change: rare, and beside the writer."""
+        """A transaction outside the writer's thread, for rare changes by authors and operators."""
         with self._connection() as database:
             database.begin_writing()
             yield database
@@ -507,13 +519,13 @@ class Store:
 
     @contextmanager
     def _connection(self) -> Generator[Connection]:
-        """One that ends with the block, which rolls back what was not committed."""
+        """A new connection; leaving the block closes it and rolls back uncommitted changes."""
         with self._answering(), closing(self.engine.connect()) as database:
             yield database
 
     @contextmanager
     def _answering(self) -> Generator[None]:
-        """Tell refusals of the disk, a lock or the network from faults."""
+        """Raise Unavailable for refusals of the disk, a lock or the network."""
         try:
             yield
         except Exception as error:
@@ -522,7 +534,7 @@ class Store:
             raise Unavailable(f"the database refuses: {str(error).strip()}") from error
 
     def _of_survey(self, find: Callable[[Connection, str], _Found | None], name: str) -> _Found:
-        if not _NAME.match(name):  # PostgreSQL takes no text with a NUL, not even to look for it
+        if not _NAME.match(name):  # PostgreSQL refuses text with a NUL, even in a query
             raise _no_such_survey()
         with self._reading() as database:
             found = find(database, name)
@@ -541,7 +553,7 @@ class Store:
 
 @contextmanager
 def _one_state(database: Connection) -> Generator[None]:
-    """All statements inside see one state of the database."""
+    """All statements in the block see one state of the database."""
     database.begin_reading()
     try:
         yield
@@ -550,7 +562,7 @@ def _one_state(database: Connection) -> Generator[None]:
 
 
 def _is_published(database: Connection, survey: Survey, author: str) -> bool:
-    """Whether this very definition is there. Raises Conflict where its name is another's."""
+    """Whether this definition is stored. Raises Conflict where the name has another one."""
     found = find_digest(database, survey.name)
     if found is None:
         return False

@@ -1,4 +1,4 @@
-"""Where a database is: ``postgresql://...``, or the path of an SQLite file."""
+"""Database addresses: ``postgresql://...``, or the path of an SQLite file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AGAIN_SECONDS = 0.2
 
 
 def engine_at(address: str) -> Engine:
-    """The database at an address: ``postgresql://...``, or the path of an SQLite file."""
+    """The engine for an address: ``postgresql://...``, or the path of an SQLite file."""
     if _is_uri(address):
         from deniably_server.storage.engines.postgres import (
             Postgres,  # whose driver is installed where it is used
@@ -26,26 +26,27 @@ def engine_at(address: str) -> Engine:
 
 
 def await_database(address: str, tell: Callable[[], object] = lambda: None) -> None:
-    """Wait, for up to a minute, until whoever serves the database answers: after a crash, or where
-    a whole machine starts, it may come later than we do. ``tell`` is called once if that takes
-    time. Whether it lets us in is another question, and its answer is not waited for."""
+    """Wait up to a minute for the database to respond, as it may start later than this server.
+
+    Calls ``tell`` once if it has to wait. A refusal also counts as a response.
+    """
     engine = engine_at(address)
     until = monotonic() + _PATIENCE_SECONDS
-    told = False
+    waited = False
     while not engine.answers() and monotonic() < until:
-        if not told:
+        if not waited:
             tell()
-            told = True
+            waited = True
         sleep(_AGAIN_SECONDS)
 
 
 def file_at(address: str) -> Path | None:
-    """The file of an SQLite database, which may be still to be made."""
+    """The path of an SQLite database, which need not exist; None for PostgreSQL."""
     return None if _is_uri(address) else Path(address.removeprefix("sqlite:///"))
 
 
 def without_credentials(address: str) -> str:
-    """The address for people to read: of a URI neither user nor password nor options."""
+    """The address to show to people: without user, password and options."""
     if not _is_uri(address):
         return address
     parts = urlsplit(address)

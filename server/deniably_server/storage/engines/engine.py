@@ -1,8 +1,7 @@
-"""The databases that a store can stand on: one small interface, SQLite and PostgreSQL behind it.
+"""The interface that the store needs of a database; SQLite and PostgreSQL implement it.
 
-The SQL of the store is written once, in the words that both know, with ``?`` for parameters. What
-they say differently (how a transaction begins, the tables, the recount) is in ``sqlite`` and
-``postgres`` and nowhere else.
+The store's SQL is written once, in the dialect that both share, with ``?`` for parameters. Their
+differences are in ``sqlite`` and ``postgres`` alone: transactions, tables and the recount.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ SERVED = "a server is running on the database, and what it takes meanwhile would
 
 
 class Result(Protocol):
-    """What a statement gives: its rows, or how many rows it changed."""
+    """The result of a statement: its rows, or how many rows it changed."""
 
     @property
     def rowcount(self) -> int:
@@ -38,7 +37,7 @@ class Result(Protocol):
 
 
 class Connection(Protocol):
-    """One connection. Outside of a transaction every statement is one of its own."""
+    """One connection. Outside a transaction every statement commits by itself."""
 
     def execute(self, sql: str, parameters: Sequence[object] = (), /) -> Result:
         """Run a statement; ``?`` stands for a parameter."""
@@ -48,21 +47,22 @@ class Connection(Protocol):
         """Run a statement for every row."""
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
-        """Insert rows, as fast as the database takes them."""
+        """Insert rows by the database's fastest way."""
 
     def begin_rewriting(self) -> None:
-        """Until ``commit`` or ``rollback`` nobody else writes rows anew that do not change."""
+        """Begin a transaction that rewrites closed surveys; only one runs at a time."""
 
     def rewrite(self, survey: str, /) -> None:
-        """Within the transaction, write the rows of a closed survey by their keys, where the
-        database keeps them as they came."""
+        """Within that transaction, store a closed survey's rows in the order of their keys."""
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """After it, leave nothing of what was deleted or written anew: neither where it lay nor in
-        a log. Fails where somebody still reads what was before."""
+        """Overwrite what ``rewrite`` and deletions left, in the tables and in the log.
 
-    def tells_order(self, survey: str, /) -> bool:
-        """Whether what lies on the disk tells in which order a survey's reports came."""
+        Raises TimeoutError where another transaction still reads the old rows.
+        """
+
+    def reveals_order(self, survey: str, /) -> bool:
+        """Whether the disk reveals in which order a survey's reports came."""
         ...
 
     def tables(self) -> list[str]:
@@ -74,34 +74,34 @@ class Connection(Protocol):
         ...
 
     def problems(self) -> list[str]:
-        """What the database finds wrong with itself, in sentences."""
+        """What the database's own checks find wrong, in sentences."""
         ...
 
     def only_read(self) -> None:
-        """From now on, refuse to change anything."""
+        """Make the connection read-only."""
 
     def each(self, sql: str, /) -> Iterator[Row]:
-        """Within a transaction, the rows one by one: however many, few are in memory."""
+        """Within a transaction, yield the rows of a query, with few in memory at a time."""
         ...
 
     def begin_reading(self) -> None:
-        """All statements until ``rollback`` see one state, and change nothing."""
+        """Begin a read-only transaction, whose statements all see one state."""
 
     def begin_writing(self) -> None:
-        """Until ``commit`` or ``rollback`` nobody else writes: who comes second waits."""
+        """Begin a writing transaction; waits until no other one runs."""
 
     def commit(self) -> None:
-        """On disk, once this returns."""
+        """Commit; once this returns, the changes are on disk."""
 
     def rollback(self) -> None:
-        """As if nothing had been."""
+        """Undo the transaction."""
 
     def close(self) -> None:
-        """Rolls back what was not committed."""
+        """Close the connection, which rolls back uncommitted changes."""
 
 
 class Engine(Protocol):
-    """A database: where it is, and how it says what others say differently."""
+    """A database: its address, how to connect, and the SQL that is its own."""
 
     @property
     def address(self) -> str:
@@ -110,45 +110,49 @@ class Engine(Protocol):
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What its driver raises."""
+        """The exceptions of its driver."""
         ...
 
     @property
     def steps(self) -> Sequence[Sequence[str]]:
-        """What makes its tables, see ``schema``."""
+        """The statements that create its tables, by schema version; see ``schema``."""
         ...
 
     def refuses(self, error: Exception, /) -> bool:
-        """Whether the disk, a lock or the network refused, so that the same may work later."""
+        """Whether the cause is the disk, a lock or the network, so that a retry may succeed."""
         ...
 
     @property
     def answered(self) -> str:
-        """SQL: (index of a question, how many stored reports of survey ``?`` have it)."""
+        """SQL that returns (question index, number of reports of survey ``?`` that have it)."""
         ...
 
     @property
     def cells(self) -> str:
-        """SQL: (index of a question, cell, how many stored reports of survey ``?`` name it)."""
+        """SQL that returns (question index, cell, number of reports of survey ``?`` with it)."""
         ...
 
     def answers(self) -> bool:
-        """Whether somebody serves it, be it to refuse us; False where it is not up yet."""
+        """Whether the database responds, even with a refusal; False if it is not up yet."""
         ...
 
     def connect(self) -> Connection:
-        """A new connection, set up for safety."""
+        """Open a connection whose commits are durable."""
         ...
 
     def serving(self) -> AbstractContextManager[None]:
-        """Say that a server stands on the database, until this is left; also across a fork.
-        Raises Conflict while it is moved."""
+        """Mark the database as in use by a server until the block ends; survives a fork.
+
+        Raises Conflict while a migration copies it.
+        """
         ...
 
     def alone(self) -> AbstractContextManager[None]:
-        """Let no server begin until this is left. Raises Conflict where one stands on the database
-        already: what it stores meanwhile would be left behind."""
+        """Let no server start until the block ends.
+
+        Raises Conflict while a server uses the database, as a copy would miss its new reports.
+        """
         ...
 
     def migrate(self) -> None:
-        """Bring the tables to the newest schema; safe where several processes start at once."""
+        """Bring the tables to the newest schema; safe when several processes start at once."""

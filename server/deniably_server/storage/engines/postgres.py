@@ -1,8 +1,8 @@
-"""PostgreSQL: for several server processes, on several machines, that share their surveys.
+"""PostgreSQL as an engine, for servers on several machines that share their surveys.
 
-Writers take turns by one advisory lock for each transaction, so that they keep to the same rules
-as on SQLite: what a transaction read is true until it commits. Group commit makes that cheap: while
-one process waits for the disk, the reports of the others gather.
+Writers take turns through one advisory lock, held for a transaction. So the rule is SQLite's: what
+a transaction reads stays true until it commits. Group commit makes this cheap, because reports
+queue up in the other processes meanwhile.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from deniably_server.storage.engines.schema import Steps, migrate
 
 _CONNECT_SECONDS = 10
 _WRITERS = 0x64656E69
-"""The number of the lock that writers take."""
+"""The number of the advisory lock of writers."""
 _REWRITERS = _WRITERS + 1
-"""The number of the lock of who writes closed surveys anew."""
+"""The number of the advisory lock for rewriting closed surveys."""
 _SERVERS = _WRITERS + 2
-"""The number of the lock that servers share."""
+"""The number of the advisory lock that servers share."""
 _NAME = "deniably"
 _KEPT = {
     "reports": "id",
@@ -36,7 +36,7 @@ _KEPT = {
     "answered": "question",
     "totals": "survey",
 }
-"""What a survey has whose places tell what came first or last, and by what it is sorted."""
+"""The tables whose row positions reveal what came first or last, and the columns to sort by."""
 
 
 class Postgres:
@@ -60,21 +60,23 @@ class Postgres:
         self.address = address
 
     def refuses(self, error: Exception, /) -> bool:
-        """Whether the database, its disk, a lock or the way there refused."""
+        """Whether the cause is the database's disk, a lock or the network."""
         kinds = psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction, TimeoutError
         return isinstance(error, kinds)
 
     def answers(self) -> bool:
-        """Whether a server is there that does not just start, recover or end. Who asks need not
-        know the password."""
+        """Whether a server responds that is not just starting, recovering or stopping.
+
+        Needs no password.
+        """
         try:
             where = make_conninfo(self.address, connect_timeout=_CONNECT_SECONDS)
-        except psycopg.ProgrammingError:  # this is no address
+        except psycopg.ProgrammingError:  # a malformed address; ``connect`` reports it
             return True
         return PGconn.ping(where.encode()) not in (Ping.REJECT, Ping.NO_RESPONSE)
 
     def connect(self) -> PostgresConnection:
-        """A connection whose commits are on disk when they return, whatever the default is."""
+        """Open a connection whose commits are on disk when they return, whatever the default."""
         return PostgresConnection(
             psycopg.connect(
                 self.address,
@@ -88,7 +90,7 @@ class Postgres:
 
     @contextmanager
     def serving(self) -> Generator[None]:
-        """A lock of a connection that does nothing else."""
+        """Hold the shared lock on a connection that does nothing else."""
         with closing(self.connect()) as database:
             if not database.has(f"pg_try_advisory_lock_shared({_SERVERS})"):
                 raise Conflict(MOVED)
@@ -96,8 +98,10 @@ class Postgres:
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """The lock of all servers. One that lost it with its connection, such as where PostgreSQL
-        was restarted, shows by its other connections."""
+        """Hold that lock exclusively.
+
+        A restart of PostgreSQL drops a server's lock, so the server's other connections count too.
+        """
         with closing(self.connect()) as database:
             if not database.has(f"pg_try_advisory_lock({_SERVERS})") or database.has(
                 "EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
@@ -108,8 +112,10 @@ class Postgres:
             yield
 
     def migrate(self) -> None:
-        """Bring the tables to the newest schema. Raises NotSupportedError for a database that
-        cannot hold every script."""
+        """Bring the tables to the newest schema.
+
+        Raises NotSupportedError where the database's encoding is not UTF-8.
+        """
         with closing(self.connect()) as database:
             (encoding,) = database.execute("SHOW server_encoding").fetchone()
             if encoding != "UTF8":
@@ -121,7 +127,7 @@ class Postgres:
 
 
 class PostgresConnection:
-    """One connection, in the words of ``engine.Connection``."""
+    """A psycopg connection with the interface of ``engine.Connection``."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -147,14 +153,17 @@ class PostgresConnection:
                 copy.write_row(row)
 
     def begin_rewriting(self) -> None:
-        """Writers go on: what is written anew are rows that they do not touch."""
+        """Begin a rewrite. Writers go on, as they never touch a closed survey's rows."""
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self.execute(f"SELECT pg_advisory_xact_lock({_REWRITERS})")
 
     def rewrite(self, survey: str, /) -> None:
-        """A table keeps rows as they came, each with the number of the transaction that brought it;
-        invitations as they were used, and cells of tallies as they were last counted."""
-        for table, key in _KEPT.items():  # the only names that come into the statements
+        """Delete a closed survey's rows and insert them in the order of their keys.
+
+        PostgreSQL stores rows in the order of arrival or of their last change, each with the number
+        of its transaction.
+        """
+        for table, key in _KEPT.items():  # constants, so safe to put into SQL
             kept = f"kept_{table}"
             self.execute(f"CREATE TEMPORARY TABLE {kept} (LIKE {table}) ON COMMIT DROP")
             self.execute(f"INSERT INTO {kept} SELECT * FROM {table} WHERE survey = ?", [survey])  # noqa: S608
@@ -163,14 +172,13 @@ class PostgresConnection:
             self.execute(f"DROP TABLE {kept}")
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """Free the places of rows that were deleted."""
+        """Vacuum the tables. Raises TimeoutError where a transaction still sees the old rows."""
         self.execute(f"VACUUM {', '.join(_KEPT)}")
         if any(map(self._shown_before, surveys)):
             raise TimeoutError("somebody still reads what was there before")
 
     def _shown_before(self, survey: str) -> bool:
-        """Whether a transaction still sees the database as it was before the survey's rows were
-        written anew: what it sees is kept for it."""
+        """Whether a transaction still sees the rows from before the rewrite; VACUUM keeps those."""
         row = self.execute(
             "SELECT 1 FROM pg_stat_activity WHERE backend_type <> 'autovacuum worker'"
             " AND pid <> pg_backend_pid() AND age(backend_xmin) >="
@@ -179,9 +187,12 @@ class PostgresConnection:
         )
         return row.fetchone() is not None
 
-    def tells_order(self, survey: str, /) -> bool:
-        """Whether rows tell which transaction brought them. Each writes its rows by their keys, so
-        of one alone the places tell nothing."""
+    def reveals_order(self, survey: str, /) -> bool:
+        """Whether reports come from several transactions.
+
+        Each transaction inserts its rows in the order of their keys, so a single one reveals no
+        order.
+        """
         sql = "SELECT count(DISTINCT xmin::text) FROM reports WHERE survey = ?"
         return int(self.execute(sql, [survey]).fetchone()[0]) > 1
 
@@ -200,43 +211,42 @@ class PostgresConnection:
         ).fetchall()
 
     def problems(self) -> list[str]:
-        """Of the constraints that are not enforced. (Its files are the business of PostgreSQL.)"""
+        """Constraints that are not enforced. PostgreSQL checks its files itself."""
         rows = self.execute("SELECT conname FROM pg_constraint WHERE NOT convalidated")
         return [f"the constraint {name} is not enforced" for (name,) in rows]
 
     def only_read(self) -> None:
-        """From now on, refuse to change anything."""
+        """Make the connection read-only."""
         self.execute("SET default_transaction_read_only = on")
 
     def each(self, sql: str, /) -> Iterator[Row]:
-        """The rows one by one, from a cursor on the server."""
+        """Yield the rows of a query, from a cursor on the server."""
         with self._connection.cursor("each") as rows:
             yield from rows.execute(_own(sql))
 
     def begin_reading(self) -> None:
-        """All statements see one state of the database."""
+        """Begin a read-only transaction, whose statements all see one state."""
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def begin_writing(self) -> None:
-        """The one writer of the database, or a wait for it; what it reads is what was committed
-        by then."""
+        """Begin as the database's one writer; waits until no other one writes."""
         self.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         self.execute(f"SELECT pg_advisory_xact_lock({_WRITERS})")
 
     def commit(self) -> None:
-        """On disk, once this returns."""
+        """Commit; once this returns, the changes are on disk."""
         self.execute("COMMIT")
 
     def rollback(self) -> None:
-        """As if nothing had been."""
+        """Undo the transaction."""
         self.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Rolls back what was not committed."""
+        """Close the connection, which rolls back uncommitted changes."""
         self._connection.close()
 
 
 @lru_cache(maxsize=256)
 def _own(sql: str) -> bytes:
-    """With psycopg's mark for parameters. (No statement of ours has one of the two in a text.)"""
+    """Translate ``?`` to psycopg's ``%s``. No statement has either in a string literal."""
     return (sql.replace("%", "%%").replace("?", "%s") if "?" in sql else sql).encode()

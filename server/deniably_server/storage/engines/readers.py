@@ -1,4 +1,4 @@
-"""Connections that read, several at once: who reads long keeps nobody waiting who reads little."""
+"""A pool of read-only connections, so that long reads do not delay short ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from threading import BoundedSemaphore, Lock
 from deniably_server.storage.engines.engine import Connection, Engine
 
 MOST = 8
-"""Of one process; who comes then waits for one of them."""
+"""Connections of one process; a reader beyond them waits."""
 
 
 class Readers:
-    """The connections of a process that only read. Each is opened when it is needed, and kept."""
+    """The read-only connections of a process, opened when first needed and then kept."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -24,7 +24,7 @@ class Readers:
 
     @contextmanager
     def reading(self) -> Generator[Connection]:
-        """One of them, for this block alone. Not to be nested: all may be taken."""
+        """A connection for this block alone. Never nest blocks: that can deadlock."""
         with self._places:
             with self._lock:
                 age, found = self._age, self._free.pop() if self._free else None
@@ -34,7 +34,7 @@ class Readers:
             try:
                 yield found
             except self._engine.errors:
-                # A database server may go and come back; the next one to read connects anew.
+                # The database server may have restarted; the next reader connects again.
                 found.close()
                 raise
             except BaseException:
@@ -43,7 +43,7 @@ class Readers:
             self._leave(found, age)
 
     def close(self) -> None:
-        """Close them; those in use once they are free."""
+        """Close the connections; those in use close when their blocks end."""
         with self._lock:
             self._age += 1
             free, self._free = self._free, []

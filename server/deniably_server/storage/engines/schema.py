@@ -1,8 +1,7 @@
-"""How a database gets its tables, and later those of the next version, in place.
+"""Schema migration: creates the tables, and upgrades them in place.
 
-A version of the schema is a step: a few statements. The table ``steps`` has the numbers of those
-that were made. One transaction makes all that are missing, so a process that is killed halfway
-leaves the database as it was.
+A step is the statements of one schema version. The table ``steps`` lists the steps that were made.
+One transaction makes all missing steps, so a killed process leaves the database as it was.
 """
 
 from __future__ import annotations
@@ -16,9 +15,11 @@ Steps = Sequence[Sequence[str]]
 
 
 def migrate(database: Connection, steps: Steps) -> None:
-    """Make the steps that are missing; safe where several processes start at once. Raises Newer
-    where there are more than these."""
-    if not _missing(database, steps):  # so that nobody waits for a writer who need not write
+    """Make the missing steps; safe when several processes start at once.
+
+    Raises Newer where the database has steps that this version does not know.
+    """
+    if not _missing(database, steps):  # then do not wait for the writers' lock
         return
     database.begin_writing()
     missing = _missing(database, steps)  # another process may have been first

@@ -1,4 +1,4 @@
-"""SQLite: every connection to the file is set up here, the same way."""
+"""SQLite as an engine: sets up every connection for durable commits and real deletion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import cast
 from deniably_server.errors import Conflict
 from deniably_server.storage.engines.engine import MOVED, SERVED, Row
 from deniably_server.storage.engines.schema import Steps, migrate
-from deniably_server.storage.engines.sqlite_pages import lies_by_keys, report_pages
+from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.engines.sqlite_schema import STEPS
 
 _BUSY_SECONDS = 10
@@ -30,17 +30,17 @@ _REFUSALS = {
     sqlite3.SQLITE_READONLY,
 }
 _PRIMARY = 0xFF
-"""The bits of an error code that say what kind it is; the others say where it arose."""
+"""The mask of an error code's kind; the other bits give details."""
 _PRAGMAS = (
-    "PRAGMA synchronous = FULL",  # a commit is on disk before anybody is told of it
-    "PRAGMA secure_delete = ON",  # what is deleted is overwritten
-    "PRAGMA temp_store = MEMORY",  # nothing is written beside the file and its log
+    "PRAGMA synchronous = FULL",  # a commit is on disk before it is acknowledged
+    "PRAGMA secure_delete = ON",  # deleted rows are overwritten
+    "PRAGMA temp_store = MEMORY",  # no files but the database and its log
     "PRAGMA foreign_keys = ON",
 )
 
 
 class Sqlite:
-    """The database in the file at ``address``, which is made if it is not there."""
+    """The database in the file at ``address``, which is created if missing."""
 
     errors = (sqlite3.Error,)
     steps: Steps = STEPS
@@ -58,35 +58,37 @@ class Sqlite:
         self.address = address
 
     def refuses(self, error: Exception, /) -> bool:
-        """Whether the disk or a lock refused."""
+        """Whether the cause is the disk or a lock."""
         code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return isinstance(error, OSError) or code & _PRIMARY in _REFUSALS
 
     def answers(self) -> bool:
-        """A file needs nobody to serve it."""
+        """True: a file needs no server."""
         return True
 
     def connect(self) -> SqliteConnection:
-        """A connection that any thread may use, one at a time."""
+        """Open a connection that any thread may use, one at a time."""
         return connect(self.address)
 
     @contextmanager
     def serving(self) -> Generator[None]:
-        """A shared lock on a file beside the database: one on that itself would get among those
-        of SQLite. It ends with the last process that has it, however that ends."""
+        """Hold a shared lock on a file beside the database; SQLite uses locks on the database.
+
+        The lock ends with the last process that holds it, even if that one is killed.
+        """
         with self._locked(shared=True, otherwise=MOVED):
             yield
 
     @contextmanager
     def alone(self) -> Generator[None]:
-        """The same lock, and nobody else's."""
+        """Hold that lock exclusively."""
         with self._locked(shared=False, otherwise=SERVED):
             yield
 
     @contextmanager
     def _locked(self, *, shared: bool, otherwise: str) -> Generator[None]:
         mode = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-        # Not to be written to: it would keep the disk from being made read-only.
+        # Read-only: a file open for writing would block a read-only remount of the disk.
         path = f"{self.address}-serving"
         with open(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600), "rb") as file:
             try:
@@ -102,28 +104,30 @@ class Sqlite:
 
 
 class SqliteConnection(sqlite3.Connection):
-    """Transactions are begun by hand, so that two processes never find out at commit time that
-    both were writing."""
+    """A connection on which transactions begin explicitly.
+
+    So two processes never discover at commit time that both were writing.
+    """
 
     def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
-        """Insert rows, which may come one by one."""
+        """Insert rows; ``rows`` may be a generator."""
         marks = ", ".join("?" * len(columns))
         self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
 
     def begin_rewriting(self) -> None:
-        """As whoever writes."""
+        """Begin as any writer does."""
         self.begin_writing()
 
     def rewrite(self, survey: str, /) -> None:
-        """Nothing to do: a table has its rows by their keys."""
+        """Does nothing: SQLite's tables keep rows in the order of their keys."""
 
     def clean(self, surveys: Collection[str], /) -> None:
-        """Write the file anew, with an empty log: the bytes of each page lie in it as they came,
-        and the log has pages as they were.
+        """Rewrite the whole file and empty its log.
 
-        Meanwhile nobody else writes, for about a second for each 60 MB. The copy that SQLite makes
-        has the rows by their keys, too. It lies in the file's own folder without a name, so that it
-        is gone with the process; in memory it would take as much as the file has.
+        Bytes within a page lie in the order they arrived, and the log holds old pages. The rewrite
+        blocks other writers for about a second for each 60 MB. SQLite's temporary copy is an
+        unnamed file in the database's folder, which vanishes with the process; in memory it would
+        need as much room as the file.
         """
         folder = str(self._file().resolve().parent).replace("'", "''")
         self.execute(f"PRAGMA temp_store_directory = '{folder}'")
@@ -135,8 +139,7 @@ class SqliteConnection(sqlite3.Connection):
         self._empty_log()
 
     def _empty_log(self) -> None:
-        """Of several that want to, SQLite lets one do it and tells the others at once that it is
-        busy, such as a writer that has just committed."""
+        """Empty the log; retry while SQLite is busy with another process's checkpoint."""
         until = monotonic() + _BUSY_SECONDS
         while self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             if monotonic() > until:
@@ -147,22 +150,21 @@ class SqliteConnection(sqlite3.Connection):
         (path,) = self.execute("SELECT file FROM pragma_database_list WHERE seq = 0").fetchone()
         return Path(path)
 
-    def tells_order(self, survey: str, /) -> bool:
-        """Whether the bytes of a page lie otherwise than by the keys."""
+    def reveals_order(self, survey: str, /) -> bool:
+        """Whether any page holds its bytes in another order than that of the keys."""
         rows = self.execute("SELECT id FROM reports WHERE survey = ?", [survey])
         known = {key for (key,) in rows}
-        return not all(map(lies_by_keys, report_pages(self._file(), known)))
+        return not all(map(in_key_order, report_pages(self._file(), known)))
 
     def tables(self) -> list[str]:
-        """The names of all tables. A server asks at every start, and sqlite-utils would take ten
-        times as long to import as the server takes to start."""
+        """The names of all tables. Every start needs them, so this avoids the slow import of
+        sqlite-utils."""
         rows = self.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         return [str(name) for (name,) in rows]
 
     def columns(self) -> list[tuple[str, str, str]]:
-        """Every column of every table. Plug-ins of sqlite-utils are left out: nothing that happens
-        to be installed may see reports."""
-        from sqlite_utils import Database  # which takes longer to import than a server to start
+        """Every column of every table. No plug-in of sqlite-utils runs: it could see reports."""
+        from sqlite_utils import Database  # its import takes longer than a server's start
 
         return [
             (table.name, str(name), str(kind).upper())
@@ -171,7 +173,7 @@ class SqliteConnection(sqlite3.Connection):
         ]
 
     def problems(self) -> list[str]:
-        """Of the file's pages and indices, and of rows that refer to nothing."""
+        """Damaged pages and indices, and rows whose foreign key refers to no row."""
         found = [f"the file: {row[0]}" for row in self.execute("PRAGMA integrity_check")]
         found += [
             f"a row of {row[0]} refers to nothing"
@@ -180,24 +182,24 @@ class SqliteConnection(sqlite3.Connection):
         return [problem for problem in found if problem != "the file: ok"]
 
     def only_read(self) -> None:
-        """From now on, refuse to change anything."""
+        """Make the connection read-only."""
         self.execute("PRAGMA query_only = ON")
 
     def each(self, sql: str, /) -> Iterator[Row]:
-        """The rows one by one."""
+        """Yield the rows of a query."""
         return self.execute(sql)
 
     def begin_reading(self) -> None:
-        """All statements see one state of the file."""
+        """Begin a transaction whose statements all see one state of the file."""
         self.execute("BEGIN")
 
     def begin_writing(self) -> None:
-        """The one writer of the file, or a wait for it."""
+        """Begin as the file's one writer; waits until no other one writes."""
         self.execute("BEGIN IMMEDIATE")
 
 
 def connect(path: str) -> SqliteConnection:
-    """A connection to the database at ``path``, which is made if it is not there."""
+    """Connect to the database at ``path``, which is created if missing."""
     _make_private(path)
     connection = sqlite3.connect(
         path,
@@ -217,8 +219,11 @@ def connect(path: str) -> SqliteConnection:
 
 
 def _keep_a_log(connection: sqlite3.Connection) -> None:
-    """Who reads never waits for who writes. Of several that are first to open a new file, SQLite
-    lets one change it and tells the others at once that it is locked, however patient they are."""
+    """Switch to a write-ahead log, so that readers never wait for writers.
+
+    When several processes open a new file, SQLite ignores its timeout here and reports BUSY to all
+    but one; so this retries.
+    """
     until = monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -231,10 +236,10 @@ def _keep_a_log(connection: sqlite3.Connection) -> None:
 
 
 def _make_private(path: str) -> None:
-    """A new file is readable by its owner alone; SQLite's log and index copy its mode.
+    """Create a missing file, readable by its owner alone; SQLite's log and index copy its mode.
 
-    A file that is there must not be opened: closing it again would drop every lock that SQLite
-    holds on it in this process (a rule of POSIX), and reports would be lost.
+    Never opens an existing file: by POSIX, closing it would drop all of SQLite's locks on it in
+    this process, and reports could be lost.
     """
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))

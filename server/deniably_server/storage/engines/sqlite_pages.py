@@ -1,7 +1,7 @@
-"""The pages of an SQLite file, as somebody reads them who has the disk and not the server.
+"""Reads the raw pages of an SQLite file, as an attacker who has the disk would.
 
-SQL shows rows by their keys; the bytes of a page lie as they were written. What lies where is read
-here after SQLite's file format (https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1).
+SQL returns rows in the order of their keys, but the bytes of a page lie in the order of writing.
+Source: SQLite's file format, https://www.sqlite.org/fileformat2.html, sections 1.6 and 2.1.
 """
 
 from __future__ import annotations
@@ -18,17 +18,14 @@ _ID = 16
 
 @dataclass(frozen=True)
 class Page:
-    """The ids of the reports on a page, in the order in which their bytes lie, last written first.
-
-    A row that comes later lies before those that were there.
-    """
+    """The ids of the reports on a page, in the order of their bytes: last written, first listed."""
 
     number: int
     ids: tuple[bytes, ...]
 
 
 def report_pages(file: Path, known: set[bytes]) -> Iterator[Page]:
-    """Every page that has reports whose ids are in ``known``, as of the last checkpoint."""
+    """Every page that holds reports with ids in ``known``, as of the last checkpoint."""
     with file.open("rb") as source:
         size = int.from_bytes(source.read(_SIZE_AT + 2)[_SIZE_AT:], "big")
         size = 65536 if size == 1 else size
@@ -49,14 +46,14 @@ def _ids(page: bytes, header: int) -> Iterator[bytes]:
     first = header + (8 if kind == _LEAF else 12)
     places = [int.from_bytes(page[at : at + 2], "big") for at in range(first, first + 2 * count, 2)]
     for place in sorted(places):
-        at = place + (0 if kind == _LEAF else 4)  # of an interior page each has a child before it
+        at = place + (0 if kind == _LEAF else 4)  # in an interior page a child pointer precedes it
         _, at = _varint(page, at)  # the size of the row
         length, _ = _varint(page, at)
         yield page[at + length : at + length + _ID]  # the key is the row's first column
 
 
 def _varint(page: bytes, at: int) -> tuple[int, int]:
-    """A number of 1 to 9 bytes, and what comes after it."""
+    """Decode a number of 1 to 9 bytes; returns it and the position behind it."""
     value = 0
     for end in range(at, min(at + 8, len(page))):
         value = value << 7 | page[end] & 0x7F
@@ -65,13 +62,12 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
     return value << 8, at + 9
 
 
-def lies_by_keys(page: Page) -> bool:
-    """Whether the rows of a page were written by their keys, so that it says nothing of the order
-    in which they came.
+def in_key_order(page: Page) -> bool:
+    """Whether a page's rows were written in the order of their keys, hiding arrival order.
 
-    SQLite fills a page from its end, so the keys fall; but where rows of different lengths are
-    fitted into pages a key rises now and then, in up to a quarter of the places (simulated with
-    rows of up to 3,000 bytes). In the order of arrival it does in half of them.
+    SQLite fills a page from its end, so keys written in order fall. Rows of different lengths make
+    a key rise in up to a quarter of the places (simulated with rows of up to 3,000 bytes). In the
+    order of arrival, keys rise in half of the places.
     """
     following = zip(page.ids, [*page.ids[1:], *page.ids[:1]], strict=True)
     return sum(one < other for one, other in following) <= max(2, len(page.ids) / 4)

@@ -63,7 +63,7 @@ def repair(store: Store, found: list[Finding]) -> list[str]:
 def _closings(store: Store) -> list[Finding]:
     """Closed surveys whose disk pages still reveal the order of their reports."""
     what = "is closed, and the disk may still tell in which order its reports came"
-    return [Finding(f"{name}: {what}", needs_rewrite=name) for name in store.telling_order()]
+    return [Finding(f"{name}: {what}", needs_rewrite=name) for name in store.revealing_order()]
 
 
 def _tallies(store: Store, name: str) -> list[Finding]:

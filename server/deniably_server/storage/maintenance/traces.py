@@ -75,7 +75,7 @@ def traces(store: Store, files: list[Path]) -> list[Trace]:
             found += _texts(database, columns)
     return found + [
         Trace("the database", f"the order in which the reports of {name} came; {_WIPE}")
-        for name in store.telling_order()
+        for name in store.revealing_order()
     ]
 
 
