@@ -127,7 +127,7 @@ def test_a_large_file_is_simulated_as_a_whole(file: Path, tmp_path: Path) -> Non
         ("stolen\nyes\n", "the column drinks is missing; there are stolen"),
         (
             "stolen,drinks\nyes,3\nperhaps,4\n",
-            "row 3: stolen: the answer is none of Yes (yes), No (no)",
+            "row 3: stolen: the answer must be one of Yes (yes), No (no)",
         ),
         ("stolen,drinks\nyes,many\n", "row 2: drinks: needs a number"),
         ("stolen,drinks\nyes,\n", "row 2: drinks: needs an answer"),

@@ -47,7 +47,7 @@ def test_ids_never_repeat() -> None:
     ("answers", "why"),
     [
         ({"a": "yes"}, "b: needs an answer: one of x, y, z, u, v"),
-        ({"a": "perhaps", "b": "x"}, "a: the answer is none of Yes (yes), No (no)"),
+        ({"a": "perhaps", "b": "x"}, "a: the answer must be one of Yes (yes), No (no)"),
         ({"a": "yes", "b": "x", "c": "SECRET"}, "c: the survey has no such question"),
     ],
 )
@@ -144,7 +144,7 @@ def test_a_choice_may_be_given_by_its_label_and_its_name_comes_first() -> None:
     question = survey.questions[1]
 
     assert (question.encode("y"), question.encode("Z"), question.encode("x")) == (1, 1, 0)
-    with pytest.raises(BadAnswer, match=r"b: .* none of y \(x\), Z \(y\), Not applicable"):
+    with pytest.raises(BadAnswer, match=r"b: .* one of y \(x\), Z \(y\), Not applicable"):
         question.encode("z")
     with pytest.raises(BadAnswer, match="b: needs an answer"):
         randomise_answers(survey, {"a": "No"})  # whoever says no sees the second question

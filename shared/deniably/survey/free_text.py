@@ -1,7 +1,7 @@
-"""Free text: what no survey may ask for, under whatever name (SPEC 4.1).
+"""Free-text questions, which no survey may ask (SPEC 4.1).
 
-A sentence that a person writes gives its writer away, by what it says and how it says it. There is
-no list of others that it could stand for, so no randomised response protects it.
+What people write identifies them, by its content and its style. There is no list of other answers
+that it could stand for, so no randomised response protects it.
 """
 
 from __future__ import annotations
@@ -25,5 +25,5 @@ _NAMES = {
 
 
 def is_free_text(kind: object) -> bool:
-    """Whether a type of question is free text by its name, however that is spelt."""
+    """Whether the name of a question type means free text, such as ``text`` or ``open-ended``."""
     return isinstance(kind, str) and re.sub("[ _-]", "", kind).lower() in _NAMES

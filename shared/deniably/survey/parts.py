@@ -1,4 +1,4 @@
-"""The parts of a published definition below a question: names, texts, claims, ranges."""
+"""The parts of a question in a published definition: names, claims, choices, ranges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_STEPS = 1 << 20
 CHOICES = msgspec.Meta(min_length=2, max_length=1024)
 FEW_CHOICES = msgspec.Meta(min_length=2, max_length=512)
 SEVERAL = msgspec.Meta(min_length=2, max_length=64)
-"""How long lists are: of choices, of those in a part, of numbers."""
+"""Lengths of lists: of choices, of the choices of a part, of the numbers of a vector."""
 
 # Not $, which also matches before a final line break.
 SURVEY_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?\Z"
@@ -40,9 +40,13 @@ class Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 class Claim(Value, frozen=True):
-    """What a question promises: ``epsilon`` (with a ``delta`` for Gaussian noise) or ``odds``.
+    """A question's promise of privacy: ``epsilon`` (with ``delta`` for Gaussian noise) or ``odds``.
 
-    ``history`` is what it promises over all waves of a panel, in the same measure.
+    ``history`` is the promise over all waves of a panel, in the same measure. Raises ValueError
+    where the numbers break SPEC 2.2.
+
+    >>> Claim(odds="3").covers(Fraction(3)), Claim(epsilon="1").covers(Fraction(3))
+    (True, False)
     """
 
     epsilon: str | msgspec.UnsetType = msgspec.UNSET
@@ -52,27 +56,27 @@ class Claim(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if (self.epsilon is msgspec.UNSET) == (self.odds is msgspec.UNSET):
-            raise ValueError("a claim is either epsilon or odds")
+            raise ValueError("a claim has either epsilon or odds, and not both")
         if isinstance(self.epsilon, str):
             low, high = SMALLEST_EPSILON, LARGEST_EPSILON
             if not low <= decimal_fraction(self.epsilon) <= high:
-                raise ValueError(f"epsilon is from {float(low)} to {float(high)}")
+                raise ValueError(f"epsilon is {self.epsilon}; use {float(low)} to {float(high)}")
         elif isinstance(self.odds, str) and not odds_allowed(odds_fraction(self.odds)):
-            raise ValueError("odds are from e^0.01 to e^10")
+            raise ValueError(f"the odds are {self.odds}; they must be from e^0.01 to e^10")
         if isinstance(self.delta, str):
             if self.epsilon is msgspec.UNSET:
-                raise ValueError("a delta stands beside an epsilon")
+                raise ValueError("a delta needs an epsilon beside it, not odds")
             if not 0 < decimal_fraction(self.delta) <= LARGEST_DELTA:
-                raise ValueError(f"delta is above 0 and at most {float(LARGEST_DELTA)}")
+                raise ValueError(f"delta is {self.delta}; use one up to {float(LARGEST_DELTA)}")
         if isinstance(self.history, Claim):
             measure = "odds" if self.epsilon is msgspec.UNSET else "epsilon"
             if getattr(self.history, measure) is msgspec.UNSET or self.delta is not msgspec.UNSET:
-                raise ValueError(f"the history of this claim is of the form {{{measure}: ...}}")
+                raise ValueError(f"the history of this claim must have the form {{{measure}: ...}}")
             if isinstance(self.history.history, Claim) or self.history.delta is not msgspec.UNSET:
-                raise ValueError("a history has neither a delta nor a history")
+                raise ValueError("a history cannot have a delta or a history of its own")
 
     def covers(self, loss: Loss | Fraction) -> bool:
-        """Whether a mechanism with this loss (or these odds) keeps the promise, exactly."""
+        """Whether a mechanism with this loss, or these odds, keeps the promise; decided exactly."""
         if isinstance(loss, Fraction):
             loss = Loss(loss)
         if bool(loss.delta) != isinstance(self.delta, str):
@@ -88,24 +92,31 @@ class Claim(Value, frozen=True):
         )
 
     def covers_history(self, loss: Loss | None) -> bool:
-        """Whether all reports together keep the promise that is made of them, exactly; ``None``
-        where the mechanism keeps nothing, and nothing may be promised."""
+        """Whether all reports of a panel together keep the promise; decided exactly.
+
+        ``loss`` is None where the mechanism keeps no memo; then there may be no promise.
+        """
         if not isinstance(self.history, Claim) or loss is None:
             return self.history is msgspec.UNSET and loss is None
         return self.history.covers(loss)
 
 
 class Choice(Value, frozen=True):
-    """One of the answers that a question offers."""
+    """One of the answers that a question offers: a name for programs, a label for people."""
 
     name: FieldName
     label: Label
 
 
 class Range(Value, frozen=True):
-    """The numbers that a question can be answered with: a grid from ``minimum`` to ``maximum``.
+    """The numbers that can answer a question: a grid from ``minimum`` to ``maximum`` by ``step``.
 
-    The three are decimals as texts, in the question's ``unit``.
+    All three are decimals as texts, in the question's ``unit``. Raises ValueError where they make
+    no grid.
+
+    >>> hours = Range(minimum="0", maximum="60", step="0.5")
+    >>> hours.positions, hours.position("7.6"), hours.nearest("7.6")
+    (121, 15, '7.5')
     """
 
     minimum: str
@@ -115,7 +126,7 @@ class Range(Value, frozen=True):
 
     def __post_init__(self) -> None:
         if number(self.step) <= 0:
-            raise ValueError("the step is above 0")
+            raise ValueError(f"the step is {self.step}; it must be above 0")
         low, high, step = self.minimum, self.maximum, self.step
         steps = (number(high) - number(low)) / number(step)
         if steps <= 0:
@@ -127,42 +138,53 @@ class Range(Value, frozen=True):
                 f" {step} the maximum may be {float(nearest):g} instead of {high}"
             )
         if steps > MOST_STEPS:
-            raise ValueError(f"there are at most {MOST_STEPS:,} steps; take larger ones")
+            raise ValueError(
+                f"there are at most {MOST_STEPS:,} steps; take larger ones than {step}"
+            )
 
     @property
     def positions(self) -> int:
-        """How many numbers there are on the grid."""
+        """The number of numbers on the grid."""
         return int((number(self.maximum) - number(self.minimum)) / number(self.step)) + 1
 
     def value(self, position: Fraction | int) -> Fraction:
-        """The number at a position; between two positions where that is a fraction."""
+        """The number at a position, which may be a fraction between two positions."""
         return number(self.minimum) + position * number(self.step)
 
     def position(self, given: object) -> int:
-        """The position nearest to a number that a respondent gives (an int, Decimal, float or
-        text); outside the range, its end. Raises BadAnswer."""
+        """The position nearest to a number (int, Decimal, float or text), clamped to the range.
+
+        Raises BadAnswer where it is not a number.
+        """
         steps = (_given(given) - number(self.minimum)) / number(self.step)
         nearest = (steps + Fraction(1, 2)).__floor__()
         return min(max(nearest, 0), self.positions - 1)
 
     def nearest(self, given: str) -> str | None:
-        """The number that a given one counts as, as a decimal; None where it is that itself.
-        Raises BadAnswer."""
+        """The number on the grid that a given one counts as; None where it is on the grid itself.
+
+        Raises BadAnswer where it is not a number.
+        """
         position = self.position(given)
         return None if self.value(position) == _given(given) else self.written(position)
 
     def written(self, position: int) -> str:
         """The number at a position, as a decimal."""
         value = self.value(position)
-        decimal = Decimal(value.numerator) / value.denominator  # ends: so do all of the grid's
+        decimal = (
+            Decimal(value.numerator) / value.denominator
+        )  # finite, as is every decimal on the grid
         return f"{decimal.normalize():f}"
 
     def cell(self, given: object, cells: int) -> int:
-        """Which of ``cells`` equal groups of positions a number falls into. Raises BadAnswer."""
+        """The index of a number's cell, where positions are cut into ``cells`` equal groups.
+
+        Raises BadAnswer where it is not a number.
+        """
         return self.position(given) * cells // self.positions
 
     def first(self, cell: int, cells: int) -> str:
-        """The first number of one of ``cells`` groups, as a decimal."""
+        """The first number of a cell, where positions are cut into ``cells`` groups."""
         return self.written(-(-cell * self.positions // cells))
 
 
@@ -189,7 +211,7 @@ class ShowIf(Value, frozen=True):
     """Show a question only to those who gave one of these answers to an earlier one."""
 
     question: FieldName
-    # "is" is what authors write; it is no name in Python.
+    # Authors write "is", which Python does not allow as a name.
     among: Annotated[list[FieldName], msgspec.Meta(min_length=1)] = msgspec.field(name="is")
 
 
@@ -201,7 +223,7 @@ def unique(names: Iterable[str], noun: str) -> None:
 
 
 def decimal_fraction(text: str) -> Fraction:
-    """The value of a claim's epsilon. Raises ValueError unless in SPEC 2.2's one spelling."""
+    """The value of a claim's epsilon or delta, in the one spelling of SPEC 2.2; else ValueError."""
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
         raise ValueError("epsilon is written as a plain decimal number, such as 1.5")
     return Fraction(text)
@@ -209,7 +231,7 @@ def decimal_fraction(text: str) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def number(text: str) -> Fraction:
-    """The value of a decimal that may be negative. Raises ValueError unless in its one spelling."""
+    """The value of a decimal that may be negative, in its one spelling; else ValueError."""
     spelt = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII)
     if len(text) > 40 or not spelt or text == "-0":
         raise ValueError("a number of a range is written as a plain decimal, such as -1.5")
@@ -217,17 +239,17 @@ def number(text: str) -> Fraction:
 
 
 def odds_fraction(text: str) -> Fraction:
-    """The value of a claim's odds. Raises ValueError unless an integer or in lowest terms."""
+    """The value of a claim's odds, an integer or a fraction in lowest terms; else ValueError."""
     if len(text) > 40 or not re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text, re.ASCII):
         raise ValueError("odds are written as an integer or a fraction, such as 3 or 13/7")
     odds = Fraction(text)
     if str(odds) != text:
-        raise ValueError("odds are written in lowest terms")
+        raise ValueError(f"write the odds {text} in lowest terms: {odds}")
     return odds
 
 
 def odds_allowed(odds: Fraction) -> bool:
-    """Whether odds are within e**0.01 and e**10, where surveys make sense; decided exactly."""
+    """Whether odds are from e**0.01 to e**10, as surveys may have them; decided exactly."""
     return not at_most_exp(odds, SMALLEST_EPSILON) and at_most_exp(odds, LARGEST_EPSILON)
 
 

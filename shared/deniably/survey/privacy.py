@@ -1,4 +1,4 @@
-"""What an author promises for one question, and the whole weights that keep it."""
+"""The privacy that an author asks for, and the integer weights that keep it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ _PLACES = 10**12
 
 @dataclass(frozen=True)
 class Privacy:
-    """An ``epsilon`` or exact ``odds``; with Gaussian noise also a ``delta``."""
+    """An ``epsilon`` or exact ``odds``; with Gaussian noise also a ``delta``.
+
+    >>> Privacy(odds=Fraction(3)).weights()
+    (3, 1)
+    >>> own, other = Privacy(epsilon=Fraction(1)).weights()
+    >>> own / other < 2.718281828459045
+    True
+    """
 
     epsilon: Fraction | None = None
     odds: Fraction | None = None
@@ -31,15 +38,17 @@ class Privacy:
         return claim | ({"delta": to_decimal_text(self.delta)} if self.delta is not None else {})
 
     def times(self, count: Fraction) -> Privacy:
-        """The promise for ``count`` times the epsilon, rounded down to twelve decimals; of odds a
-        whole number of times."""
+        """``count`` times the epsilon, rounded down to twelve decimals.
+
+        For odds, ``count`` must be a whole number.
+        """
         if self.epsilon is not None:
             return Privacy(epsilon=Fraction(int(self.epsilon * count * _PLACES), _PLACES))
         return Privacy(odds=self._odds ** int(count))
 
     @property
     def ln(self) -> float:
-        """The epsilon as a float, for comparing accuracies."""
+        """Epsilon as a float, for comparing accuracies only."""
         return float(self.epsilon) if self.epsilon is not None else Loss(self._odds).epsilon
 
     @property
@@ -48,13 +57,13 @@ class Privacy:
         return self.odds
 
     def covers(self, loss: Loss) -> bool:
-        """Whether a loss without delta stays within the promise, exactly."""
+        """Whether a loss without delta keeps the promise; decided exactly."""
         if self.epsilon is not None:
             return loss.at_most_epsilon(self.epsilon)
         return not loss.exponent and loss.odds <= self._odds
 
     def weights(self, parts: int = 1, bits: int = BITS) -> tuple[int, int]:
-        """(own, other) whose odds, ``parts`` times over, are within the promise and next to it."""
+        """Weights (own, other) whose odds to the power ``parts`` are just within the promise."""
         if self.epsilon is not None:
             return floor_exp(self.epsilon / parts, bits), 1 << bits
         if parts == 1 and self._odds.denominator <= 1 << bits:
@@ -63,21 +72,25 @@ class Privacy:
         return _root(scaled, parts), 1 << bits
 
     def exponent(self, what: str) -> Fraction:
-        """The epsilon, which noise needs. Raises ValueError where odds were given."""
+        """Epsilon, which calibrates noise. Raises ValueError where odds were given."""
         if self.epsilon is None:
             raise ValueError(f"{what} is calibrated by epsilon; state epsilon instead of odds")
         return self.epsilon
 
 
 def to_decimal_text(value: Fraction) -> str:
-    """A decimal in its one spelling: no exponent, no trailing zeros."""
+    """A decimal in its one spelling: no exponent, no trailing zeros.
+
+    >>> to_decimal_text(Fraction(3, 2))
+    '1.5'
+    """
     with localcontext(prec=100):  # more digits than any sum of published decimals has
         text = f"{Decimal(value.numerator) / Decimal(value.denominator):f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _root(number: int, degree: int) -> int:
-    """The floor of the root, by Newton's method from above."""
+    """The floor of the ``degree``-th root, by Newton's method from above."""
     guess = 1 << -(-number.bit_length() // degree)
     while True:
         better = ((degree - 1) * guess + number // guess ** (degree - 1)) // degree

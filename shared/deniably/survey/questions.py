@@ -1,7 +1,7 @@
 """The types of question, each with the mechanisms that may randomise it (SPEC 4.1).
 
-``question.encode(answer)`` turns what a respondent says into what the mechanism takes, and
-``question.decode`` back. Errors never hold the answer.
+``question.encode(answer)`` turns a respondent's answer into the mechanism's input, and
+``question.decode`` turns it back. Errors never hold the answer.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ LARGEST_SCORE = (1 << 31) - 1
 
 Aim = Literal["distribution", "mean"]
 Input = int | tuple[int, ...]
-"""What a mechanism takes: an index or a position, several ticks, several positions."""
+"""The input of a mechanism: an index, a position, several ticks or several positions."""
 
 Choices = Annotated[list[Choice], CHOICES]
 
 
 class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
-    """What every question has."""
+    """The keys of every question."""
 
     name: FieldName
     label: Label
@@ -75,7 +75,7 @@ class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
             raise ValueError("the mechanism's weights give larger odds than the claim allows")
         history = mechanism.history if isinstance(mechanism, Memoised) else None
         if not self.claim.covers_history(history):
-            raise ValueError("the claim of the history is not what the mechanism's memo keeps")
+            raise ValueError("the mechanism's memo does not keep the claim of the history")
 
 
 class _WithChoices(_Asked, frozen=True, kw_only=True):
@@ -83,9 +83,10 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
 
     def _choices_fit(self, mechanism: Mechanism | Memoised[Any]) -> None:
         unique((choice.name for choice in self.choices), "the choice")
-        domain = mechanism.law.domain
-        if isinstance(domain, Each) or domain.k != len(self.choices):
-            raise ValueError("the mechanism's k is the number of choices")
+        domain, count = mechanism.law.domain, len(self.choices)
+        assert not isinstance(domain, Each), "no mechanism of choices takes several numbers"
+        if domain.k != count:
+            raise ValueError(f"mechanism.k is {domain.k} but the question has {count} choices")
         self._keeps_its_claim(mechanism)
 
     @property
@@ -94,17 +95,17 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
         return [choice.name for choice in self.choices]
 
     def index(self, answer: object) -> int:
-        """The place of the choice of this name, or else of this label. Raises BadAnswer."""
+        """The index of the choice with this name, or else this label. Raises BadAnswer."""
         return _place(self.choices, answer, self.name)
 
     def decode(self, given: Input) -> object:
-        """The name of the choice that the mechanism takes so."""
+        """The name of the choice with this input."""
         # A unary encoding takes the list of the one index.
         return self.names[given if isinstance(given, int) else given[0]]
 
 
 class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
-    """A question with one answer out of several."""
+    """A question with exactly one answer."""
 
     mechanism: SubsetSelection | Channel | Unary | Memoised[SubsetSelection | Channel]
 
@@ -134,7 +135,7 @@ class YesNo(_SingleChoice, frozen=True, kw_only=True, tag="yes_no"):
 
 
 class SelectOne(_SingleChoice, frozen=True, kw_only=True, tag="select_one"):
-    """One answer out of several."""
+    """One of several choices."""
 
     show_if: ShowIf | msgspec.UnsetType = msgspec.UNSET
 
@@ -144,7 +145,7 @@ class SelectOne(_SingleChoice, frozen=True, kw_only=True, tag="select_one"):
 
 
 class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multiple"):
-    """Any of several answers, at most ``most`` of them."""
+    """Any of several choices, at most ``most`` of them."""
 
     most: Annotated[int, msgspec.Meta(ge=1)]
     mechanism: SetResponse | SampledTicks | Unary | Memoised[SetResponse]
@@ -177,14 +178,14 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         return tuple(ticks)
 
     def decode(self, given: Input) -> object:
-        """The names of the choices that the mechanism takes so."""
+        """The names of the choices with this input."""
         return [self.names[tick] for tick in cast(Sequence[int], given)]
 
 
 class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
-    """One answer out of several that have an order, such as a Likert scale.
+    """One of several ordered choices, such as a Likert scale.
 
-    ``scores`` are the numbers that the choices stand for; without them 1, 2, 3 ...
+    ``scores`` are the numbers that the choices stand for, by default 1, 2, 3, ...
     """
 
     aim: Aim
@@ -205,12 +206,12 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         _can_hide(self.show_if, self.names)
         if isinstance(self.scores, list):
             if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) > LARGEST_SCORE:
-                raise ValueError("scores has one integer for each choice, below 2**31")
+                raise ValueError("scores must have one integer for each choice, below 2**31")
             gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
             if min(gaps) < 1:
-                raise ValueError("scores are strictly ascending")
+                raise ValueError("scores must be strictly ascending")
             if self.aim == "mean" and len(gaps) > 1:
-                raise ValueError("where the aim is the mean, scores are equally spaced")
+                raise ValueError("scores must be equally spaced where the aim is the mean")
 
     @property
     def report_mechanism(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
@@ -232,7 +233,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
 
 
 class Number(_Asked, frozen=True, kw_only=True, tag="number"):
-    """A number within public bounds. Numbers outside count as the bound."""
+    """A number within public bounds; numbers outside count as the nearest bound."""
 
     range: Range
     aim: Aim
@@ -271,7 +272,7 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
 
 
 class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
-    """Several numbers of one person, whose means are asked for."""
+    """Several numbers of one person; their means are estimated."""
 
     parts: Annotated[list[NumberPart], SEVERAL]
     mechanism: Vector | Gaussian
@@ -291,7 +292,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def law(self) -> Several:
-        """How the reports of all parts fall."""
+        """The joint law of all parts."""
         law = self.mechanism.law
         if not isinstance(law, Several):
             raise ValueError("the mechanism is for another number of parts")
@@ -299,7 +300,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
     @property
     def sizes(self) -> list[int]:
-        """The number of positions of each part, by the mechanism."""
+        """The number of positions of each part."""
         return list(self.law.domain.sizes)
 
     def encode(self, answer: object) -> Input:
@@ -316,7 +317,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
 
 
 class Point(_Asked, frozen=True, kw_only=True, tag="point"):
-    """Two numbers that belong together, reported as a cell of a ``grid`` x ``grid`` map."""
+    """Two numbers that belong together, as a cell of a ``grid`` x ``grid`` map."""
 
     parts: Annotated[list[NumberPart], msgspec.Meta(min_length=2, max_length=2)]
     grid: Annotated[int, msgspec.Meta(ge=2, le=LARGEST_GRID)]
@@ -326,8 +327,8 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         unique((part.name for part in self.parts), "the part")
         for part in self.parts:
             _fits(part.range, self.grid, exactly=False)
-        if self.mechanism.law.domain.count != self.grid**2:
-            raise ValueError("the mechanism's k is the number of cells, grid * grid")
+        if (k := self.mechanism.k) != self.grid**2:
+            raise ValueError(f"mechanism.k is {k} but the map has {self.grid**2} cells")
         self._keeps_its_claim(self.mechanism)
 
     @property
@@ -355,15 +356,17 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
 
 
 class Product(_Asked, frozen=True, kw_only=True, tag="product"):
-    """Several small questions with one joint report, which also tells how they go together."""
+    """Several small questions with one joint report, which also shows their association."""
 
     parts: Annotated[list[ChoicePart], msgspec.Meta(min_length=2, max_length=MOST_PARTS)]
     mechanism: SubsetSelection | Memoised[SubsetSelection]
 
     def __post_init__(self) -> None:
         unique((part.name for part in self.parts), "the part")
-        if self.mechanism.law.domain.count != prod(self.shape):
-            raise ValueError("the mechanism's k is the product of the numbers of choices")
+        if (k := self.mechanism.k) != prod(self.shape):
+            raise ValueError(
+                f"mechanism.k is {k} but the parts have {prod(self.shape)} combinations"
+            )
         self._keeps_its_claim(self.mechanism)
 
     @property
@@ -397,13 +400,13 @@ Question = YesNo | SelectOne | SelectMultiple | Scale | Number | VectorOfNumbers
 OfChoices = YesNo | SelectOne | SelectMultiple | Scale
 """Questions with a list of choices."""
 Conditional = SelectOne | SelectMultiple | Scale
-"""Questions that can be hidden."""
+"""Questions that can have a condition."""
 Condition = YesNo | SelectOne | Scale
-"""Questions whose answer can decide that."""
+"""Questions that a condition can depend on."""
 
 
 def by_name(question: Question, answer: object) -> object:
-    """The answer with the name of a choice in the place of its label; any other as it is."""
+    """The answer, with the label of a choice replaced by its name."""
     if isinstance(question, Condition) and answer not in question.names:
         found = [choice.name for choice in question.choices if choice.label == answer]
         return found[0] if len(found) == 1 else answer
@@ -411,39 +414,39 @@ def by_name(question: Question, answer: object) -> object:
 
 
 def listed(choices: Sequence[Choice]) -> str:
-    """Choices as an answer may call them: the label, and the name where it is another."""
+    """The choices for a message: each label, with the name where it differs."""
     return ", ".join(
         one.label if one.label == one.name else f"{one.label} ({one.name})" for one in choices
     )
 
 
 def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
-    """Where the choice is that is so called; a name comes before a label."""
+    """The index of the choice with this name, or else this label."""
     names = [choice.name for choice in choices]
     if answer in names:
         return names.index(str(answer))
     labelled = [place for place, choice in enumerate(choices) if choice.label == answer]
-    if len(labelled) != 1:  # a label that stands twice says nothing
-        raise BadAnswer(f"the answer is none of {listed(choices)}", question)
+    if len(labelled) != 1:  # two choices may share a label
+        raise BadAnswer(f"the answer must be one of {listed(choices)}", question)
     return labelled[0]
 
 
 def _one_answer(law: Law, *, every: bool) -> None:
-    """``every`` says that the share of every choice is asked for."""
+    """Raise ValueError unless the mechanism takes one answer; ``every`` wants all shares."""
     if every and isinstance(law, Finite) and not law.evenly and law.rows != law.k:
-        raise ValueError("the mechanism's weights have one row for each choice")
+        raise ValueError("the mechanism's weights must have one row for each choice")
     if isinstance(law.domain, Ticks) and law.domain.limit != 1:
         raise ValueError("the mechanism is for another number of ticks than one")
 
 
 def _can_hide(show_if: ShowIf | msgspec.UnsetType, names: Sequence[str]) -> None:
     if isinstance(show_if, ShowIf) and NOT_APPLICABLE not in names:
-        raise ValueError(f"a question with show_if has the choice {NOT_APPLICABLE}")
+        raise ValueError(f"a question with show_if needs the choice {NOT_APPLICABLE}")
 
 
 def _fits(grid: Range, k: int, *, exactly: bool) -> None:
     if k > grid.positions or (exactly and k != grid.positions):
-        raise ValueError("the mechanism's k is the number of positions of the range")
+        raise ValueError(f"mechanism.k is {k} but the range has {grid.positions} positions")
 
 
 def _cell(grid: Range, given: object, cells: int, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Numbers of a question's range as people read them."""
+"""Numbers as people read them: rounded, without exponents."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from deniably.survey.parts import Range
 
 
 def number_text(value: Fraction | float) -> str:
-    """A number for people: 7 digits at most, no exponent, no trailing zeros."""
+    """A number with at most 7 digits, no exponent and no trailing zeros."""
     digits = f"{float(value):.7g}"
     return f"{float(digits):f}".rstrip("0").rstrip(".") if "e" in digits else digits
 
 
 def area_text(grid: Range, cell: int, cells: int) -> str:
-    """The numbers of one of the areas into which a range is cut."""
+    """The numbers of one cell, "0 to 9", where a range is cut into ``cells`` areas."""
     n = grid.positions
     first, beyond = -(-cell * n // cells), -(-(cell + 1) * n // cells)
     return _span(number_text(grid.value(first)), number_text(grid.value(beyond - 1)))
@@ -25,5 +25,5 @@ def _span(low: str, high: str) -> str:
 
 
 def rounded(value: float) -> float:
-    """A figure of results, to six decimals: sentences and tables round the same numbers."""
+    """A figure rounded to six decimals, so that sentences and tables show the same number."""
     return round(float(value), 6) + 0.0  # never -0.0

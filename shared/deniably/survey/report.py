@@ -1,4 +1,4 @@
-"""What leaves a device: the survey's digest, a random id and one perturbed value a question."""
+"""Reports: what leaves a device, and how it is made from answers (SPEC 5)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ from deniably.survey.questions import (
 from deniably.survey.survey import Survey, show_if
 
 LARGEST_BODY = 1 << 20
-"""Bytes that a report may have at most."""
+"""The largest size of a report, in bytes."""
 
 _Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One respondent's perturbed values. There is no room for a time, a device or a person."""
+    """One respondent's report: a random id, the survey's digest, a perturbed value a question.
+
+    It has no field for a time, a device or a person.
+    """
 
     id: _Id
     survey: _Digest
@@ -40,13 +43,15 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def canonical(self) -> bytes:
-        """The bytes that are sent and stored. (Keys and values are ASCII and integers, for
-        which sorted compact JSON is RFC 8785.)"""
+        """The bytes that are sent and stored: canonical JSON (RFC 8785).
+
+        Sorted compact JSON is canonical here, since all keys and values are ASCII or integers.
+        """
         return msgspec.json.encode(self, order="sorted")
 
     @property
     def receipt(self) -> str:
-        """SHA-256 of the bytes that were sent, for the respondent to keep."""
+        """SHA-256 of the report, which the respondent can keep."""
         return hashlib.sha256(self.canonical).hexdigest()
 
     def check(self, survey: Survey) -> None:
@@ -70,9 +75,9 @@ _DECODER = msgspec.json.Decoder(Report, strict=True)
 
 
 def read_report(body: bytes) -> Report:
-    """The report in a request's body, checked for everything that needs no survey.
+    """Parse a report, and check everything that does not need the survey.
 
-    Raises BadReport (``MalformedReport`` where the bytes are not JSON at all).
+    Raises BadReport, and MalformedReport where the bytes are not JSON.
     """
     try:
         report = _DECODER.decode(body)
@@ -90,13 +95,13 @@ def read_report(body: bytes) -> Report:
 
 
 class MalformedReport(BadReport):
-    """The bytes are not JSON, or are JSON with a repeated key."""
+    """The bytes are not JSON, or have a repeated key."""
 
 
 def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]:
     """The questions that this device asks, in the survey's order: all, or ``ask`` at random.
 
-    To be drawn once, before anything is answered.
+    Draw them once, before anything is answered.
     """
     if survey.asked == len(survey.questions):
         return list(survey.questions)
@@ -105,7 +110,7 @@ def draw_questions(survey: Survey, coins: Coins | None = None) -> list[Question]
 
 
 def check_names(survey: Survey, answers: Iterable[str]) -> None:
-    """Raise BadAnswer where one of the names is that of no question of the survey."""
+    """Raise BadAnswer where the survey has no question of one of these names."""
     names = [question.name for question in survey.questions]
     for name in answers:
         if name not in names:
@@ -113,8 +118,10 @@ def check_names(survey: Survey, answers: Iterable[str]) -> None:
 
 
 def is_shown(question: Question, answers: Mapping[str, object], hidden: Container[str]) -> bool:
-    """Whether a respondent with these answers sees a question. ``hidden`` are earlier questions
-    that were not shown, whose answer is "not applicable"."""
+    """Whether a respondent with these answers sees a question.
+
+    ``hidden`` are earlier questions that were not shown; their answer is "not applicable".
+    """
     condition = show_if(question)
     if condition is None:
         return True
@@ -124,8 +131,11 @@ def is_shown(question: Question, answers: Mapping[str, object], hidden: Containe
 
 @dataclass(frozen=True)
 class ReportAndMemos:
-    """A ``report``, and by the name of the question the ``memos`` that it was made from: what the
-    device keeps for the next wave of the panel. They are randomised, yet not to be sent."""
+    """A ``report``, and the ``memos`` that it was made from, by the name of the question.
+
+    The device keeps the memos for the next wave of the panel. They are randomised, but must not be
+    sent.
+    """
 
     report: Report
     memos: Mapping[str, tuple[int, ...]] = field(repr=False)
@@ -149,17 +159,17 @@ def make_report(
     memos: Mapping[str, Sequence[int]] | None = None,
     id: str | None = None,  # noqa: A002  # as the report has it
 ) -> ReportAndMemos:
-    """The report for a respondent's true ``answers`` to ``questions`` (those of the survey).
+    """Randomise a respondent's true ``answers`` to ``questions`` (by default, the survey's).
 
-    ``answers`` are by the name of the question: the name or label of a choice, a list of them
+    ``answers`` go by the name of the question: the name or label of a choice, a list of them
     (select_multiple), a number, or a mapping by part (vector, point, product). Every question
-    that is shown needs an answer: a missing report would itself be an exact one. What is given
-    for a hidden question is not looked at. ``memos``, by question, are those that the device
-    keeps for the survey's panel, whose questions need no answer; the others are drawn. ``id`` is
-    the report's where it was drawn before, as for an invitation.
+    that is shown needs an answer, because a missing value would be an exact one. Answers to hidden
+    questions are ignored. ``memos``, by question, are those that the device keeps for the panel;
+    their questions need no answer. Missing memos are drawn. ``id`` is the report's id where it
+    was drawn before, as for an invitation.
 
-    Raises BadAnswer, which names the question and the choices that exist but never the answer,
-    and BadReport where a memo is none of its question.
+    Raises BadAnswer, which names the question and its choices but never the answer, and BadReport
+    where a memo does not fit its question.
     """
     check_names(survey, answers)
     coins = coins or Coins()
@@ -196,7 +206,7 @@ def make_report(
 def _checked_memos(
     questions: Sequence[Question], memos: Mapping[str, Sequence[int]]
 ) -> dict[str, tuple[int, ...]]:
-    """The memos of these questions. Raises BadReport, before any draw, where one is none."""
+    """The memos of these questions. Raises BadReport where one does not fit its question."""
     kept: dict[str, tuple[int, ...]] = {}
     for question in questions:
         if question.name in memos and isinstance(question.mechanism, Memoised):

@@ -1,7 +1,7 @@
-"""Characters that steer a screen or the direction of a text instead of being read.
+"""Control characters and direction overrides, which change how a text is shown.
 
-A control character can clear the odds off a terminal, and a direction override can show a text
-otherwise than it is written (Boucher and Anderson, 2021, "Trojan Source").
+A control character can wipe the odds off a terminal. A direction override can show a text in
+another order than it has (Boucher and Anderson 2021, "Trojan Source").
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import cast
 
 from deniably.core.errors import Problem
 
-# C0 and C1 but for tab, line feed and a carriage return before one; embeddings, overrides,
-# isolates. The marks U+200E, U+200F and U+061C stay: right-to-left texts need them, and they
-# move nothing beyond the punctuation and the digits beside them.
+# C0 and C1 except tab, line feed and a carriage return before one; embeddings, overrides and
+# isolates. The marks U+200E, U+200F and U+061C are allowed: right-to-left texts need them, and
+# they move only the punctuation and the digits beside them.
 _STEERING = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
 
 
 def printable(text: str) -> str:
-    """The text without what a terminal would obey: that of a server or of somebody's file."""
+    """An untrusted text without the characters that control a terminal."""
     return _STEERING.sub("", text).encode(errors="ignore").decode()
 
 
 def one_line(text: str) -> str:
-    """The same on one line, so that no part of it passes for a line of the program's own."""
+    """``printable`` text on one line, so that no part of it looks like the program's own output."""
     return " ".join(printable(text).split("\n"))
 
 
 def steering_problems(value: object, path: str = "$") -> Iterator[Problem]:
-    """Every text of a JSON value that holds such a character, with the character and its place."""
+    """A problem for every text of a JSON value that has such a character."""
     match value:
         case str():
             if found := _STEERING.search(value):

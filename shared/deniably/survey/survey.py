@@ -1,4 +1,4 @@
-"""The published definition of a survey: what every device verifies and every report answers."""
+"""The published definition of a survey, which devices verify and reports answer (SPEC 4)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ EPSILON_LIMIT = "5"
 
 MOST_QUESTIONS = 100
 MOST_WAVES = 100
-"""Of a panel that is answered with fresh chance."""
+"""Of a panel whose reports are randomised afresh in each wave."""
 
 
 class ResultsRule(Value, frozen=True):
-    """When the results are shown: from ``minimum`` reports on, and ``while_open`` or only after;
-    and to whom, which is everybody unless it is said."""
+    """When results are shown, and to whom.
+
+    They need at least ``minimum`` reports. ``while_open`` says whether they show before the survey
+    closes. ``to`` restricts them to analysts; without it everybody may see them.
+    """
 
     minimum: Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
     while_open: bool
@@ -38,10 +41,12 @@ class ResultsRule(Value, frozen=True):
 
 
 class Waves(Value, frozen=True):
-    """The survey is one wave of a ``panel``: the same people are asked again, and their devices
-    answer from what they keep for it; or with fresh chance, ``count`` times and no more. Of 1,000
-    people about so many as ``recognised`` says can be recognised from one wave to another, where
-    they are 10 or more (SPEC 4.4)."""
+    """The survey is one wave of a ``panel``: the same people are asked again (SPEC 4.4).
+
+    Their devices answer from memos; with ``count`` they randomise afresh, in at most that many
+    waves. ``recognised`` is how many of 1,000 people can be linked from one wave to the next, where
+    that is 10 or more.
+    """
 
     panel: SurveyName
     count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)] | msgspec.UnsetType = msgspec.UNSET
@@ -49,7 +54,7 @@ class Waves(Value, frozen=True):
 
 
 class Survey(Value, frozen=True, dict=True):
-    """A published definition. Two surveys are the same exactly if their digests are."""
+    """A published definition. Two surveys are equal exactly if their digests are equal."""
 
     spec: Literal[1]
     name: SurveyName
@@ -70,20 +75,20 @@ class Survey(Value, frozen=True, dict=True):
             if not 1 <= self.ask < len(self.questions):
                 raise ValueError("ask is the number of questions asked, from 1 to all but one")
             if hidden:
-                raise ValueError("a survey that asks some of its questions has no show_if")
+                raise ValueError("a survey with ask cannot have show_if")
         for question in hidden:
             self._check_condition(question)
         self._check_waves(bool(hidden))
         if self.invited is False:
-            raise ValueError("invited is true, or is not there")
+            raise ValueError("invited is false; leave it out")
 
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)
         keeps = panel and not self.count
         if any(isinstance(one.mechanism, Memoised) != keeps for one in self.questions):
-            raise ValueError("with waves, but no count, every mechanism is memoised; else none")
+            raise ValueError("every mechanism must be memoised in waves without a count, else none")
         if panel and (hides or isinstance(self.ask, int)):
-            raise ValueError("a survey with waves asks everybody everything: no ask, no show_if")
+            raise ValueError("with waves everybody answers everything: leave out ask and show_if")
 
     def _check_condition(self, question: Question) -> None:
         condition = show_if(question)
@@ -91,48 +96,50 @@ class Survey(Value, frozen=True, dict=True):
         for earlier in self.questions[: self.questions.index(question)]:
             if earlier.name == condition.question and isinstance(earlier, Condition):
                 if not set(condition.among) <= set(earlier.names):
-                    raise ValueError(f"{question.name}: show_if names a choice that is none")
+                    raise ValueError(f"{question.name}: show_if names no choice of {earlier.name}")
                 return
         raise ValueError(
-            f"{question.name}: show_if names an earlier yes_no, select_one or scale question"
+            f"{question.name}: show_if must name an earlier yes_no, select_one or scale question"
         )
 
     @cached_property
     def canonical(self) -> bytes:
-        """The canonical JSON (SPEC 3)."""
+        """The canonical JSON, in bytes (SPEC 3)."""
         return canonical(msgspec.to_builtins(self))
 
     @cached_property
     def digest(self) -> str:
-        """The version that a report answers: SHA-256 of the canonical JSON, in hexadecimal."""
+        """The survey's version: SHA-256 of the canonical JSON, 64 hexadecimal digits."""
         return digest(msgspec.to_builtins(self))
 
     @property
     def asked(self) -> int:
-        """How many of the questions each respondent answers."""
+        """The number of questions that each respondent answers."""
         return self.ask if isinstance(self.ask, int) else len(self.questions)
 
     @property
     def count(self) -> int | None:
-        """How many waves there are at most; None without waves, and where answers are kept."""
+        """The largest number of waves; None without waves, and where devices keep memos."""
         found = self.waves.count if isinstance(self.waves, Waves) else None
         return found if isinstance(found, int) else None
 
     @property
     def recognised(self) -> int | None:
-        """Of 1,000 people so many can be recognised from one wave to another; None if below 10."""
+        """How many of 1,000 people can be linked between two waves; None where below 10."""
         found = self.waves.recognised if isinstance(self.waves, Waves) else None
         return found if isinstance(found, int) else None
 
     @property
     def total(self) -> Loss:
-        """What all reports of one person together can give away: the sum, exactly; where some
-        of the questions are asked, the most that any drawing of them gives away."""
+        """Privacy loss of one person's whole report, exactly: the sum over the questions.
+
+        Where only some questions are asked, it is that of the worst sample of them.
+        """
         return largest([question.mechanism.loss for question in self.questions], self.asked)
 
     @property
     def history(self) -> Loss:
-        """The same of all waves of its panel; without waves the total."""
+        """Privacy loss of one person over all waves of the panel; without waves, ``total``."""
         losses = [
             one.history if isinstance(one, Memoised) else one.loss
             for one in (question.mechanism for question in self.questions)
@@ -142,20 +149,20 @@ class Survey(Value, frozen=True, dict=True):
 
 
 def show_if(question: Question) -> ShowIf | None:
-    """The condition under which a question is shown, if it has one."""
+    """The condition under which a question is shown; None where it is always shown."""
     found = question.show_if if isinstance(question, Conditional) else None
     return found if isinstance(found, ShowIf) else None
 
 
-# Built here, once and in one thread: msgspec finishes a type at its first use, and two threads
-# that do so at the same time crash the process.
+# Built once, at import: msgspec completes a type at its first use, and two threads that do so at
+# the same time crash the process.
 msgspec.json.Decoder(Survey)
 
 
 def read_survey(text: str | bytes) -> Survey:
-    """The published definition in a JSON text, fully verified (SPEC 4 and 2.2).
+    """Parse and fully verify a published definition (SPEC 4 and 2.2).
 
-    Raises BadSurvey with the path and what is wrong.
+    Raises BadSurvey, with the path of what is wrong.
     """
     try:
         value = parse(text)
@@ -169,10 +176,10 @@ def read_survey(text: str | bytes) -> Survey:
 
 
 def as_survey(value: Any) -> Survey:
-    """The published definition in a parsed JSON value. Raises BadSurvey."""
+    """The survey of a parsed JSON definition, verified. Raises BadSurvey."""
     try:
         survey = msgspec.convert(value, Survey, strict=True)
-        # Also refuses lone surrogates, and whatever reading it would have filled in.
+        # Also refuses lone surrogates, and missing keys that have defaults.
         if canonical(value) != survey.canonical:
             raise ValueError("a key of the definition or of a mechanism is missing")
     except msgspec.ValidationError as error:
@@ -185,13 +192,13 @@ def as_survey(value: Any) -> Survey:
 
 
 def what_is_wrong(error: msgspec.ValidationError) -> Problem:
-    """What does not fit a type, and where."""
+    """The problem that msgspec found, with its path."""
     why, _, path = str(error).partition(" - at `")
     return Problem(path.rstrip("`") or "$", why)
 
 
 def _unknown(value: Any, path: str) -> str | None:
-    """Why a question of an unknown type or mechanism cannot be asked; None for other faults."""
+    """The reason where a question's type or mechanism is unknown; None for other faults."""
     found = re.fullmatch(r"\$\.questions\[(\d+)\](?:\.(type)|\.mechanism(?:\..+)?\.name)", path)
     if not found:
         return None
