@@ -1,11 +1,11 @@
-"""What reports alone prove about a randomiser: a lower bound of its epsilon, certified by counting.
+"""Certifies a lower bound of a randomiser's epsilon from its reports alone.
 
-Two answers are randomised many times. An event that one of them makes much likelier is chosen on a
-first batch of reports and counted on a second, so that the choice cannot flatter itself. If the
-event has probability a under the one and b under the other, epsilon is at least ln((a - delta)/b);
-exact binomial intervals for both make it a statement with a known chance of being wrong. Source:
-Arcolezi and Gambs 2024 (PoPETs, LDP-Auditor), here with the event that promises the largest bound
-instead of a guess of the answer, which proves nearly all of epsilon for every mechanism.
+Two answers are randomised many times. A first batch of reports chooses an event that one answer
+makes much likelier; a second batch counts it, so that the choice introduces no bias. If the event
+has probability a under one answer and b under the other, epsilon is at least ln((a - delta)/b).
+Exact binomial intervals for a and b give the bound a known error probability. Source: Arcolezi and
+Gambs 2024 (PoPETs, LDP-Auditor). Here the event with the largest expected bound replaces a guess of
+the answer, which certifies nearly all of epsilon for every mechanism.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ Run = Callable[[Coins], Hashable]
 Event = Callable[[Hashable], bool]
 
 ALPHA = 1e-6
-"""The chance that a certified epsilon is above the true one."""
+"""The probability that a certified epsilon is above the true one."""
 
 
 @dataclass(frozen=True)
 class Certified:
-    """With probability 1 - ``alpha`` the epsilon is at least ``epsilon`` (0 where nothing is
-    shown). ``seen`` of ``trials`` reports of the one answer, and ``against`` of as many of the
-    other, were in the event."""
+    """With probability 1 - ``alpha`` the true epsilon is at least ``epsilon`` (0: no bound).
+
+    The event occurred in ``seen`` of ``trials`` reports of the first answer, and in ``against`` of
+    as many of the second.
+    """
 
     epsilon: float
     seen: int
@@ -52,9 +54,9 @@ def certify(
 ) -> Certified:
     """The certified epsilon of two answers, from ``trials`` fresh reports of each.
 
-    What is counted is chosen on a fifth as many reports before: the ``event``, or reports that
-    speak for the first answer, whichever promises more. Raises ValueError unless there are at
-    least 10 trials.
+    A fifth as many reports decide first what is counted: the ``event``, or the reports that favour
+    the first answer, whichever promises more. Raises ValueError unless there are at least 10
+    trials.
     """
     if trials < 10:
         raise ValueError("an audit needs at least 10 trials")

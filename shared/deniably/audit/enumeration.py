@@ -1,4 +1,4 @@
-"""Proof instead of sampling: every branch of the running randomiser, in exact fractions."""
+"""Enumerates the branches of a running randomiser: the exact law of its reports, in fractions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from deniably.core.exponential import exp_bounds
 R = TypeVar("R", bound=Hashable)
 
 INFINITE: Fraction | None = None
-"""Worst odds where one answer rules a report out: no bound at all."""
+"""The worst odds where a report is possible under one answer and impossible under another."""
 
 _ENUMERABLE = 1 << 10
 _BITS = 256
-_MOST_DRAWS = 1 << 12  # of one path; what draws more is not followed
+_MOST_DRAWS = 1 << 12  # of one path; a longer one is cut off
 
 
 class _CutOff(Exception):
@@ -33,14 +33,13 @@ IDS = (
     "0123456789abcdef" * 2,
     "fedcba9876543210" * 2,
 )
-"""Ids that stand for all 2**128 of them: each digit at each place, and some that have all."""
+"""Ids that stand for all 2**128: each digit at every place, and two with all digits."""
 
 
 class _Replay(Coins):
-    """Coins that walk a tree: repeat a given path, then take the first branch of every draw.
+    """Coins that repeat a given path, then take the first branch of every further draw.
 
-    Their probability is ``share`` of ``whole``, which nothing has put in lowest terms: a draw is
-    two products, and a fraction is made where a walk ends.
+    The path's probability is ``share / whole``, not in lowest terms: that keeps a draw cheap.
     """
 
     __slots__ = ("cut", "path", "share", "whole", "widths")
@@ -58,8 +57,8 @@ class _Replay(Coins):
         return branch
 
     def choose(self, weights: Sequence[int]) -> int:
-        # Small weights go through the shipped `choose`, draw by draw, so that it is audited
-        # too; 2**32 branches cannot be, nor those of a run without end: by their weights.
+        # Small weights go through the shipped `choose`, draw by draw, so that it is audited too.
+        # Large ones would take 2**32 branches, so they branch by their weights.
         total = sum(weights)
         if total <= _ENUMERABLE and not self.cut:
             return super().choose(weights)
@@ -68,7 +67,7 @@ class _Replay(Coins):
         return branch
 
     def draw_id(self) -> str:
-        """Always the same."""
+        """One fixed id."""
         return IDS[-1]
 
     def _go(self, weight: int, total: int) -> None:
@@ -94,17 +93,16 @@ class _Replay(Coins):
 
 
 Turn = tuple[int, int, int, Sequence[tuple[int, int]]]
-"""A draw: the probability of all before it, as share and whole; the sum of its weights; and the
-branches that wait to be followed from there, each with its weight."""
+"""A draw: the share and the whole of the path before it, the sum of its weights, and the branches
+still to be explored from there, each with its weight."""
 
 
 class _Stem(Coins):
-    """Coins that repeat the beginning of a path and then go the likeliest way.
+    """Coins that repeat the beginning of a path and then take the likeliest branch of every draw.
 
-    Every draw branches by its weights. ``turns`` holds the draws that nobody has seen yet, from
-    the last of the beginning on; ``draws`` counts them all. Their probability is ``share`` of
-    ``whole``, not in lowest terms. An id is one of ``ids``, and ``drawn`` are those that were
-    drawn.
+    Every draw branches by its weights. ``turns`` holds the draws from the last of the beginning on;
+    ``draws`` counts all of them. The path's probability is ``share / whole``, not in lowest terms.
+    An id is one of ``ids``; ``drawn`` lists the ids that were drawn.
     """
 
     __slots__ = ("drawn", "draws", "given", "ids", "path", "share", "turns", "whole")
@@ -122,7 +120,7 @@ class _Stem(Coins):
     def below(self, n: int) -> int:
         branch = self._branch() if self.draws < self.given else self._first(0)
         if self.draws >= self.given:
-            # Of equally likely branches the next one waits for this one: n may be 2**53.
+            # Equally likely branches are queued one at a time, for n may be 2**53.
             self._turn(n, [(branch + 1, 1)] if branch + 1 < n else ())
         self.whole *= n
         return branch
@@ -177,7 +175,7 @@ def _chance(n: int, d: int) -> tuple[int, int]:
 
 
 Shares = defaultdict[R, defaultdict[int, int]]
-"""Of each result what its paths add up to, by their wholes: most have one and the same."""
+"""For each result the summed shares of its paths, by their whole; most paths share one whole."""
 
 
 def _shares() -> Shares[R]:
@@ -189,8 +187,7 @@ def _law(shares: Shares[R]) -> dict[R, Fraction]:
 
 
 def _sum(parts: Iterable[tuple[int, int]]) -> Fraction:
-    """The sum of fractions, each as its denominator and its numerator: one common denominator is
-    much sooner found than one for every two of them."""
+    """The sum of (denominator, numerator) pairs; one common denominator for all is much faster."""
     parts = list(parts)
     common = lcm(*(denominator for denominator, _ in parts))
     return Fraction(sum(numerator * (common // own) for own, numerator in parts), common)
@@ -199,8 +196,11 @@ def _sum(parts: Iterable[tuple[int, int]]) -> Fraction:
 def distribution(run: Callable[[Coins], R]) -> dict[R, Fraction]:
     """The exact law of ``run(coins)``: each possible result with its probability.
 
-    ``run`` is called once for every path through its draws, which must end. The probabilities
-    sum to 1.
+    ``run`` is called once for every path through its draws, and every path must end. The
+    probabilities sum to 1.
+
+    >>> distribution(lambda coins: coins.below(4) == 0)
+    {True: Fraction(1, 4), False: Fraction(3, 4)}
     """
     law, unexplored = distribution_above(run, Fraction(0))
     assert unexplored == 0
@@ -210,10 +210,10 @@ def distribution(run: Callable[[Coins], R]) -> dict[R, Fraction]:
 def distribution_above(
     run: Callable[[Coins], R], cut: Fraction
 ) -> tuple[dict[R, Fraction], Fraction]:
-    """The law of a ``run`` that may go on for ever, by the paths of probability ``cut`` and above.
+    """Bounds for the law of a ``run`` with endless paths: those below probability ``cut`` are cut.
 
-    Returns a lower bound of each result's probability, and the probability of all that was not
-    followed: no true probability is above its lower bound by more than that.
+    Returns a lower bound of each result's probability, and the unexplored mass. Each true
+    probability exceeds its lower bound by at most that mass.
     """
     shares: Shares[R] = _shares()
     unexplored = Fraction(0)
@@ -236,10 +236,10 @@ def distribution_above(
 
 @dataclass(frozen=True)
 class Exploration(Generic[R]):
-    """The paths of a run that were followed: for each result a lower bound of its probability.
+    """The explored paths of a run: ``law`` bounds each result's probability from below.
 
-    ``draws`` is the smallest number of draws on a path, ``unexplored_mass`` the probability of
-    all paths that were not followed; where it is 0 the law is exact.
+    ``paths`` counts them, ``draws`` is the smallest number of draws on one. ``unexplored_mass`` is
+    the probability of all other paths; where it is 0 the law is exact.
     """
 
     law: Mapping[R, Fraction]
@@ -253,17 +253,16 @@ class Exploration(Generic[R]):
 
 
 def drawn_ids(coins: Coins) -> tuple[str, ...]:
-    """The ids that a followed run has drawn so far."""
+    """The ids that a run under ``explore`` has drawn so far."""
     assert isinstance(coins, _Stem)
     return tuple(coins.drawn)
 
 
 def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:]) -> Exploration[R]:
-    """The ``most`` likeliest beginnings of ``run(coins)``, each followed to an end; or all paths.
+    """Explore up to ``most`` paths of ``run(coins)``, the likeliest branches first.
 
-    Every draw, also one of ``choose`` or ``chance``, is taken to have its stated weights. No
-    branch is left out that is likelier than one that was taken. An id that the run draws is each of
-    ``ids``, equally likely.
+    Every draw, also one of ``choose`` or ``chance``, has its stated weights. No branch left out is
+    likelier than one that was taken. An id is drawn from ``ids``, equally likely.
     """
     shares: Shares[R] = _shares()
     waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]

@@ -73,10 +73,11 @@ def fault_in_waves(
     alpha: float,
     coins: Callable[[], Coins] = Coins,
 ) -> str | None:
-    """What is wrong with two waves together: every branch of them is walked, or the likeliest, and
-    it is counted how often they have how much in common.
+    """The first fault of two waves together, in words; None where there is none.
 
-    A right device is accused with a probability of at most ``alpha``, where branches are left.
+    Their branches are walked, all or the likeliest. Where some are left over, ``trials`` pairs of
+    reports are drawn and their common numbers counted; a correct device is then accused with
+    probability at most ``alpha``.
     """
     left, unexplored = PATHS, False
     for answer in answers(mechanism.memo.law):
@@ -108,7 +109,7 @@ def _repeats(
     alpha: float,
     coins: Callable[[], Coins],
 ) -> str | None:
-    """What is wrong with how often two waves have so many numbers in common."""
+    """A fault in how often two waves have a given number of numbers in common."""
     for answer in mechanism.memo.law.extremes:
         law = np.array([float(share) for share in common_law(mechanism, answer)])
         runs = (send(answer, 2, coins()) for _ in range(trials))

@@ -1,11 +1,10 @@
-"""An audit of a survey: what every question claims, what it realises, what reports prove.
+"""Audits each question of a survey: its claimed epsilon against what its code realises.
 
-Each question is audited in two ways. Its code is walked branch by branch and held to the exact law
-of its mechanism (``walking``); that proves everything where all branches can be walked. And it is
-run as a black box: many reports of two answers certify an epsilon (``blackbox``), while every one
-of them is checked (``report_checker``). In a survey with waves two of them are audited together
-(``histories``). A question fails where any of this is against its claim. That several questions
-together give away no more than each apart is another walk, of whole reports (``whole``).
+A question is audited in two ways. ``walking`` compares its code, branch by branch, with the exact
+law of its mechanism, which is a proof where all branches can be walked. ``blackbox`` certifies a
+lower bound of epsilon from many reports of two answers, and ``report_checker`` checks each report.
+In a survey with waves, ``histories`` audits two waves together. ``whole_reports`` checks that
+several questions together give away no more than each alone.
 """
 
 from __future__ import annotations
@@ -35,10 +34,12 @@ TRIALS = 20_000
 
 @dataclass(frozen=True)
 class Verdict:
-    """One question: the ``claimed`` epsilon, the ``exact`` one of the published integers (with its
-    ``delta``), the ``walk`` through its code, what was ``certified`` by running it, and the first
-    ``fault`` that was found, in words. ``history`` is what all waves give away, where a memo is
-    kept."""
+    """The audit of one question.
+
+    ``claimed`` is the stated epsilon, ``exact`` the loss of the published integers, ``walk`` the
+    walk through its code and ``certified`` the lower bound from its reports. ``fault`` is the first
+    fault found, in words. ``history`` is the loss of all waves, for a memoised question.
+    """
 
     question: str
     claimed: float
@@ -50,7 +51,7 @@ class Verdict:
 
     @property
     def outcome(self) -> Literal["failed", "passed", "counted"]:
-        """``counted`` where no fault was found, and nothing was shown either: not every branch was
+        """``counted`` means that no fault was found and nothing was proved: not every branch was
         walked, and the reports certify no epsilon."""
         if self.fault:
             return "failed"
@@ -63,7 +64,7 @@ def audit(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> list[Verdict]:
-    """The verdict on every question, by the code that devices run."""
+    """The verdict on every question, by the code that devices run; see ``audit_question``."""
     return list(verdicts(survey, trials, alpha, coins))
 
 
@@ -73,7 +74,7 @@ def verdicts(
     alpha: float = ALPHA,
     coins: Callable[[], Coins] = Coins,
 ) -> Iterator[Verdict]:
-    """The same one by one, each as soon as it is there."""
+    """Yields each question's verdict as soon as it is known; see ``audit_question``."""
     for question in survey.questions:
         yield audit_question(question, question.mechanism.randomise, trials, alpha, coins)
 
@@ -86,13 +87,11 @@ def audit_question(
     coins: Callable[[], Coins] = Coins,
     reports_over_waves: InWaves | None = None,
 ) -> Verdict:
-    """The verdict on a question whose answers are randomised by ``randomise(answer, coins)``.
+    """Audit a question whose answers ``randomise(answer, coins)`` randomises.
 
-    ``reports_over_waves(answer, waves, coins)`` makes the reports of a panel, by default as the
-    question's mechanism does.
-
-    A right randomiser is accused with a probability of at most ``alpha``: of nothing that was
-    walked, only by its reports.
+    In several waves, ``reports_over_waves(answer, waves, coins)`` gives their reports, by default
+    the mechanism's own. ``trials`` reports of each of two answers are drawn. A correct randomiser
+    is accused with probability at most ``alpha``, by its reports alone: a walk never errs.
     """
     keeping = question.mechanism if isinstance(question.mechanism, Memoised) else None
     if keeping:
@@ -137,7 +136,7 @@ def _epsilon(claim: Claim) -> float:
 
 
 def maximal_event(mechanism: Randomiser[Law], first: Any, second: Any) -> Event | None:
-    """The reports with the largest ratio, where they are known; else None: to be learnt."""
+    """The reports with the largest ratio of probabilities; None where they must be learnt."""
     event = _maximal(mechanism, first, second)
 
     def among_reports(report: Hashable) -> bool:
@@ -155,8 +154,8 @@ def _maximal(mechanism: Randomiser[Law], first: Any, second: Any) -> Callable[[C
         ours, theirs = law.own(first), law.own(second)
         return partial(law.joint.telling, ours, theirs)
     if isinstance(law, Noise):
-        # Where the loss has no bound but for a delta a little mass is left where it is largest:
-        # one standard deviation below.
+        # With a delta the loss is unbounded, and largest where little mass is left: one standard
+        # deviation below.
         reach = law.variance**0.5 if mechanism.loss.delta else 0.0
         return lambda report: report[0] <= -reach
     return None

@@ -1,7 +1,7 @@
-"""What every report must keep, whatever its mechanism, noted while a randomiser runs.
+"""Checks reports while a randomiser runs, whatever its mechanism.
 
-A report is drawn from the coins and from nothing else, so the same coins give it again; it is one
-that its mechanism can make; and reports fall into each cell of the tally as often as they should.
+The same coins must give the same report. The mechanism must be able to make it. And reports must
+fall into each cell of the tally as often as the law says.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Randomise = Callable[..., Hashable]
 
 
 def checked(mechanism: Randomiser[Law], report: Hashable) -> Cells:
-    """The report, where it is one that the mechanism can make. Raises BadReport."""
+    """The report, typed. Raises BadReport where the mechanism cannot make it."""
     made = cast(tuple[object, ...], report)
     if not isinstance(report, tuple) or any(type(cell) is not int for cell in made):
         raise BadReport("a report is a tuple of integers")
@@ -47,11 +47,11 @@ class _Recorded(Coins):
 
 
 class _OtherDraw(Exception):
-    """The code draws otherwise than it did with the same coins."""
+    """The code drew differently with the same coins."""
 
 
 class _Repeated(Coins):
-    """Coins that give recorded draws once more."""
+    """Coins that repeat recorded draws."""
 
     __slots__ = ("draws",)
 
@@ -67,7 +67,7 @@ class _Repeated(Coins):
 
 
 class ReportChecker:
-    """A randomiser with one answer, run on coins; ``fault`` is the first thing seen to be wrong."""
+    """Runs a randomiser on one answer; ``fault`` is the first fault seen, in words."""
 
     def __init__(self, mechanism: Randomiser[Law], randomise: Randomise, answer: Any) -> None:
         self.mechanism = mechanism
@@ -78,7 +78,7 @@ class ReportChecker:
         self.counts: Counter[int] = Counter()
 
     def __call__(self, coins: Coins) -> Hashable:
-        """A report, checked and made twice."""
+        """A report, made twice from the same coins and checked."""
         recorded = _Recorded(coins)
         report = self.randomise(self.answer, recorded)
         self.runs += 1
@@ -97,10 +97,10 @@ class ReportChecker:
         return report
 
     def misfit(self, alpha: float) -> str | None:
-        """The cell whose count is the least likely, where that is a fault.
+        """The cell with the least likely count, in words, if that is a fault; else None.
 
-        Exact binomial tails, shared out over the cells and their two sides: a right randomiser is
-        accused with a probability of at most ``alpha``.
+        Exact binomial tails with a Bonferroni correction over cells and sides: a correct randomiser
+        is accused with probability at most ``alpha``.
         """
         law = self.mechanism.law
         places = list(law.cells(self.answer))

@@ -1,4 +1,4 @@
-"""The audit of a survey as a table: what each question claims, realises and is proved to give."""
+"""Audits a whole survey, and shows the result as a table with a row for each question."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ HEADING = ("question", "claimed", "exact", "certified", "")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audited(Table):
-    """The table of an audit, from the ``verdicts`` on the questions and on ``whole`` reports.
+    """The table of an audit, with the ``verdicts`` on the questions and on ``whole`` reports.
 
-    ``rows`` have for each question its epsilons, ``claimed``, ``exact`` (of the published
-    integers) and ``certified`` (proved by running the code), its ``outcome`` (passed, counted or
-    failed) and a ``fault`` in words.
+    Each row has a question's epsilons: ``claimed``, ``exact`` (of the published integers) and
+    ``certified`` (a lower bound from its reports). ``outcome`` is passed, counted or failed;
+    ``fault`` says in words what is wrong.
     """
 
     verdicts: Sequence[Verdict]
@@ -29,16 +29,16 @@ class Audited(Table):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is against the claims."""
+        """Whether no fault was found."""
         return not (self.whole.fault or any(one.fault for one in self.verdicts))
 
 
 def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
     """Audit a survey by the code that devices run: see ``deniably audit --help``.
 
-    Every branch is walked where there are not too many; ``trials`` reports of each of two answers
-    certify an epsilon. A fault is found wrongly with a chance of at most one in a million for each
-    question.
+    Every branch is walked where there are not too many. ``trials`` reports of each of two answers
+    certify a lower bound of epsilon. The probability of a false alarm is at most one in a million
+    for each question.
     """
     verdicts = audit(survey, trials)
     together, *pairs = whole_reports(survey)
@@ -68,13 +68,13 @@ def _cells(one: Verdict) -> dict[str, Cell]:
 
 
 def line(one: Verdict) -> tuple[str, ...]:
-    """One verdict for people, under ``HEADING``."""
+    """One verdict as texts for the columns of ``HEADING``."""
     claimed, exact = f"{one.claimed:.4f}", f"{one.exact.epsilon:.4f}"
     return (one.question, claimed, exact, f">= {one.certified.epsilon:.4f}", _outcome(one))
 
 
 def explained(done: Sequence[Verdict], whole: ReportAudit, trials: int) -> Iterator[str]:
-    """What the words of the table mean, of those that stand in it."""
+    """Sentences that explain the words which occur in this table."""
     walked = [one for one in done if one.walk.complete and not one.fault]
     parts = [one for one in done if not one.walk.complete and not one.fault]
     proved = [one for one in done if one.certified.epsilon]
@@ -118,7 +118,7 @@ def _product_of_laws(whole: ReportAudit) -> str:
 
 
 def of_whole(whole: ReportAudit) -> str:
-    """What became of whole reports, for people."""
+    """The outcome for whole reports, as a sentence."""
     together, pairs = whole.together, whole.pairs
     if whole.fault:
         return f"FAILED: {whole.fault}"

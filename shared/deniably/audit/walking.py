@@ -20,10 +20,10 @@ from deniably.core.errors import BadReport
 from deniably.mechanisms.law import Law, Randomiser
 
 PATHS = 1 << 17
-"""Paths of one question after which no other answer is begun."""
+"""Paths of one question after which no further answer is walked."""
 _EACH = 1 << 13  # of one answer
-_NOISE = 1 << 11  # of one answer with noise, which has no end of them, each of hundreds of bits
-_UNFINISHED = 3  # answers with paths left over, after which no other is begun
+_NOISE = 1 << 11  # of one answer with noise: its paths are endless, each of hundreds of bits
+_UNFINISHED = 3  # answers with unexplored paths after which no further answer is walked
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Walk:
 
 
 def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -> Walk:
-    """Walk as many answers, as far, as ``paths`` allow; the most different ones come first."""
+    """Walk as many answers as ``paths`` allow; the most different ones come first."""
     followed, unexplored, walked, unfinished = 0, Fraction(0), 0, 0
     law = mechanism.law
     each = _EACH if law.exact else _NOISE
     laws: list[dict[Hashable, Fraction]] = []
     fault: str | None = None
     for answer in answers(law):
-        # Once a fault is found, a few more paths tell what it realises.
+        # Once a fault is found, a few more paths show the realised epsilon.
         if followed >= (_EACH if fault else paths) or unfinished == _UNFINISHED:
             break
         found = explore(lambda coins, a=answer: randomise(a, coins), each)  # type: ignore[misc]
@@ -80,8 +80,10 @@ def walk(mechanism: Randomiser[Law], randomise: Randomise, paths: int = PATHS) -
 def fault_of(
     mechanism: Randomiser[Law], answer: Any, found: Exploration[Hashable], law: Law | None = None
 ) -> str | None:
-    """What is wrong with the paths that were followed for one answer; ``law`` is the mechanism's,
-    where it is at hand."""
+    """The first fault in the explored paths of one answer, in words; None where there is none.
+
+    ``law`` is the mechanism's law, if the caller has it.
+    """
     law = law or mechanism.law
     if not found.draws:
         return "it draws no coin"
@@ -100,6 +102,6 @@ def fault_of(
 
 
 def answers(law: Law) -> Iterator[Any]:
-    """The extremes, then the others: all, or some that are spread out where they are many."""
+    """The most different answers first, then the others: all, or an even selection of many."""
     first = law.extremes
     return chain(first, (answer for answer in law.domain.some(PATHS) if answer not in first))

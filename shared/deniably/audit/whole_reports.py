@@ -1,8 +1,8 @@
-"""Whole reports, held to the product of the single questions' laws (SPEC 5).
+"""Audits whole reports: their law must be the product of the questions' laws (SPEC 5).
 
-Each question can be right by itself while two of them together, or the id, give away more: the same
-coins for every question show whether two answers agree. So what leaves a device is walked as it is
-sent, in bytes, with every branch of all its questions and every answer to them.
+Each question can be right alone while two together, or the id, give away more. The same coins for
+every question, for example, would show whether two answers agree. So this module walks the bytes
+that a device sends, with every branch of all questions and every combination of answers.
 
 An id has 2**128 values, too many to walk. ``Coins.draw_id`` draws it, and a few values stand for
 all of them (``enumeration.IDS``), equally likely. What is sent must hold the id that was drawn, and

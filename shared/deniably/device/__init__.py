@@ -1,1 +1,1 @@
-"""What a respondent's device remembers and permits; pure, it neither sends nor stores."""
+"""A respondent's device: its memory, its ledger and its trust. Pure: nothing is sent or stored."""

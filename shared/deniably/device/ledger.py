@@ -1,7 +1,7 @@
-"""What one person has given away: one entry for every charge, added up exactly (SPEC 8).
+"""The privacy ledger of one person: an entry for every charge, added up exactly (SPEC 8).
 
-A ledger is a tuple of entries; it only grows. Charging is sequential composition: odds multiply,
-exponents and deltas add (Dwork and Roth 2014, theorem 3.16).
+A ledger is a tuple of entries and only grows. Charges add up by sequential composition: odds
+multiply, exponents and deltas add (Dwork and Roth 2014, theorem 3.16).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 LARGEST_LIMIT = 64
 DELTA_LIMIT = Fraction(1, 1000)
-"""Of each total: the largest chance that all of the promises in it do not hold."""
+"""The largest delta of a total: the probability that the promises in it do not hold."""
 
-_LONGEST = 10**400  # numerators and denominators are below, so that texts stay short
+_LONGEST = 10**400  # numerators and denominators stay below, to keep the texts short
 _FRACTION = re.compile(r"(0|[1-9][0-9]{0,399})(?:/([1-9][0-9]{0,399}))?", re.ASCII)
 
 Day = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")]
@@ -37,10 +37,10 @@ Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One charge: on which day (UTC) which question of which survey cost how much.
+    """One charge: the day (UTC), the survey, the question, and the privacy loss.
 
-    ``author`` is the author's public key, empty where it is not known; ``version`` the digest of
-    the definition. ``odds``, ``exponent`` and ``delta`` are fractions as texts. No answer is here.
+    ``author`` is the author's public key, empty if unknown. ``version`` is the definition's digest.
+    ``odds``, ``exponent`` and ``delta`` are fractions as texts. An entry holds no answer.
     """
 
     day: Day
@@ -59,7 +59,7 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def loss(self) -> Loss:
-        """What was charged."""
+        """The privacy loss that was charged."""
         return Loss(_fraction(self.odds), _fraction(self.exponent), _fraction(self.delta))
 
 
@@ -68,10 +68,10 @@ Ledger = tuple[LedgerEntry, ...]
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest epsilon that a device spends: in one survey, for one author, over all.
+    """The largest epsilon that a device spends on one survey, on one author, and overall.
 
-    Whoever lets one survey take more lets its author take as much: a limit that is left out is
-    5, 10 or 20, or the one before it where that is larger. ``delta`` is the largest delta of each.
+    A limit that is left out is 5, 10 or 20, or the narrower scope's limit where that is larger.
+    ``delta`` is the largest delta of each scope.
     """
 
     survey: Fraction = Fraction(EPSILON_LIMIT)
@@ -81,7 +81,7 @@ class Limits:
 
     @classmethod
     def of(cls, survey: str = EPSILON_LIMIT, author: str = "", overall: str = "") -> Limits:
-        """The limits in plain decimals. Raises ValueError unless above 0 and at most 64."""
+        """The limits from plain decimals. Raises ValueError unless each is above 0, at most 64."""
         first = _limit(survey)
         second = _limit(author) if author else max(first, cls.author)
         return cls(first, second, _limit(overall) if overall else max(second, cls.overall))
@@ -104,12 +104,12 @@ def entry(
 
 
 def total(ledger: Iterable[LedgerEntry]) -> Loss:
-    """What all of the entries together can give away, exactly."""
+    """The exact privacy loss of all entries together (sequential composition)."""
     return sum((each.loss for each in ledger), Loss())
 
 
 def spent(ledger: Sequence[LedgerEntry], version: str, author: str) -> dict[Scope, Loss]:
-    """What was given away in this version of a survey, to its author, and over all."""
+    """The loss so far in this version of a survey, to its author, and overall."""
     return {
         "survey": total(each for each in ledger if each.version == version),
         "author": total(each for each in ledger if each.author == author),
@@ -118,10 +118,10 @@ def spent(ledger: Sequence[LedgerEntry], version: str, author: str) -> dict[Scop
 
 
 def charge(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> Ledger:
-    """The ledger with the charges of one report, all of one survey.
+    """The ledger with the charges of one report added; all are of one survey.
 
-    Raises BudgetSpent, for the narrowest scope whose limit they would exceed. No charge at all
-    exceeds no limit, whatever was spent before.
+    Raises BudgetSpent for the narrowest scope whose limit they would exceed. Without any charge the
+    ledger stays as it is, whatever was spent before.
     """
     if not entries:
         return ledger
@@ -132,7 +132,7 @@ def charge(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> Le
 
 
 def check(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:
-    """Raise BudgetSpent where this would take a total over its limit of epsilon, or of delta."""
+    """Raise BudgetSpent where ``before + asked`` exceeds the scope's limit of epsilon or delta."""
     after, limit = before + asked, limits.of_scope(scope)
     if not after.at_most_epsilon(limit):
         raise BudgetSpent(scope, before, asked, limit)
@@ -141,13 +141,15 @@ def check(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:
 
 
 def share(loss: Loss, scope: Scope, limits: Limits) -> int:
-    """How much of a scope's limits a loss takes, for people: in percent, rounded up; of epsilon or
-    delta, whichever is more."""
+    """The percentage of a scope's limits that a loss takes, rounded up.
+
+    Of epsilon or of delta, whichever is more.
+    """
     return max(percent(loss, limits.of_scope(scope)), percent(loss, limits.delta, of_delta=True))
 
 
 def percent(loss: Loss, limit: Fraction, *, of_delta: bool = False) -> int:
-    """The same of one limit."""
+    """The percentage of one limit that a loss takes, rounded up: of epsilon, or ``of_delta``."""
     if of_delta:
         return ceil(100 * loss.delta / limit)
     return max(0, ceil(100 * loss.epsilon / float(limit) - 1e-9))

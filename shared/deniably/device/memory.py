@@ -1,8 +1,8 @@
-"""What a device remembers between reports, as one document, and how it changes (SPEC 7).
+"""The memory of a device between reports: one document, and the functions that change it (SPEC 7).
 
-It never holds a true answer: what is remembered is the perturbed report, and in waves the perturbed
-answer, so whoever takes the device learns no more than was promised. Everything here is pure;
-keeping it safe on a disk is the client's work.
+The memory never holds a true answer. It holds the randomised report, and in waves the memoised
+(permanently randomised) answer, so a stolen device gives away no more than was promised. Everything
+here is pure; the client stores the document.
 """
 
 from __future__ import annotations
@@ -53,23 +53,21 @@ class RegisterCheckpoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 
 
 class Ticket(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What an invitation was traded for (SPEC 11): the report's ``id``, and who signed that without
-    seeing it."""
+    """What an invitation was traded for (SPEC 11): a blind signature of the report's ``id``."""
 
     id: _Id
     ticket: _Ticket
 
 
 class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of a question that is drawn afresh in each wave: how many waves were stated, and for how many
-    a report was made."""
+    """The waves of a question that is randomised afresh: stated ``count``, reports ``sent``."""
 
     count: Annotated[int, msgspec.Meta(ge=2, le=MOST_WAVES)]
     sent: Annotated[int, msgspec.Meta(ge=1, le=MOST_WAVES)]
 
 
 class Trade(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is needed to trade an invitation, and to trade it again where no answer came."""
+    """A trade of an invitation that is under way; it can be repeated if no answer came."""
 
     blinded: _Number
     code: _Code
@@ -107,20 +105,20 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def canonical(self) -> bytes:
-        """The document in canonical JSON (SPEC 3), to be encrypted and kept."""
+        """The document in canonical JSON (SPEC 3), to be encrypted and stored."""
         return canonical(msgspec.to_builtins(self))
 
     def report(self, version: str) -> Report | None:
-        """The report that this device made for a version of a survey, if it made one."""
+        """The report that this device made for a version of a survey, or None."""
         kept = self.reports.get(version)
         return None if kept is None else kept.report
 
     def ticket(self, version: str) -> Ticket | None:
-        """What this device's invitation to a version of a survey was traded for."""
+        """The ticket of this device for a version of a survey, or None."""
         return self.tickets.get(version) if self.tickets else None
 
     def trade(self, version: str) -> Trade | None:
-        """The trade of an invitation that has not come to an end."""
+        """The unfinished trade of an invitation to a version of a survey, or None."""
         return self.trades.get(version) if self.trades else None
 
 
@@ -136,7 +134,7 @@ def read_memory(text: bytes) -> Memory:
         if memory.canonical == text:
             return memory
     except (ValueError, BadReport, UnicodeDecodeError, RecursionError):
-        pass  # what they say could hold a part of the document
+        pass  # their messages could quote the document
     raise BadMemory("this is not the memory of a device (SPEC 7)")
 
 
@@ -147,7 +145,7 @@ def kept_memos(memory: Memory, survey: Survey, author: str) -> dict[str, list[in
 
 
 def memo_keys(survey: Survey, author: str) -> dict[str, str]:
-    """Under which key each question of a wave has its memo; empty where there are no waves."""
+    """The key of each question's memo, by the question's name; empty without waves."""
     if not isinstance(survey.waves, Waves):
         return {}
     panel = survey.waves.panel
@@ -164,11 +162,11 @@ def fresh_questions(
     changed: Collection[str] = (),
     author: str = "",
 ) -> list[Question]:
-    """The questions to be asked, randomised and charged: what is not remembered, or changed.
+    """The questions to ask, randomise and charge: those without a report or memo, and ``changed``.
 
-    ``drawn`` are those that this device asks where nothing is remembered. A question that is only
-    shown after a changed one is changed, too. Raises BadAnswer for a changed question that was
-    not answered.
+    ``drawn`` are the questions that this device asks where nothing is remembered. A question whose
+    condition depends on a changed one is changed, too. Raises BadAnswer for a changed question that
+    was not answered before.
     """
     report = memory.report(survey.digest)
     if report and changed and survey.invited:
@@ -189,8 +187,7 @@ def fresh_questions(
 
 
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
-    """What it costs to randomise these questions: one entry for each. A memo is paid for once,
-    with the loss of all waves."""
+    """One ledger entry for each of these questions; a memo is charged once, for all waves."""
     head = (day, author, survey.name, survey.digest)
     return [entry(*head, question.name, _loss(question)) for question in fresh]
 
@@ -198,9 +195,9 @@ def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) ->
 def rounds(
     memory: Memory, survey: Survey, fresh: Sequence[Question], author: str
 ) -> dict[str, Rounds]:
-    """What ``memory.waves`` is once these questions are drawn afresh for a wave.
+    """``memory.waves`` after these questions are randomised afresh for one more wave.
 
-    The smallest number of waves that was ever stated counts. Raises WavesSent where they were sent.
+    The smallest number of waves ever stated counts. Raises WavesSent where all were sent.
     """
     found = dict(memory.waves or {})
     keys = memo_keys(survey, author)
@@ -227,14 +224,12 @@ def answer(
     changed: Collection[str] = (),
     coins: Coins | None = None,
 ) -> Memory:
-    """The memory once the survey is answered: its charges and its report stand in it.
+    """Answer a survey; returns the memory with its charges and its report.
 
-    Where the survey was answered before, and nothing is said to have changed, the memory stays as
-    it is: the stored report goes out again, and of ``answers`` only the names are looked at. Of
-    ``changed`` questions, and only of them, the answers are needed; the other values stay, under a
-    new id.
-    An invited survey takes one report for an invitation, so there nothing can have changed once it
-    was answered, and the id is that of the ticket.
+    If the survey was answered before and nothing ``changed``, the memory stays as it is: the stored
+    report is sent again, and only the names in ``answers`` are checked. If questions changed, only
+    their answers are needed; the other values stay, under a new id.
+    An invited survey takes one report for an invitation, with the id of the ticket, and no changes.
 
     Raises Uninvited where there is no ticket, WavesSent and BudgetSpent (before a coin is thrown)
     and BadAnswer; the memory is then as it was.
@@ -267,14 +262,14 @@ def answer(
 
 
 def mark_sent(memory: Memory, report: Report) -> Memory:
-    """The memory once this very report reached its server; as it was where another one is kept."""
+    """The memory with this report marked as sent; unchanged where another report is stored."""
     if memory.report(report.survey) != report:
         return memory
     return replace(memory, reports=memory.reports | {report.survey: _kept(report, sent=True)})
 
 
 def replace(memory: Memory, **changes: Any) -> Memory:
-    """The memory with other parts. Raises ValueError where they make no memory."""
+    """The memory with other parts. Raises ValueError where they contradict each other."""
     return msgspec.structs.replace(memory, **changes)
 
 
@@ -288,7 +283,7 @@ def _kept(report: Report, *, sent: bool) -> StoredReport:
 
 
 def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
-    """A question whose condition is not asked again is one that its respondent saw before."""
+    """Drop the conditions whose question is not asked again: the respondent met them before."""
     names = {question.name for question in fresh}
     return [
         msgspec.structs.replace(question, show_if=msgspec.UNSET)

@@ -1,8 +1,8 @@
-"""Trading an invitation for a ticket (SPEC 11): how a device's memory changes.
+"""Trades an invitation for a ticket, a blind signature of the report's id (SPEC 11).
 
-The device draws its report's id, blinds it, and has it signed for its invitation. Whoever signed
-cannot tell later which invitation a report came by. What is needed for that is kept before anything
-is sent, so that no crash loses an invitation. Everything here is pure.
+The device draws its report's id, blinds it, and has it signed for its invitation. The server cannot
+tell later which invitation a report belongs to. The trade is stored before anything is sent, so
+that no crash loses an invitation. Everything here is pure.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ _PREFIX = 64  # digits
 
 
 def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
-    """The memory with a trade in it that may be sent; as it was where it has one, or a ticket.
+    """The memory with a new trade; unchanged where it has a trade or a ticket already.
 
-    ``text`` is the invitation, as it was typed. Raises BadInvitation.
+    ``key`` is the survey's public key in hexadecimal, ``text`` the invitation as it was typed.
+    Raises BadInvitation.
     """
     code = read_code(text)
     if memory.ticket(version) or memory.trade(version):
@@ -43,9 +44,9 @@ def begin_trade(memory: Memory, version: str, key: str, text: str) -> Memory:
 def finish_trade(
     memory: Memory, version: str, key: str, trade: Trade, blind_signature: str
 ) -> Memory:
-    """The memory with the ticket in it; as it was where this trade has come to an end.
+    """The memory with the ticket; unchanged where this trade is over.
 
-    Raises Refused where the server signed something else, or with another key than everybody's.
+    Raises Refused where the server signed something else, or with another key than the register's.
     """
     if memory.trade(version) != trade:
         return memory
@@ -61,7 +62,7 @@ def finish_trade(
 
 
 def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
-    """The memory without a trade that the server refused; as it was where it has another one."""
+    """The memory without a trade that the server refused; unchanged where it has another one."""
     if memory.trade(version) != trade or not memory.trades:
         return memory
     left = {key: one for key, one in memory.trades.items() if key != version}
@@ -69,7 +70,7 @@ def end_trade(memory: Memory, version: str, trade: Trade) -> Memory:
 
 
 def is_ticket(key: PublicKey, report: str, ticket: str) -> bool:
-    """Whether a ticket, in hexadecimal, is the key's for the report with this id."""
+    """Whether a ticket is the key's signature for the report with this id; both hexadecimal."""
     if len(ticket) != _PREFIX + len(key.text):
         return False
     try:

@@ -1,12 +1,12 @@
-"""Blind signatures (RFC 9474): whoever signs learns neither the message nor the signature.
+"""Blind RSA signatures (RFC 9474): the signer learns neither the message nor the signature.
 
     prepared = prepare(message)
     blinded, inverse = blind(key, prepared)        # blinded goes to the signer
     signature = finalise(key, prepared, private_key.sign(blinded), inverse)
 
-The variant is RSABSSA-SHA384-PSS-Randomized. What was blinded is uniformly random whatever the
-message, so that it fits every message and signature equally well: nobody who saw both sides can
-say which belong together, however long they compute. The exponent is 65537.
+The variant is RSABSSA-SHA384-PSS-Randomized; the exponent is 65537. A blinded message is uniformly
+random whatever the message is, so it fits every message and signature equally well. No amount of
+computing can link the two sides.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SALT = 48
 
 @dataclass(frozen=True)
 class PublicKey:
-    """Whose signatures are verified, by its ``text``: the modulus in hexadecimal.
+    """A public key, by its ``text``: the modulus in hexadecimal.
 
     Raises BadKey for any other text.
     """
@@ -62,7 +62,7 @@ class PublicKey:
         return rsa.RSAPublicNumbers(EXPONENT, self.modulus).public_key()
 
     def number(self, data: bytes) -> int:
-        """The number that is signed, or was. Raises BadSignature unless the key can sign it."""
+        """The number in these bytes. Raises BadSignature unless the key can sign it."""
         number = int.from_bytes(data, "big")
         if len(data) != self.size or number >= self.modulus:
             raise BadSignature(
@@ -71,7 +71,7 @@ class PublicKey:
         return number
 
     def verify(self, prepared: bytes, signature: bytes, salt_length: int = _SALT) -> None:
-        """Raise BadSignature unless this key signed the message: an ordinary RSASSA-PSS."""
+        """Raise BadSignature unless this key signed the message (ordinary RSASSA-PSS)."""
         scheme = padding.PSS(padding.MGF1(hashes.SHA384()), salt_length)
         try:
             self._key.verify(signature, prepared, scheme, hashes.SHA384())
@@ -81,13 +81,13 @@ class PublicKey:
 
 @dataclass(frozen=True)
 class PrivateKey:
-    """One who signs without seeing. It never prints what is secret in it."""
+    """A key that signs blindly. Its representation shows no secret."""
 
     _secret: rsa.RSAPrivateKey = field(repr=False)
 
     @cached_property
     def public(self) -> PublicKey:
-        """The half that everybody may know."""
+        """The public half."""
         return PublicKey(f"{self._secret.public_key().public_numbers().n:x}")
 
     @cached_property
@@ -104,10 +104,10 @@ class PrivateKey:
         ).decode()
 
     def sign(self, blinded: bytes) -> bytes:
-        """The blind signature; the same each time (RFC 9474, section 4.3).
+        """The blind signature, deterministic (RFC 9474, section 4.3).
 
-        The number is multiplied by another random one first, so that the time that this takes says
-        nothing of the key to whoever chose the number. Raises BadSignature for what nobody blinded.
+        The number is blinded once more with a random factor, so that the time taken says nothing
+        about the key. Raises BadSignature for bytes that are no blinded message.
         """
         modulus, number = self.public.modulus, self.public.number(blinded)
         cover, inverse = _invertible(modulus)
@@ -149,9 +149,10 @@ def prepare(message: bytes) -> bytes:
 def blind(
     key: PublicKey, prepared: bytes, salt: bytes | None = None, inverse: int | None = None
 ) -> tuple[bytes, int]:
-    """What to send to the signer, and what takes the blinding off again (RFC 9474, section 4.2).
+    """The blinded message, and the inverse that removes the blinding (RFC 9474, section 4.2).
 
-    ``salt`` and ``inverse`` are for known answers; they are random otherwise.
+    ``salt`` and ``inverse`` are for known-answer tests; by default they are random. Raises BadKey
+    where the modulus shares a factor with the message.
     """
     modulus = key.modulus
     salt = secrets.token_bytes(_SALT) if salt is None else salt
@@ -167,9 +168,9 @@ def blind(
 def finalise(
     key: PublicKey, prepared: bytes, blind_signature: bytes, inverse: int, salt_length: int = _SALT
 ) -> bytes:
-    """The signature of the message, without its blinding (RFC 9474, section 4.4).
+    """Remove the blinding: the signature of the message (RFC 9474, section 4.4).
 
-    Raises BadSignature unless it is one.
+    Raises BadSignature unless the result is a valid signature.
     """
     number = key.number(blind_signature)
     signature = (number * inverse % key.modulus).to_bytes(key.size, "big")

@@ -1,7 +1,7 @@
-"""The code of an invitation, as people type it, read it out and find it in a link (SPEC 11.1).
+"""Invitation codes: made, read as people type them, and checked for typing errors (SPEC 11.1).
 
-17 random characters of 31 that are hard to mistake (84 bits), and one more that shows a typing
-error: any wrong character, and any two that changed places.
+A code has 17 random characters from 31 that are hard to confuse (84 bits), and a check character.
+It detects any one wrong character and any two that changed places.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ def new_code() -> str:
 
 
 def read_code(text: str) -> str:
-    """The code in what a person wrote, or in a link, without what is between its groups.
+    """The code in a typed text or a link, without the separators between its groups.
 
-    Raises BadInvitation, whose sentence tells a typing error.
+    Raises BadInvitation, which says whether it is a typing error.
+
+    >>> read_code("0000oo-000000-000000")
+    '000000000000000000'
     """
     last = text.rpartition("#")[2]
     plain = last.upper().translate(_ALIKE) if last.isascii() else ""
@@ -42,7 +45,7 @@ def code_in_groups(code: str) -> str:
 
 
 def _check(digits: str) -> str:
-    """31 is a prime, and the places have different weights below it: so each wrong character
-    changes the sum, and so do two that are exchanged."""
+    """The check character: the places have different weights below the prime 31, so one wrong
+    character changes the sum, and so do two that changed places."""
     total = sum(place * _ALPHABET.index(digit) for place, digit in enumerate(digits, start=1))
     return _ALPHABET[total % len(_ALPHABET)]

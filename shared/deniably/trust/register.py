@@ -1,7 +1,7 @@
-"""The register (SPEC section 10): every survey that a server ever published, for all to see.
+"""The register (SPEC section 10): a public hash chain of every survey that a server published.
 
-Its entries are chained by their digests, so a server that shows the same head to two people shows
-them the same history. This module knows entries and nothing of where they are kept.
+Each entry holds the digest of the one before it. Two people who see the same head therefore see the
+same history. This module reads and checks entries; the server stores them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from deniably.trust.blind_rsa import KEY_PATTERN
 from deniably.trust.signing import Signature, verify
 
 RegisterEntry = dict[str, Any]
-"""One entry, as JSON has it."""
+"""One entry: the JSON object of SPEC section 10."""
 
 NOTHING = "0" * 64
-"""What comes before the first entry."""
+"""The previous digest that the first entry states."""
 
 LARGEST_REGISTER = 64 << 20
-"""Bytes that devices read of a register: that of some thousands of large surveys, or a hundred
+"""The most bytes that a device reads of a register: thousands of large surveys, or a hundred
 thousand small ones."""
 
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -41,7 +41,7 @@ class ChainHead:
 
 @dataclass(frozen=True)
 class Register:
-    """All entries, first to last, once their chain was checked."""
+    """The entries of a register, first to last, whose chain was checked."""
 
     entries: Sequence[RegisterEntry]
     head: str
@@ -52,9 +52,9 @@ class Register:
         return ChainHead(len(self.entries), self.head)
 
     def find(self, survey: Survey) -> RegisterEntry:
-        """The entry of a survey that says of it just what its definition says, and is signed.
+        """The ``published`` entry of a survey: equal to its definition, its signature verified.
 
-        Raises BadRegister.
+        Raises BadRegister where there is none, more than one, or one that differs.
         """
         name = survey.name
         found = [
@@ -125,7 +125,7 @@ def closed_entry(survey: str, version: str, day: str, number: int, previous: str
 
 
 def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
-    """The register in a JSON text, its chain checked, and that it continues what was ``seen``.
+    """Read a register's JSON text; checks its chain, and that it continues what was ``seen``.
 
     Raises BadRegister.
     """
@@ -137,7 +137,7 @@ def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
 
 
 def check_register(document: object, seen: ChainHead | None = None) -> Register:
-    """The same of a parsed document. Raises BadRegister."""
+    """Check a parsed register: its chain, and that it continues ``seen``. Raises BadRegister."""
     known = seen or ChainHead()
     entries, head = _parts(document)
     hashes = [NOTHING]
@@ -166,8 +166,7 @@ def signature_of(entry: RegisterEntry) -> Signature:
 
 
 def differ(one: Register, other: Register) -> int | None:
-    """The number of the first entry in which two registers differ; None where one of them only
-    continues the other."""
+    """The number of the first entry that differs; None where one register continues the other."""
     pairs = zip(one.entries, other.entries, strict=False)
     for number, (mine, theirs) in enumerate(pairs, start=1):
         if digest(mine) != digest(theirs):
@@ -194,7 +193,7 @@ def _hash(entry: RegisterEntry, number: int) -> str:
 
 
 def _compare(entry: RegisterEntry, survey: Survey) -> None:
-    """Raise BadRegister unless the entry is just the one of the survey."""
+    """Raise BadRegister unless the entry is exactly the one that the survey makes."""
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):
         raise BadRegister("an entry's day is a date such as 2026-11-21")

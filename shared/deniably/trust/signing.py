@@ -1,7 +1,6 @@
-"""The author's signature of a definition (SPEC section 9): Ed25519, RFC 8032.
+"""Signs and verifies definitions with the author's key (SPEC section 9): Ed25519, RFC 8032.
 
-A signature says who asks. Whoever runs a server can then publish nothing in an author's name that
-the author did not sign.
+A signature says who asks. Without it an operator could publish surveys in an author's name.
 """
 
 from __future__ import annotations
@@ -22,20 +21,20 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}")
 
 @dataclass(frozen=True)
 class Signature:
-    """Who signed, and the signature: 64 and 128 lower-case hexadecimal digits."""
+    """The ``author`` (public key) and the signature: 64 and 128 lower-case hexadecimal digits."""
 
     author: str
     value: str
 
     @property
     def fingerprint(self) -> str:
-        """What people compare instead of the author's key."""
+        """A short form of the author's key for people to compare."""
         return fingerprint(self.author)
 
 
 @dataclass(frozen=True)
 class Key:
-    """An author's key. It never prints what is secret in it."""
+    """An author's private key. Its representation shows the public half alone."""
 
     _secret: Ed25519PrivateKey
 
@@ -44,7 +43,7 @@ class Key:
 
     @property
     def author(self) -> str:
-        """The public half, in hexadecimal: the author's name among devices."""
+        """The public half, in hexadecimal; devices know the author by it."""
         return self._secret.public_key().public_bytes_raw().hex()
 
     @property
@@ -57,7 +56,7 @@ class Key:
         )
 
     def sign(self, digest: str) -> Signature:
-        """The signature of the definition with this digest. The same each time."""
+        """Sign the definition with this digest. The signature is deterministic."""
         return Signature(self.author, self._secret.sign(message(digest)).hex())
 
 
@@ -78,7 +77,7 @@ def read_key(text: bytes) -> Key:
 
 
 def message(digest: str) -> bytes:
-    """What is signed, of the definition with this digest."""
+    """The bytes that are signed for the definition with this digest."""
     return f"deniably survey 1\n{digest}\n".encode()
 
 
