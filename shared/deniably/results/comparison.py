@@ -1,7 +1,7 @@
-"""Is it a difference, or chance? Shares and means of a survey's reports, compared as results.
+"""Compares shares and means of surveys, and says in a sentence whether they differ.
 
-What is tested, and how, is in ``difference`` and ``means``; here are the questions that people ask
-of results, with the sentences that answer them.
+The hypothesis tests are in ``difference`` and ``means``. Here are the questions that people ask of
+results, with the sentences that answer them.
 """
 
 from __future__ import annotations
@@ -41,8 +41,10 @@ _NO_MEAN = "the reports to this question give no mean"
 
 
 class DifferenceResult(TypedDict):
-    """An unbiased difference and how often chance alone makes one as large. ``note`` says what
-    there is to it where the two are waves of one panel, else it is None."""
+    """An unbiased difference and its p-value.
+
+    ``note`` qualifies the test where the two surveys are waves of one panel, else it is None.
+    """
 
     compared: str
     estimate: float
@@ -52,13 +54,14 @@ class DifferenceResult(TypedDict):
 
 
 class AdjustedResult(DifferenceResult):
-    """One of many: call all below 0.05 differences, and the risk of any false one is 0.05."""
+    """One of many comparisons. If you call all below 0.05 differences, the risk of any false one
+    is 0.05."""
 
     adjusted_p_value: float
 
 
 class DifferencesResult(TypedDict):
-    """Comparisons that were made at once, and how their p-values were adjusted for that."""
+    """Comparisons made at once, and how their p-values were adjusted for that."""
 
     question: str
     adjustment: str
@@ -67,8 +70,10 @@ class DifferencesResult(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A question of ``survey`` with the tally of its reports; of several numbers, ``part`` names
-    the one whose mean is compared."""
+    """One side of a comparison: a question of ``survey`` with the tally of its reports.
+
+    ``part`` names the number whose mean is compared, in a question with several.
+    """
 
     survey: Survey
     question: Question
@@ -114,17 +119,18 @@ class Side:
 
     @property
     def unit(self) -> tuple[object, ...]:
-        """What makes two means the same kind of number."""
+        """The kind of number that the mean is. Only means of the same kind are comparable."""
         scores = self.question.values if isinstance(self.question, Scale) else ()
         return type(self.question), self.group.figure.unit, *scores
 
     def mean(self, confidence: float) -> Mean:
-        """The mean with margins of this confidence, as the results have it."""
+        """The mean with margins of this confidence, as in the results."""
         return _told(self.group.estimate(self.tally, confidence))
 
     @property
     def ratio(self) -> analysis.Ratio | None:
-        """The mean of those who have a score, if anybody seems to; None where everybody has."""
+        """The mean among people with a score; None if everybody has one. Raises Incomparable if
+        nobody seems to have one."""
         if not analysis.is_ratio(self.question):
             return None
         found = analysis.mean_of_scored(self.question, self.tally)
@@ -132,7 +138,7 @@ class Side:
 
     @property
     def moments(self) -> Moments:
-        """What the score test of a mean needs."""
+        """The moments that the score test of a mean needs."""
         index = self.group.figure.index
         assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
         try:
@@ -143,15 +149,15 @@ class Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was compared, and the outcome."""
+    """What was compared, and the outcome of the test."""
 
     what: str
     found: Difference
     note: str | None = None
 
     def result(self, p_value: float | None = None) -> DifferenceResult:
-        """The document. Its sentence goes by ``p_value``, which of many comparisons is the
-        adjusted one."""
+        """The document. Its sentence uses ``p_value``: pass the adjusted one if there are many
+        comparisons."""
         p_value = self.found.p_value if p_value is None else p_value
         chance = "less than 0.001" if p_value < 0.001 else f"{p_value:.3f}"
         verdict = "differ" if p_value < 0.05 else "are not shown to differ"
@@ -168,7 +174,10 @@ class Comparison:
 
 
 def pairs(here: Side, there: Side | None = None) -> DifferencesResult:
-    """Every two choices of a question, or each one here and there. Raises Incomparable."""
+    """Compares all pairs of choices of a question, or each choice in two surveys.
+
+    Raises Incomparable.
+    """
     if there is None:
         found = [choices(here, one, other) for one, other in combinations(here.choices, 2)]
     else:
@@ -188,7 +197,7 @@ def pairs(here: Side, there: Side | None = None) -> DifferencesResult:
 
 
 def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
-    """Is the share of a choice ``share``, which is shown as it is given? Raises Incomparable."""
+    """Tests whether the share of a choice is ``share``. Raises Incomparable."""
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
         raise Incomparable("“share” is a number from 0 to 1, such as 0.5")
@@ -196,7 +205,7 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
 
 
 def choices(side: Side, choice: str, other: str) -> Comparison:
-    """Have two choices of a question the same share? Raises Incomparable."""
+    """Tests whether two choices of a question have the same share. Raises Incomparable."""
     first, second = side.answers(choice), side.answers(other)
     law = side.question.mechanism.law
     pairs = law.joint.pairs if isinstance(law, Supporting) and law.single else None
@@ -212,7 +221,7 @@ def choices(side: Side, choice: str, other: str) -> Comparison:
 
 
 def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
-    """Has a choice the same share in two surveys? Raises Incomparable."""
+    """Tests whether a choice has the same share in two surveys. Raises Incomparable."""
     found = between_groups(here.answers(choice), there.answers(choice))
     return _apart(f"“{choice}”", here, there, found)
 
@@ -221,7 +230,7 @@ def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
 
 
 def mean_and_value(side: Side, value: float | str) -> Comparison:
-    """Is the mean ``value``, which is shown as it is given? Raises Incomparable."""
+    """Tests whether the mean is ``value``. Raises Incomparable."""
     (low, high), wanted = side.group.figure.ends, _number(value)
     if not low <= wanted <= high:
         raise Incomparable(f"“value” is a number from {number_text(low)} to {number_text(high)}")
@@ -234,7 +243,7 @@ def mean_and_value(side: Side, value: float | str) -> Comparison:
 
 
 def mean_apart(here: Side, there: Side) -> Comparison:
-    """Is the mean the same in two surveys? Raises Incomparable."""
+    """Tests whether the mean is the same in two surveys. Raises Incomparable."""
     if here.unit != there.unit:
         raise Incomparable("means can be compared where both questions have one type and one unit")
     return _apart("the mean", here, there, _between_means(here, there))
@@ -260,11 +269,11 @@ def _apart(what: str, here: Side, there: Side, found: Difference) -> Comparison:
 
 
 def _note(surveys: Sequence[Survey]) -> str | None:
-    """What the test does not know: that the same people may be in two waves of one panel.
+    """What the test does not know: the same people may be in two waves of one panel.
 
-    Reports from one memo go together, and so do answers that stay as they were: the estimated
-    difference then varies less than between other people, and the test has fewer false alarms than
-    it says. Only where people swap their answers does it have more.
+    Reports from one memo go together, and so do answers that did not change. The estimated
+    difference then varies less than between different people, and false alarms are rarer than the
+    test says. They are more frequent only if people swap their answers.
     """
     panels = [survey.waves.panel if isinstance(survey.waves, Waves) else None for survey in surveys]
     if panels[0] is None or panels[0] != panels[1]:
@@ -283,7 +292,7 @@ def _note(surveys: Sequence[Survey]) -> str | None:
 
 
 def _number(given: float | str) -> float:
-    """As a number; where it is none, one that is within no bounds."""
+    """The number, or nan, which is within no bounds."""
     try:
         return float(given)
     except ValueError:

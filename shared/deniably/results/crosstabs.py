@@ -1,4 +1,4 @@
-"""How two answers go together, which tallies cannot tell: a cross-table from whole reports."""
+"""Makes a cross-table of two questions from whole reports; tallies do not have it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CrosstabResult(TypedDict):
 
 
 def is_crossable(question: Question) -> bool:
-    """Whether its answers can be crossed with those to another."""
+    """Whether its answers can be crossed with those to another question."""
     law = question.mechanism.law
     supports = isinstance(question, OfChoices) and isinstance(law, Supporting)
     return supports and law.sampled_fraction == 1
@@ -68,9 +68,9 @@ def cell_count(*questions: Question) -> int:
 def crosstab_result(
     survey: Survey, chosen: Sequence[int], blocks: Blocks, level: float
 ) -> CrosstabResult:
-    """The cross-table of two questions, by their indices: the first in rows.
+    """The cross-table of two questions by their indices, the first in rows.
 
-    Raises Incomparable where nobody was asked both.
+    Raises Incomparable if nobody was asked both.
     """
     first, second = _supports(survey, chosen, blocks)
     rate, other = (_rates(survey.questions[index]) for index in chosen)
@@ -115,7 +115,7 @@ def crosstab_result(
 def _for_display(
     questions: list[Question], first: _Bits, second: _Bits, raw: Floats
 ) -> tuple[_Fit, Floats]:
-    """Joint shares within [0, 1], which of single choices sum to 1."""
+    """Joint shares within [0, 1]; they sum to 1 if both questions are single choices."""
     if any(isinstance(question, SelectMultiple) for question in questions):
         return "clipping", np.clip(raw, 0, 1)
     one, other = (float(question.mechanism.loss.odds) for question in questions)
@@ -126,8 +126,10 @@ def _for_display(
 
 
 def _supports(survey: Survey, chosen: Sequence[int], blocks: Blocks) -> list[_Bits]:
-    """For each respondent who was asked both: which choices the reports to each support. Packed
-    until all are there, for a list of blocks and the whole are twice as much."""
+    """The choices that the reports of each respondent support, of people asked both questions.
+
+    Packed until all are there: a list of blocks beside the whole would take twice the memory.
+    """
     laws = [_crossed(survey.questions[index]) for index in chosen]
     places = [sorted(chosen).index(index) for index in chosen]
     parts: list[list[npt.NDArray[np.uint8]]] = [[] for _ in chosen]

@@ -1,7 +1,7 @@
-"""The document of a survey's results: what each type of question says, and nothing else.
+"""The document of a survey's results, with the keys of each type of question.
 
-A key that a question does not have by its type, its aim or its mechanism is absent; None says that
-these reports cannot tell it.
+A key is absent if the type, aim or mechanism of the question does not have it. None says that these
+reports do not determine the value.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class _Shown(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CraftedResult(_Shown, frozen=True, kw_only=True):
-    """What crafted reports could do to a question's figures at the worst.
+    """The most that crafted reports could do to a question's figures.
 
-    ``exchange`` is how many honest people one of them weighs as much as, ``shift`` how far 1 % and
-    5 % of all reports could move a share (in units of 1) or a mean (in the question's unit) at
-    most, ``flip`` the share of all reports that could give the lead to the second (None where
-    nothing leads).
+    ``exchange`` is how many honest people one crafted report weighs as much as. ``shift`` is how
+    far 1 % and 5 % of all reports could move a share (0 to 1) or a mean (in the question's unit).
+    ``flip`` is the share of all reports that could put the second choice in the lead, None if
+    nothing leads.
     """
 
     exchange: float
@@ -34,13 +34,12 @@ class CraftedResult(_Shown, frozen=True, kw_only=True):
 
 
 class ChoiceResult(_Shown, frozen=True, kw_only=True):
-    """One choice: how many reports support it (None where it is asked about through others), and
-    what share of people that means.
+    """One choice: how many reports support it, and what share of people that means.
 
     ``interval`` and ``joint_interval`` are for the population that the respondents are a random
-    sample of, ``respondents_interval`` for these respondents alone. ``stands_out`` says whether
-    it stands out from the noise of choices that nobody has (None where choices are asked about
-    through others).
+    sample of. ``respondents_interval`` is for these respondents alone. ``stands_out`` says whether
+    the choice stands out from the noise of choices that nobody has. ``count`` and ``stands_out``
+    are None where reports do not support choices.
     """
 
     name: str
@@ -58,8 +57,8 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
 class MeanResult(_Shown, frozen=True, kw_only=True):
     """A mean in the question's unit, with its margins for the population and for these people.
 
-    A mean score that cannot be told has no estimate and no standard error, and its interval is
-    the whole scale.
+    If the reports do not determine a mean score, it has no estimate and no standard error, and its
+    interval is the whole scale.
     """
 
     n: int
@@ -72,8 +71,10 @@ class MeanResult(_Shown, frozen=True, kw_only=True):
 
 
 class BucketResult(_Shown, frozen=True, kw_only=True):
-    """Numbers from ``low`` to ``high``: their share for display, and the share of numbers up to
-    ``high`` (None for the last bucket, and where the reports do not determine it)."""
+    """Numbers from ``low`` to ``high``: their share for display, and the share up to ``high``.
+
+    The latter is None for the last bucket, and where the reports do not determine it.
+    """
 
     low: str
     high: str
@@ -83,7 +84,7 @@ class BucketResult(_Shown, frozen=True, kw_only=True):
 
 
 class QuantileResult(_Shown, frozen=True, kw_only=True):
-    """The bucket in which a share of the numbers is first reached, and where it may lie."""
+    """The bucket in which a share of the numbers is first reached, with its interval."""
 
     share: float
     low: str
@@ -102,15 +103,15 @@ class CellResult(_Shown, frozen=True, kw_only=True):
 
 
 class AreaResult(CellResult, frozen=True, kw_only=True):
-    """The same of a product, or one area of a map, and whether it stands out from the noise of all
-    that nobody is in."""
+    """One combination of a product or one area of a map, and whether it stands out from the noise
+    of cells that nobody is in."""
 
     stands_out: bool
 
 
 class NumberPartResult(_Shown, frozen=True, kw_only=True):
-    """One number of several; no mean where no report has it yet. ``crafted`` is None where reports
-    have no largest score."""
+    """One number of several. ``mean`` is None if no report has it yet, ``crafted`` is None if
+    reports have no largest score."""
 
     name: str
     label: str
@@ -130,11 +131,10 @@ class ChoicePartResult(_Shown, frozen=True, kw_only=True):
 
 
 class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
-    """What every question has: its protection, and how to read its figures.
+    """The keys of every question: its protection, and how to read its figures.
 
-    A report supports the true choice with probability ``p`` and any other with ``q``, where
-    reports support choices: of n reports a count then gives the estimate
-    (count / n - q) / (p - q).
+    Where reports support choices, a report supports the true choice with probability ``p`` and any
+    other with ``q``. A count of n reports then gives the estimate (count / n - q) / (p - q).
     """
 
     name: str
@@ -158,7 +158,7 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
 
 
 class _OfChoices(_Question, frozen=True, kw_only=True):
-    """The shares of choices. ``crafted`` is about these."""
+    """The shares of choices. ``crafted`` is about these shares."""
 
     design_effect: float | None
     effective_n: float | None
@@ -179,8 +179,10 @@ class SelectMultipleResult(_OfChoices, frozen=True, kw_only=True, tag="select_mu
 
 
 class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
-    """A scale: a mean score, unless reports are of ticks, and where the aim is a distribution the
-    shares. ``crafted`` is about the shares, or where there are none, about the mean."""
+    """A scale: a mean score (unless reports are ticks), and shares if the aim is a distribution.
+
+    ``crafted`` is about the shares, or about the mean if there are no shares.
+    """
 
     design_effect: float | UnsetType | None = UNSET
     effective_n: float | UnsetType | None = UNSET
@@ -190,11 +192,11 @@ class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
 
 
 class NumberResult(_Question, frozen=True, kw_only=True, tag="number"):
-    """A number: its mean, and where the aim is a distribution that, too.
+    """A number: its mean, and its distribution if that is the aim.
 
     ``fit`` says how the shares of the distribution were made, ``can_smooth`` whether asking for
-    smoothing makes a difference. ``crafted`` is about the mean, and None where reports have no
-    largest score.
+    smoothing makes a difference. ``crafted`` is about the mean, None if reports have no largest
+    score.
     """
 
     mean: MeanResult
@@ -221,7 +223,7 @@ class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
 
 
 class ProductResult(_Question, frozen=True, kw_only=True, tag="product"):
-    """Several small questions, one by one and all together. ``crafted`` is about the
+    """Several small questions, each alone and all combined. ``crafted`` is about the
     combinations."""
 
     design_effect: float | None
@@ -241,16 +243,16 @@ QuestionResult = (
     | PointResult
     | ProductResult
 )
-"""By the ``type`` of the question."""
+"""One of these, by the ``type`` of the question."""
 
 
 class SurveyResult(_Shown, frozen=True, kw_only=True):
     """A survey's results; every number is finite.
 
-    ``total`` has odds and epsilon, a delta where there is one, and in a survey with waves
-    ``history``, the epsilon of all of them. ``invited`` is how many invitations stand, whether they
-    were used or not, and ``response_rate`` what share of them brought a report; None where anybody
-    may answer.
+    ``total`` has the odds, the epsilon and any delta of all questions together. In a survey with
+    waves, ``history`` is the epsilon of all waves. ``invited`` counts the invitations that stand,
+    used or not. ``response_rate`` is the share of them that brought a report. Both are None if
+    anybody may answer.
     """
 
     survey: str

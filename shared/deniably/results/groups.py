@@ -1,4 +1,4 @@
-"""Where groups lie on a map, as a document and for its picture."""
+"""The document of the groups of people on a map, and their places in its picture."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GroupsResult(TypedDict):
 
 
 def groups_result(name: str, question: Point, found: Clusters) -> GroupsResult:
-    """The document of the groups that were found."""
+    """Puts the groups that were found into a document."""
     return {
         "survey": name,
         "question": question.name,

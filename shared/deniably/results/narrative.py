@@ -1,4 +1,4 @@
-"""What an estimate says, as a sentence that can be published, and what to beware of."""
+"""Writes estimates as sentences fit for publication, and warns where they say too little."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from deniably.survey.readable import number_text, rounded
 CHOICES = (YesNo, SelectOne, SelectMultiple)
 
 WIDEST_USEFUL = 0.10
-"""Half the width of an interval from which on it is too wide to use."""
+"""An interval is too wide to use if half its width is more than this."""
 
 UNDETERMINED = (
     "The noise hides the shape: the reports do not determine which share of the numbers is at most"
@@ -44,8 +44,10 @@ def sentence(question: OfChoices, found: Estimate) -> str:
 
 
 def leading(labels: Sequence[str], found: Estimate) -> str:
-    """The one of several that is in front, and whether it really is: by the joint intervals,
-    because the leader was picked by looking at all of them."""
+    """Says which answer leads, and whether the lead is significant.
+
+    That takes the joint intervals, because the leader was picked by looking at all answers.
+    """
     first, *others = map(int, np.argsort(-found.raw, kind="stable"))
     start = (
         f"The most frequent answer is “{labels[first]}”, {_estimated(found, first)}"
@@ -77,26 +79,31 @@ def inside(estimate: float, interval: Sequence[float]) -> float:
 
 
 def figure_text(value: float, error: float) -> str:
-    """A number for people, with the decimals that its standard error leaves."""
+    """A number as text, with the decimals that its standard error justifies."""
     return _unsigned(f"{rounded(value):.{decimals(rounded(error))}f}")
 
 
 def percent(share: float) -> str:
-    """A share for people: 0.3217 becomes 32.2 %."""
+    """A share as text: 0.3217 becomes 32.2 %."""
     return f"{_unsigned(f'{100 * rounded(share):.1f}')} %"
 
 
 def estimate_text(estimate: float, interval: Sequence[float]) -> str:
-    """An unbiased estimate of a share. Where it is not above 0 or not below 1, which no share is
-    known to be, it reads as the end of its interval: "below 4.1 %" or "above 95.9 %"."""
+    """An unbiased estimate of a share as text.
+
+    An estimate of 0 or less, or of 1 or more, reads as the end of its interval: "below 4.1 %" or
+    "above 95.9 %". Reports never prove a share to be 0 or 1.
+    """
     if percent(max(estimate, 0.0)) == percent(0):
         return _below(interval[1])
     return _above(interval[0]) if percent(min(estimate, 1.0)) == percent(1) else percent(estimate)
 
 
 def display_text(share: float, interval: Sequence[float]) -> str:
-    """A share for display. Where its interval reaches 0 or 1, it cannot be told from that, and
-    reads as the other end: "below 4.1 %" or "above 95.9 %"."""
+    """A share for display, as text.
+
+    If its interval reaches 0 or 1, it reads as the other end: "below 4.1 %" or "above 95.9 %".
+    """
     if percent(interval[0]) == percent(0):
         return _below(interval[1])
     return _above(interval[0]) if percent(interval[1]) == percent(1) else percent(share)
@@ -116,7 +123,7 @@ def _unsigned(number: str) -> str:
 
 
 def untold_sentence(low: float, high: float) -> str:
-    """In place of the mean score, where the reports leave nearly the whole scale open."""
+    """Replaces the mean score where the reports leave nearly the whole scale open."""
     return (
         "The mean score cannot be told from these reports: too few have a score, or too few"
         f" answered. It may be anything from {number_text(low)} to {number_text(high)}."
@@ -129,7 +136,7 @@ def decimals(error: float) -> int:
 
 
 def median_sentence(quantiles: Sequence[QuantileResult], unit: str, confidence: float) -> str:
-    """Where the middle lies, as the table has it; empty where that is not known."""
+    """The median with its interval, as in the table; empty where that is not known."""
     for quantile in quantiles:
         if quantile.share == 0.5:
             low, high = quantile.interval
@@ -141,7 +148,7 @@ def median_sentence(quantiles: Sequence[QuantileResult], unit: str, confidence: 
 
 
 def too_wide(question: Question, found: Estimate) -> list[str]:
-    """A sentence where the intervals are too wide to use, with what would mend it."""
+    """A warning if the intervals are too wide to use, with the number of answers that mends it."""
     half = float(np.max(found.high - found.low)) / 2
     if half <= WIDEST_USEFUL:
         return []
@@ -156,7 +163,7 @@ def too_wide(question: Question, found: Estimate) -> list[str]:
 
 
 def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
-    """The same for a mean on a range from ``low`` to ``high``."""
+    """A warning if the interval of a mean on a range from ``low`` to ``high`` is too wide."""
     about = f"{label}: the" if label else "The"
     half = (mean.population_margin.high - mean.population_margin.low) / 2
     wanted = WIDEST_USEFUL * (high - low)
@@ -179,8 +186,10 @@ def support_counts(question: OfChoices, tally: Tally) -> list[int] | None:
 
 
 def rates(question: Question) -> tuple[float, float] | None:
-    """With which probability a report supports the true choice, and any other; None where reports
-    support no choices."""
+    """p and q: the probability that a report supports the true choice, and any other choice.
+
+    None where reports do not support choices.
+    """
     law = question.mechanism.law
     if isinstance(law, Supporting):
         return float(law.p), float(law.q)
@@ -188,7 +197,7 @@ def rates(question: Question) -> tuple[float, float] | None:
 
 
 def level_text(confidence: float) -> str:
-    """A level of confidence for people: 0.95 is 95 %."""
+    """A level of confidence as text: 0.95 is 95 %."""
     return f"{100 * confidence:g} %"
 
 
@@ -199,8 +208,10 @@ def delta_text(delta: Fraction) -> str:
 
 
 def enough(mechanism: Pure, half: float, confidence: float = 0.95) -> int:
-    """A number of reports that brings every interval within ``half`` either way, whatever the
-    shares; rounded up to two digits."""
+    """How many reports bring every interval within ``half`` either way, whatever the shares.
+
+    Rounded up to two digits.
+    """
     score = of_choice(mechanism)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     return _rounded_up(z * z * score.at(score.peak) / (half * half))
@@ -217,7 +228,7 @@ def _estimate(found: Estimate, choice: int) -> str:
 
 
 def _estimated(found: Estimate, choice: int) -> str:
-    """The same after "is"."""
+    """The estimate as it reads after "is"."""
     share = _estimate(found, choice)
     return f"an estimated {share}" if share[0].isdigit() else share
 

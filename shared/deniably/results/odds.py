@@ -1,4 +1,4 @@
-"""Odds for people: exact where that is readable, else rounded up, so never too small."""
+"""Writes odds as text: exact where that is readable, else rounded up, so never too small."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Do the choices that whole reports name go together as chance would have them?
+"""Checks whether reports name pairs of choices together as often as chance would.
 
-A tally does not show it. Who crafts reports to push some choices names these together far more
-often than chance does.
+Crafted reports that push some choices name them together far more often than chance does. A tally
+does not show that; whole reports do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_PAIRS = 20
 
 
 class PairResult(TypedDict):
-    """Two choices: in how many reports they are together, and in how many by chance."""
+    """Two choices: how many reports name both, and how many would by chance."""
 
     names: list[str]
     together: int
@@ -34,8 +34,10 @@ class PairResult(TypedDict):
 
 
 class CheckedResult(TypedDict):
-    """One question: how many reports and pairs of choices were looked at, and the odd pairs, the
-    oddest first, at most 20."""
+    """One question: how many reports and pairs of choices were checked, and the implausible pairs.
+
+    ``odd`` has at most 20, the most implausible first.
+    """
 
     name: str
     label: str
@@ -45,8 +47,10 @@ class CheckedResult(TypedDict):
 
 
 class ChecksResult(TypedDict):
-    """All questions whose reports name several choices. With honest reports, any pair at all is
-    odd with a chance of ``risk`` at most."""
+    """All questions whose reports name several choices.
+
+    If reports are honest, the chance that any pair is in ``odd`` is at most ``risk``.
+    """
 
     survey: str
     risk: float
@@ -54,7 +58,8 @@ class ChecksResult(TypedDict):
 
 
 def checks_result(survey: Survey, blocks: Blocks) -> ChecksResult:
-    """The checks of a survey: by the values of its ``checkable`` questions in every report."""
+    """Checks a survey. ``blocks`` have the values of its ``checkable`` questions in every
+    report."""
     chosen = checkable(survey)
     counts = [PairCounts(law.k) for _, _, law in chosen]
     for block in blocks:
@@ -68,8 +73,7 @@ def checks_result(survey: Survey, blocks: Blocks) -> ChecksResult:
 
 
 def checkable(survey: Survey) -> list[tuple[int, _Paired, Supporting]]:
-    """The questions whose reports name several choices for one answer, with their indices before
-    them and their laws."""
+    """The questions whose reports name several choices for one answer: index, question, law."""
     return [
         (index, question, law)
         for index, question in enumerate(survey.questions)
@@ -97,7 +101,7 @@ def _checked(question: _Paired, n: int, k: int, pairs: list[ImplausiblePair]) ->
 
 
 def _names(question: _Paired) -> list[str]:
-    """What each cell is called."""
+    """The label of each cell."""
     if not isinstance(question, Product | Point):
         return [choice.label for choice in question.choices]
     (cells,) = [one for one in groups(question) if isinstance(one, Shares) and one.part is None]

@@ -1,10 +1,10 @@
-"""Whether honest reports explain what was counted, with a risk of a false alarm that is guaranteed.
+"""Tests whether honest reports explain the counts, with a guaranteed bound on false alarms.
 
-An alarm accuses somebody. So each test here has a bound on the chance that honest reports raise
-it, whatever people answered and however few they are: an exact binomial tail, or Bennett's
+An alarm accuses somebody. So each test bounds the chance that honest reports raise it, whatever
+people answered and however few they are. The bound is an exact binomial tail, or Bennett's
 inequality for sums of independent bounded scores (Bennett 1962, JASA 57:33; as in Boucheron,
-Lugosi and Massart 2013, theorem 2.9). The price is that small frauds stay unseen, and somebody who
-sends what the mechanism would have sent for a lie is seen by no test: see ``poisoning``.
+Lugosi and Massart 2013, theorem 2.9). The price: small frauds stay unseen. No test sees a report
+that the mechanism could have sent for a lie: see ``poisoning``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deniably.estimation.tally import Tally, support_rows
 from deniably.mechanisms.law import HasLaw, Law, Noise, Supporting
 
 RISK = 1e-4
-"""The chance of a false alarm over a whole survey that alarms are set to."""
+"""The largest chance of a false alarm over a whole survey."""
 
 _BLOCK = 10_000  # reports whose supports are in memory at once
 
@@ -35,9 +35,9 @@ Flags = npt.NDArray[np.bool_]
 def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
     """Which choices were reported more often or more rarely than any answers explain, shape (k,).
 
-    The count of a choice is a sum of n coins with chances between q and p, so its tails are at
-    most those of Binomial(n, q) below and Binomial(n, p) above. With all choices together a false
-    alarm has at most the chance ``risk``.
+    The count of a choice is a sum of n coins with chances between q and p. So its tails are at most
+    those of Binomial(n, q) below and Binomial(n, p) above. The chance of a false alarm is at most
+    ``risk``, over all choices together.
     """
     counts, asked = supports(tally, mechanism)
     law = mechanism.law
@@ -54,8 +54,10 @@ def impossible(mechanism: Pure, tally: Tally, risk: float) -> Flags:
 def impossible_shares(
     scores: Sequence[Score], estimates: npt.ArrayLike, n: int, risk: float
 ) -> Flags:
-    """The same through any channel, where the share of each choice, of ``estimates`` (k,), is the
-    mean of its ``scores``."""
+    """Which estimated shares no answers explain, through any channel, shape (k,).
+
+    ``estimates`` (k,) are the means of ``scores``, one score for each choice.
+    """
     return np.array(
         [
             too_far(float(estimate), n, of_score(score), risk / len(scores))
@@ -66,23 +68,27 @@ def impossible_shares(
 
 
 def too_far(estimate: float, n: int, spread: Spread, risk: float) -> bool:
-    """Whether the mean of n scores, whose expectation lies in 0 .. 1, is too far out of that."""
+    """Whether the mean of n scores is too far out of [0, 1], where its expectation lies."""
     reach = deviation(n, spread, risk / 2)
     return estimate > 1 + reach or estimate < -reach
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How a score scatters around its expectation, whatever the answer: its largest variance, and
-    the farthest that it can be away."""
+    """How a score scatters around its expectation, whatever the answer.
+
+    ``variance`` is the largest variance, ``farthest`` the largest distance.
+    """
 
     variance: float
     farthest: float
 
 
 def deviation(n: int, spread: Spread, risk: float) -> float:
-    """How far the mean of n independent scores exceeds its expectation with at most the chance
-    ``risk``: Bernstein's form of Bennett's inequality, solved for the deviation."""
+    """The excess of the mean of n independent scores that has a chance of at most ``risk``.
+
+    Bernstein's form of Bennett's inequality, solved for the deviation.
+    """
     log = math.log(1 / risk)
     third = spread.farthest * log / (3 * n)
     return third + math.sqrt(third**2 + 2 * spread.variance * log / n)
@@ -94,8 +100,10 @@ def of_score(score: Score) -> Spread:
 
 
 def beyond_noise(mechanism: HasLaw[Noise], tally: Tally, risk: float) -> int:
-    """How many numbers lie farther off the grid than the noise of any of the n would with the
-    chance ``risk``; 0 for honest reports but for that risk."""
+    """How many numbers lie farther off the grid than noise explains.
+
+    If reports are honest, the chance that there are any is at most ``risk``.
+    """
     law = mechanism.law
     chance = risk / (2 * tally.n)  # of one report, for each of two sides
     reach = bisect_left(range(law.reach + 1), True, key=lambda y: law.tail(y) <= chance)
@@ -114,15 +122,18 @@ class ImplausiblePair:
 
 
 class PairCounts:
-    """Of reports, as they are added: ``n``, how many, and ``both`` (k, k), how many support both of
-    two of k choices; on the diagonal how many support each one."""
+    """Counts the pairs of choices in reports, as you add them.
+
+    ``n`` is the number of reports. ``both`` (k, k) says how many support both of two choices; the
+    diagonal says how many support each one.
+    """
 
     def __init__(self, k: int) -> None:
         self.n = 0
         self.both: npt.NDArray[np.int64] = np.zeros((k, k), dtype=np.int64)
 
     def add(self, reports: Iterable[Sequence[int]]) -> None:
-        """Count these as well; each is the choices that it supports."""
+        """Adds reports, each a list of the choices that it supports."""
         rest = iter(reports)
         while block := list(islice(rest, _BLOCK)):
             bits = support_rows(block, len(self.both)).astype(np.float32)
@@ -133,12 +144,12 @@ class PairCounts:
 def implausible_pairs(
     mechanism: Pure, n: int, both: npt.ArrayLike, risk: float
 ) -> list[ImplausiblePair]:
-    """The pairs of choices that do not go together as chance would have them, the oddest first.
+    """The pairs of choices that are named together more or less often than chance explains.
 
-    ``both`` is that of ``PairCounts``; every person has one answer. What a report says about a
-    pair, less what it says about the two one by one, has the expectation 0 whatever the answer is;
-    over all pairs a false alarm has at most the chance ``risk``. Nothing is found where a report
-    names one choice only.
+    The most implausible comes first. ``both`` is that of ``PairCounts``; every person has one
+    answer. What a report says about a pair, less what it says about each choice alone, has
+    expectation 0 whatever the answer. The chance of a false alarm is at most ``risk``, over all
+    pairs together. The list is empty if a report names one choice only.
     """
     counts = np.asarray(both, dtype=np.float64)
     k = len(counts)
@@ -157,7 +168,7 @@ def implausible_pairs(
 
 
 def says_pairs(mechanism: HasLaw[Law]) -> bool:
-    """Whether its reports name several choices of which one is the answer at most."""
+    """Whether its reports name several choices, with at most one of them the answer."""
     law = mechanism.law
     return isinstance(law, Supporting) and law.joint.pairs is not None and law.size != 1
 

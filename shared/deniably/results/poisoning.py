@@ -1,11 +1,10 @@
-"""What crafted reports can do: people who do not answer, but send whatever serves them best.
+"""Bounds the harm of data poisoning: people who send crafted reports instead of answers.
 
-Every figure is the mean of scores, one a report, so that a report can do no more than the largest
-or the smallest score that a report can have. Strict checks (a report is one that the mechanism can
-make) bound these; what is left is the price of a server that cannot know who lies. Sources: Cao,
-Jia and Gong 2021 (USENIX Security), "Data poisoning attacks to local differential privacy
-protocols", the maximal gain attack; Cheu, Smith and Ullman 2021 (IEEE S&P), by whom no local
-protocol can do without such a price.
+Every figure is the mean of scores, one for each report. So a report can do no more than the largest
+or the smallest possible score. Strict checks (the mechanism can make this report) bound the scores.
+The rest cannot be prevented, because the server cannot know who lies. Sources: Cao, Jia and Gong
+2021 (USENIX Security), "Data poisoning attacks to local differential privacy protocols", the
+maximal gain attack; Cheu, Smith and Ullman 2021 (IEEE S&P): every local protocol pays this price.
 """
 
 from __future__ import annotations
@@ -38,24 +37,30 @@ class Leverage:
 
     @property
     def exchange(self) -> float:
-        """One crafted report raises the figure by as much as that many honest people who are all
-        at the top of it: (1 - q) / (p - q) for the share of a choice."""
+        """How many honest people raise the figure as much as one crafted report does.
+
+        All of them are at the top of the figure. For the share of a choice it is (1 - q) / (p - q).
+        """
         return self.high
 
     def weight(self, crafted: float) -> float:
-        """What share of the reports that count in the figure is crafted, where ``crafted`` of all
-        are: whoever crafts them sees to it that each one counts."""
+        """The share of crafted reports among those that count in the figure.
+
+        ``crafted`` is their share among all reports. An attacker makes sure that each one counts.
+        """
         return crafted / (crafted + (1 - crafted) * self.sampled_fraction)
 
     def shift(self, crafted: float) -> float:
-        """How far that share of crafted reports can move the figure at most, whatever people
+        """The most that this share of crafted reports can move the figure, whatever people
         answered: from 0 upwards or from 1 downwards."""
         return self.weight(crafted) * max(self.high, 1 - self.low)
 
     def flip(self, gap: float) -> float | None:
-        """The share of crafted reports that closes a ``gap`` between the two leading choices;
-        with two half gaps to close by different reports it may take up to twice as many. None
-        where there are no rivals."""
+        """The share of crafted reports that closes a ``gap`` between the two leading choices.
+
+        It may take up to twice as many if different reports each close half of it. None if there
+        are no rivals.
+        """
         if not self.rivals:
             return None
         inside = gap / (gap + self.rivals)
@@ -63,7 +68,7 @@ class Leverage:
 
 
 def of_score(score: Score, rivals: float = 0.0) -> Leverage | None:
-    """Leverage over the mean of a score; None where that has no end."""
+    """Leverage over the mean of a score; None if the score has no upper end."""
     if np.isinf(score.high):
         return None
     return Leverage(score.low, score.high, rivals, score.sampled_fraction)

@@ -1,4 +1,4 @@
-"""Crafted reports: what they could do to each figure, and whether there are signs of them."""
+"""Reports on poisoning: how much crafted reports could do, and whether there are signs of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deniably.results.poisoning import Leverage
 from deniably.survey.readable import rounded
 
 FEW, MORE = 0.01, 0.05
-"""The shares of crafted reports that results state the worst shift for."""
+"""The shares of crafted reports for which results state the largest shift."""
 
 _ODD = "suspect a faulty device or crafted reports"
 

@@ -1,4 +1,4 @@
-"""The results of a survey on a server, over HTTP."""
+"""Fetches the results of a survey from a server over HTTP."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def open_results(
     confidence: float = CONFIDENCE,
     smooth: bool = False,
 ) -> Results:
-    """The results of a survey that a server shows.
+    """Fetches the results of a survey from a server.
 
-    ``address`` is that of the survey's form or of its results, such as
-    https://example.org/surveys/workplace. ``token`` is an analyst's, for a survey whose results
-    are not for everybody; it is sent over HTTPS or to this machine alone. ``confidence`` is from
-    0.5 to 0.999, with up to three decimals. Raises ValueError where the address is no survey's or
-    a token would be sent in the clear, and NoResults, which says why, where there are none.
+    ``address`` is the address of the survey's form or of its results, such as
+    https://example.org/surveys/workplace. ``token`` is an analyst's token, for a survey whose
+    results are not public; it travels over HTTPS or to this machine alone. ``confidence`` is from
+    0.5 to 0.999, with up to three decimals. Raises ValueError if the address is not that of a
+    survey or a token would be sent in the clear. Raises NoResults, with the reason, if there are
+    no results.
     """
     parts = urlsplit(address)
     found = _PATH.fullmatch(parts.path)
