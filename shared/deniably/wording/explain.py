@@ -1,6 +1,6 @@
-"""The protection of a question in natural frequencies, for people who never heard of epsilon.
+"""Explains a question's protection in natural frequencies, for people who do not know epsilon.
 
-Counts are out of 100 people (out of more where 100 would read as never or always).
+Counts are out of 100 people, or out of more where 100 would read as never or always.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from deniably.wording.words import ENGLISH, Words
 
 @dataclass(frozen=True)
 class Frequencies:
-    """Of ``out_of`` people, how often a thing is sent: if it is theirs, if it is not."""
+    """How many of ``out_of`` people send a choice: where it is their ``own``, and where not."""
 
     own: int
     other: int
@@ -40,7 +40,12 @@ class Frequencies:
 
 
 def natural_frequencies(mechanism: HasLaw[Supporting]) -> Frequencies:
-    """How often the true choice, and how often a given other one, is in what is sent."""
+    """How often a report names the true choice, and how often a given other one.
+
+    >>> from deniably.mechanisms import SubsetSelection
+    >>> natural_frequencies(SubsetSelection(k=2, omega=1, own=3, other=1))
+    Frequencies(own=75, other=25, out_of=100)
+    """
     return _frequencies(mechanism.law.p, mechanism.law.q)
 
 
@@ -56,18 +61,18 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
 
 @dataclass(frozen=True)
 class IconArray:
-    """Of 100 squares, ``own`` are filled; the caption says of what."""
+    """A picture of 100 squares; ``own`` of them are filled, and the caption says what they are."""
 
     own: int
     caption: str
 
 
 WEAK = 20
-"""Odds above which one report says more about an answer than "cannot know" admits."""
+"""Odds above which the texts no longer say that nobody can know the answer."""
 
 
 def describe_sending(question: Question, words: Words = ENGLISH) -> str:
-    """What is sent for an answer, as one or two sentences."""
+    """What a device sends for an answer, in one or two sentences."""
     law = question.mechanism.law
     match law:
         case Supporting(single=True) if law.size and isinstance(question, Number | Point | Product):
@@ -87,24 +92,24 @@ def describe_sending(question: Question, words: Words = ENGLISH) -> str:
         case Finite() | Noise():
             return _noise(question, law.usual or 0.0, words)
         case Several():
-            if isinstance(
-                question.report_mechanism, Gaussian
-            ):  # one noise for all, and a sentence for each
-                return _noise(question, question.report_mechanism.one.usual, words)
+            if isinstance(question.mechanism, Gaussian):  # all numbers have the same noise
+                return _noise(question, question.mechanism.one.usual, words)
             return _several(law, words)
         case _:
             assert_never(law)
 
 
 def describe_inference(question: Question, words: Words = ENGLISH) -> str:
-    """What somebody who sees the report can conclude, as one sentence."""
+    """What somebody who sees the report can conclude about the answer, in one sentence."""
     loss = question.mechanism.loss
     return words.graded("explain.reverse", weak=weak(loss), **_odds(loss, words))
 
 
 def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
-    """The protection as pictures: none for mechanisms whose reports are signals or noisy numbers,
-    which no two shares describe, and none where 100 squares are too few."""
+    """The protection as pictures of 100 squares, for mechanisms that two shares describe.
+
+    There are none for reports that are signals or noisy numbers, or where 100 squares are too few.
+    """
     law = question.mechanism.law
     match law:
         case Supporting(both=True):
@@ -131,8 +136,10 @@ def _icon_arrays(words: Words, seen: Frequencies, own: str, other: str = "") -> 
 
 
 def practice(survey: Survey) -> SubsetSelection:
-    """The mechanism of a practice question with two answers: with the odds of the first question
-    that is answered by subset selection, else with odds of 3."""
+    """The mechanism of the practice question, which has two answers.
+
+    It has the odds of the survey's first subset selection, else odds of 3.
+    """
     for question in survey.questions:
         law = question.mechanism.law
         if isinstance(law, Supporting) and law.single and isinstance(law.joint, TwoLevel):
@@ -141,17 +148,17 @@ def practice(survey: Survey) -> SubsetSelection:
 
 
 def weak(loss: Loss) -> bool:
-    """Whether what is sent says too much for "nobody can tell"."""
+    """Whether the protection is too weak to say that nobody can know the answer."""
     return loss.odds_bound > WEAK
 
 
 def at_most(loss: Loss, key: str, words: Words = ENGLISH) -> str:
-    """The text of a key about the odds of a loss and, if it has a delta, its exception."""
+    """The text of ``key`` with the odds of a loss and, if there is a delta, its exception."""
     return words(key, **_odds(loss, words))
 
 
 def clipped(question: Question, words: Words = ENGLISH) -> str | None:
-    """What happens to numbers outside the bounds, to be read before answering; None without any."""
+    """What happens to numbers outside the bounds; None where the question has no bounds."""
     match question:
         case Number():
             return words("explain.clipped", **_bounds(question.range, words))
@@ -166,7 +173,7 @@ def clipped(question: Question, words: Words = ENGLISH) -> str | None:
 
 
 def describe_total(survey: Survey, words: Words = ENGLISH) -> str:
-    """The protection of all answers of one person together, and of all waves, in sentences."""
+    """The protection of all answers of one person, and of all waves, in sentences."""
     sentences = [words("explain.total", count=survey.asked, **_odds(survey.total, words))]
     if isinstance(survey.waves, Waves):
         key = "explain.count" if survey.count else "explain.waves"
@@ -180,7 +187,11 @@ def describe_total(survey: Survey, words: Words = ENGLISH) -> str:
 
 @lru_cache(maxsize=256)
 def factor(odds: Fraction) -> int | Decimal:
-    """Odds to be read, as "N times": rounded up to a tenth, a whole number from 10 on."""
+    """Odds for "N times": rounded up to a tenth, or to a whole number from 10 on.
+
+    >>> factor(Fraction(13, 7))
+    Decimal('1.9')
+    """
     if odds >= 10:
         return -(-odds.numerator // odds.denominator)
     tenths = -(-odds.numerator * 10 // odds.denominator)
@@ -234,12 +245,12 @@ def _window(law: Finite, words: Words) -> str:
 
 
 def _width(law: Finite) -> int:
-    """Of the window: how many outputs are in it."""
+    """The number of outputs in the window."""
     return law.outputs - law.rows + 1
 
 
 def _inside(law: Finite) -> Frequencies:
-    """How often what is sent is inside the window, and how often it is not."""
+    """How often a report is inside the window, and how often outside."""
     inside = sum((law.output(0, y) for y in range(_width(law))), Fraction(0))
     out_of = next(n for n in (100, 1_000, 10_000, 100_000) if 0 < round(inside * n) < n)
     own = round(inside * out_of)
@@ -264,7 +275,7 @@ def _noise(question: Question, steps: float, words: Words) -> str:
 
 
 def _usual(steps: float, grid: Range, words: Words) -> str:
-    """The median magnitude of the noise, with three digits."""
+    """The median magnitude of the noise in the question's unit, with three digits."""
     return words.number(Decimal(f"{steps * float(Fraction(grid.step)):.3g}"))
 
 
@@ -281,7 +292,7 @@ def _several(law: Several, words: Words) -> str:
 
 
 def _odds(loss: Loss, words: Words) -> dict[str, object]:
-    """The odds of a loss, and the chance with which the promise of Gaussian noise may fail."""
+    """The odds of a loss, and how rarely the promise of Gaussian noise may fail."""
     exception = ""
     if loss.delta:
         exception = words("explain.exception", count=math.floor(1 / loss.delta))

@@ -1,4 +1,4 @@
-"""What respondents read before the first question, as paragraphs: for authors, before they ask."""
+"""The form's first page as text, so that authors can read it before they publish."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from deniably.wording.words import Words
 
 
 def first_page(survey: Survey) -> list[str]:
-    """The first page of the form in the survey's language, from the words of the form itself;
-    without what depends on the device, such as what it gave away before."""
+    """The paragraphs of the form's first page, in the survey's language and in the form's words.
+
+    What depends on the device, such as the privacy it has spent, is left out.
+    """
     words, weak = Words(survey.language), explain.weak(survey.history)
     seen = [
         ("start.you", words("start.you_see")),

@@ -1,8 +1,8 @@
-"""What people read, in their language: the catalogues in ``languages``, one file a language.
+"""Texts of the interface in each language, from the catalogues in ``languages``.
 
 A catalogue maps keys to texts with named placeholders: ``"Question {number} of {count}"``. A text
-whose wording depends on ``count`` is a mapping of plural forms: ``{"one": ..., "other": ...}``.
-The twin for scripts is ``words.js``.
+that depends on ``count`` maps plural forms to texts: ``{"one": ..., "other": ...}``. ``words.js``
+is the twin for scripts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importlib.resources import files
 from types import MappingProxyType
 
 LANGUAGES = ("en", "de", "fr", "it", "zh")
-"""The languages of the interface; a survey may be in any other."""
+"""The languages of the interface. A survey may also be in any other language."""
 
 _LEFTWARDS = {"ar", "arc", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "ug", "ur", "yi"}
 _LEFTWARDS_SCRIPTS = {"adlm", "arab", "hebr", "nkoo", "rohg", "syrc", "thaa"}
@@ -27,24 +27,28 @@ Text = str | Mapping[str, str]
 
 
 class Words:
-    """The words of one language: a text by its key, with its placeholders filled in.
+    """The texts of one language, by key, with their placeholders filled in.
 
-    ``language`` is a tag such as ``de`` or ``de-CH``. What its catalogue lacks comes from the base
-    language (``de``) and at last from English.
+    ``language`` is a tag such as ``de`` or ``de-CH``. A missing text comes from the base language
+    (``de``), then from English.
+
+    >>> words = Words("de-CH")
+    >>> words.language, words.number(1234567)
+    ('de', '1.234.567')
     """
 
     def __init__(self, language: str = "en") -> None:
         tag = language.lower()
         found = [name for name in (tag, tag.split("-")[0]) if name in LANGUAGES]
         self.language = [*found, "en"][0]
-        """The language of most of the texts, for an attribute ``lang``."""
+        """The language of most texts, for the attribute ``lang``."""
         self._texts = ChainMap(*(dict(_catalogue(name)) for name in [*found, "en"]))
 
     def __call__(self, key: str, /, **values: object) -> str:
-        """The text of the key. Raises KeyError for an unknown key or a placeholder without value.
+        """The text of ``key``. Raises KeyError for an unknown key or a placeholder without value.
 
-        Whole numbers and Decimals are written as the language does; the plural form is that of
-        ``count``.
+        Integers and Decimals are written in the language's style. ``count`` selects the plural
+        form.
         """
         text = self._texts[key]
         if not isinstance(text, str):
@@ -52,20 +56,20 @@ class Words:
         return _PLACE.sub(lambda place: self._written(values[place[1]]), text)
 
     def graded(self, key: str, /, *, weak: bool, **values: object) -> str:
-        """The text of a promise; of the key with ``_weak`` where the odds keep only that one."""
+        """The text of a promise: of ``key``, or of ``key_weak`` where the protection is weak."""
         return self(f"{key}_weak" if weak else key, **values)
 
     def number(self, number: int | Decimal) -> str:
-        """A number with this language's marks: 2981.5 is 2,981.5 in English, 2.981,5 in German."""
+        """A number in the language's style: 2981.5 is 2,981.5 in English, 2.981,5 in German."""
         plain = f"{number:,}" if isinstance(number, int) else f"{number:,f}"
         return plain.translate({ord(","): self("number.group"), ord("."): self("number.point")})
 
     def decimal(self, plain: str) -> str:
-        """A plain decimal, such as 2981.5, with this language's point alone: 2981,5 in German."""
+        """A decimal text with the language's decimal point alone: 2981.5 is 2981,5 in German."""
         return plain.replace(".", self("number.point"))
 
     def some(self, *prefixes: str) -> dict[str, Text]:
-        """The texts whose keys begin with one of these, as scripts need them."""
+        """The texts whose keys start with one of these prefixes, for scripts."""
         return {key: text for key, text in self._texts.items() if key.startswith(prefixes)}
 
     def _written(self, value: object) -> str:
@@ -73,7 +77,7 @@ class Words:
 
 
 def direction(language: str) -> str:
-    """Whether a language is written ``ltr`` or ``rtl``, by its tag."""
+    """The direction of writing, ``ltr`` or ``rtl``, by the language's tag."""
     base, *subtags = language.lower().split("-")
     script = next((tag for tag in subtags if len(tag) == 4 and tag.isalpha()), None)
     leftwards = script in _LEFTWARDS_SCRIPTS if script else base in _LEFTWARDS
@@ -81,7 +85,7 @@ def direction(language: str) -> str:
 
 
 def _plural(language: str, count: object) -> str:
-    """The plural form of a count (Unicode CLDR, cardinals of whole numbers)."""
+    """The plural form of a count (Unicode CLDR, cardinal whole numbers)."""
     if language == "zh":
         return "other"
     return "one" if count == 1 or (language == "fr" and count == 0) else "other"
@@ -96,4 +100,4 @@ def _catalogue(language: str) -> Mapping[str, Text]:
 
 
 ENGLISH = Words()
-"""For programs and for the people of surveys: authors, analysts, operators."""
+"""For programs, and for authors, analysts and operators."""
