@@ -1,5 +1,7 @@
-"""Running the server: its processes, each of them uvicorn around the application, without a word
-about who asks."""
+"""Runs the server's processes, each with uvicorn around the application.
+
+uvicorn's logs are off, because they would contain client addresses.
+"""
 
 from __future__ import annotations
 
@@ -37,31 +39,31 @@ from deniably_server.watching.periodic import every_minute
 from deniably_server.web.worker_process import Answerer, WorkerProcess
 
 _PATIENCE = 8
-"""Seconds that a process gets to finish what it accepted."""
+"""Seconds that a process has to finish accepted requests when the server stops."""
 _LEAVE = 2
-"""Seconds more to leave, before it is killed."""
+"""Further seconds until a process is killed."""
 _SOON = 5
-"""Seconds: a process that takes the place of another and ends so soon has a fault that repeats."""
+"""Seconds. A replacement process that ends sooner has a fault that would repeat."""
 _BACKLOG = 1024
-"""Connections that the kernel holds until they are accepted."""
+"""The kernel's queue of connections that are not yet accepted."""
 _AHEAD = 1 << 16
-"""Bytes that the kernel takes of an answer, for a connection, while nobody reads them."""
+"""The kernel's send buffer for each connection, in bytes."""
 _CONNECTIONS = 4096
-"""Connections that a process has at once, each of which has a file."""
+"""The number of open connections of a process; each needs a file descriptor."""
 _FILES = 256
-"""Files that a process has besides."""
+"""The number of a process's other file descriptors."""
 _NOTHING = logging.CRITICAL + 1
-"""The level of uvicorn's and asyncio's logs, which have room for addresses; ours has not."""
+"""Turns off the logs of uvicorn and asyncio, which would contain client addresses."""
 
 
 class AddressTaken(Exception):
-    """The address cannot be listened on."""
+    """The server cannot listen on the address."""
 
 
 def claim(host: str, port: int) -> socket.socket:
-    """A socket that listens on the address, and knows the real port; all processes share it.
+    """Open a socket that listens on the address; all processes share it.
 
-    Raises AddressTaken.
+    With ``port`` 0 the system picks one, which the socket knows. Raises AddressTaken.
     """
     try:
         family, kind, number, _, address = socket.getaddrinfo(
@@ -80,23 +82,25 @@ def claim(host: str, port: int) -> socket.socket:
 
 
 def serve(config: Mapping[str, object], held: socket.socket) -> None:
-    """Serve until a signal says stop; what was accepted is finished and stored. Raises SystemExit
-    where the processes end again and again."""
+    """Serve until a signal to stop; accepted requests are finished and stored first.
+
+    ``config`` has the settings by their names in capitals. Raises SystemExit where processes keep
+    crashing.
+    """
     workers = cast(int, config["WORKERS"])
     with ExitStack() as stack:
         shared = _shared(stack) if workers > 1 else None
         try:
             _Processes(lambda: _work(config, held, shared)).keep(workers)
         finally:
-            # The last connection to leave folds SQLite's log into the file.
+            # Closing the last connection merges SQLite's log into the file.
             database = str(config["DATABASE"])
-            with suppress(OSError, *engine_at(database).errors):  # it may be gone before us
+            with suppress(OSError, *engine_at(database).errors):  # the database may be gone
                 Store(database).close()
 
 
 def _shared(stack: ExitStack) -> Path | None:
-    """The folder in which several processes keep what they count. None where there can be none:
-    they work without, too."""
+    """The folder for the counts of several processes; None, with a warning, if there is none."""
     try:
         return stack.enter_context(shared_folder())
     except OSError as error:
@@ -108,7 +112,7 @@ def _shared(stack: ExitStack) -> Path | None:
 
 
 class _Processes:
-    """Forks of this one that do the same ``work``. One that dies is replaced."""
+    """Forks processes that do the same ``work``, and replaces those that die."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
@@ -117,9 +121,11 @@ class _Processes:
         self._stops = {each for each in wanted if signal.getsignal(each) is not signal.SIG_IGN}
 
     def keep(self, count: int) -> None:
-        """Keep so many until a signal says stop. Raises SystemExit where one that took the place of
-        another dies soon."""
-        # Waited for instead of handled, no signal comes at the wrong time.
+        """Keep ``count`` processes running until a signal to stop.
+
+        Raises SystemExit where a replacement dies within ``_SOON`` seconds.
+        """
+        # sigwait instead of handlers: no signal interrupts at the wrong time.
         awaited = {*self._stops, signal.SIGCHLD}
         before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
         try:
@@ -140,8 +146,8 @@ class _Processes:
         self._begun[process] = float("-inf") if first else monotonic()
 
     def _be(self) -> None:
-        """The work, in a process of its own."""
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # its parent has it, too
+        """Do the work, in the forked process."""
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the parent gets it and stops this process
         for each in (signal.SIGTERM, signal.SIGINT):
             signal.signal(each, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {*self._stops, signal.SIGCHLD})
@@ -158,7 +164,7 @@ class _Processes:
 
 
 def _follow_parent() -> None:
-    """Stop where the parent was killed, so that nobody serves whom nobody looks after."""
+    """Stop this process when its parent dies, so that no orphan goes on serving."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -173,7 +179,7 @@ def _follow_parent() -> None:
 
 
 def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None) -> None:
-    """Serve the application in this process, until it is told to stop."""
+    """Serve the application in this process until a signal to stop."""
     patience = cast(int, config["PATIENCE"])
     app = _application(config, shared)
     _follow_parent()
@@ -189,7 +195,7 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
         log_level=_NOTHING,
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # our limits know better whom to believe
+        proxy_headers=False,  # guard.peer decides which proxies to trust
         backlog=_BACKLOG,
         timeout_keep_alive=patience,
         timeout_graceful_shutdown=_PATIENCE,
@@ -198,7 +204,8 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
     server = Server(settings)
 
     def stop(number: int, frame: FrameType | None) -> None:
-        """Before uvicorn listens for signals and after: it raises anew those that it had."""
+        """Handle a signal before uvicorn has started; later, uvicorn handles it and raises it here
+        again, which must do nothing."""
         if not server.started:
             raise SystemExit(0)
 
@@ -208,7 +215,7 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
 
 
 def _most_connections() -> int:
-    """As many as there can be, up to those that we want."""
+    """The limit on connections: ``_CONNECTIONS``, or fewer where the system allows fewer files."""
     files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _CONNECTIONS + _FILES
     if files < wanted:
@@ -220,9 +227,9 @@ def _most_connections() -> int:
 
 
 def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
-    """The application of one server process, made in that process."""
+    """Create the application of this server process, with its background threads."""
     longest = cast(int, config["LONGEST"])
-    worker = WorkerProcess(partial(_answers, config), longest)  # before there are threads
+    worker = WorkerProcess(partial(_answers, config), longest)  # it forks: before threads
     form = cast(Form, config["LOG"])
     _log_faults(form)
     journal, metrics = Journal(form), Metrics(shared)
@@ -237,14 +244,14 @@ def _application(config: Mapping[str, object], shared: Path | None) -> Flask:
 
 
 def _answers(config: Mapping[str, object]) -> Answerer:
-    """What computes results, in the process that does nothing else."""
+    """Create what computes results, in the process that does nothing else."""
     _log_faults(cast(Form, config["LOG"]))
     await_database(str(config["DATABASE"]))
     return answerer(create_app(config))
 
 
 def _log_faults(form: Form) -> None:
-    logging.raiseExceptions = False  # where the log cannot be written to, nobody reads why
+    logging.raiseExceptions = False  # if the log is not writable, neither is an error about it
     handler = logging.StreamHandler()  # to stderr
     handler.setFormatter(Faults(form))
     log = logging.getLogger("deniably")

@@ -1,7 +1,7 @@
-"""The folder in which the processes of a server keep what they count. It vanishes with the server.
+"""A temporary folder that the processes of a server share for their counts.
 
-A server that is killed cannot remove its folder; the next one that starts on this machine does.
-Whose server is gone is known by a lock, which the kernel takes away from the dead.
+The server removes it at the end. If the server is killed, the next one on this machine removes it:
+the folder's lock is free then, because the kernel releases the locks of dead processes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ _LOCK = "lock"
 
 @contextmanager
 def shared_folder() -> Generator[Path]:
-    """A new one, readable by its owner alone, until the block ends. Raises OSError where no folder
-    for temporary files can be written to."""
+    """Create a folder, readable by its owner alone, and remove it when the block ends.
+
+    Raises OSError where no temporary folder can be created.
+    """
     _remove_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
     try:
         with (folder / "new").open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            (folder / "new").rename(folder / _LOCK)  # nobody finds it unlocked
+            (folder / "new").rename(folder / _LOCK)  # so it is never visible unlocked
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -35,7 +37,7 @@ def shared_folder() -> Generator[Path]:
 
 def _remove_abandoned() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # somebody else's, or in use
+        with suppress(OSError):  # another user's, or in use
             if folder.lstat().st_uid != os.geteuid():
                 continue
             with (folder / _LOCK).open("rb") as lock:

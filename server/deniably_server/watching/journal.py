@@ -1,10 +1,10 @@
-"""The log: one line for each answer. It is no record of who came when.
+"""The access log: one line for each answer, without a record of who came when.
 
-A line has the method, the template of the address, the status, the milliseconds in coarse steps and
-the request's random id, and no time. But whoever collects a log notes the time of each line. So
-lines are held for a minute (``minute``) and then written at once, in the order of the alphabet:
-neither their order nor the collector's clock tells more than the minute. What the server did wrong
-is written when it happens: nothing was stored then.
+A line has the method, the route template, the status, the duration in coarse steps and the
+request's random id. It has no time, but log collectors add one. So lines wait up to a minute
+(``periodic``) and are then written together, in alphabetical order. Neither their order nor the
+collector's clock reveals more than the minute. Faults of the server are logged at once: nothing was
+stored then.
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ from deniably_server.watching.request_facts import Answer
 Form = Literal["text", "json", "off"]
 
 _MOST = 10_000
-"""Lines that wait until they are written without a minute's delay. Twice as many are all that wait:
-where the log takes none, because a disk is full or a terminal stopped, lines are left out, and no
-respondent waits."""
+"""If so many lines wait, they are written before the minute ends. If twice as many wait, because
+the disk is full or the terminal is stopped, further lines are dropped and no respondent waits."""
 
 
 class Journal:
-    """Holds the lines of a process and writes them, to the standard error unless told where."""
+    """Holds the log lines of a process and writes them to ``out``, by default standard error."""
 
     def __init__(self, form: Form = "text", out: TextIO | None = None) -> None:
         self._form: Form = form
@@ -36,21 +35,21 @@ class Journal:
         self._lock, self._early = Lock(), Lock()
 
     def add(self, answer: Answer) -> None:
-        """One more line."""
+        """Add the line of an answer."""
         if self._form == "off" or len(self._answers) >= 2 * _MOST:
             return
         self._answers.append(answer)
         if len(self._answers) >= _MOST and self._early.acquire(blocking=False):
             try:
                 Thread(target=self._write_early, name="deniably-journal", daemon=True).start()
-            except RuntimeError:  # no thread is to be had; the minute will do it
+            except RuntimeError:  # no thread is available; the periodic task writes them
                 self._early.release()
 
     def write(self) -> None:
-        """Write what waits."""
+        """Write the waiting lines, sorted."""
         with self._lock:
             answers, self._answers = self._answers, []
-            out = self._out or sys.stderr  # which is None where it was closed
+            out = self._out or sys.stderr  # None if standard error is closed
             if answers and out:
                 with suppress(OSError):
                     out.write("".join(f"{self._line(each)}\n" for each in sorted(answers)))
@@ -70,7 +69,7 @@ class Journal:
 
 
 class Faults(logging.Formatter):
-    """What went wrong, in the form of the lines."""
+    """Formats the server's errors as the log's lines are, as text or JSON."""
 
     def __init__(self, form: Form) -> None:
         super().__init__()
@@ -78,5 +77,5 @@ class Faults(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of a record."""
-        told = {"level": record.levelname, "message": record.getMessage()}
-        return json.dumps(told) if self._form == "json" else " ".join(told.values())
+        parts = {"level": record.levelname, "message": record.getMessage()}
+        return json.dumps(parts) if self._form == "json" else " ".join(parts.values())

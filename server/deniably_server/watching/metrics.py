@@ -1,14 +1,13 @@
-"""Numbers about the server for its operator, at ``/metrics``: how much, how fast, what failed.
+"""Collects the server's metrics for its operator, at ``/metrics``: load, speed and failures.
 
-A counter that grows at the moment when somebody answers is the time at which they answered, in the
-hands of whoever collects it. So what people do is told coarsely: of every count whole tens, and the
-page is made anew once in five minutes at most (``seldom``). Of ten people one can then be placed
-within five minutes, without a hint which one. Nothing on the page is counted by survey, and no sum
-of durations is told, which would move with each request. Faults of the server are told one by one,
-for nothing was stored and somebody has to look.
+A counter that grows when somebody answers reveals when they answered. So counts of people's
+activity are rounded to whole tens, and the page changes at most once in five minutes (``seldom``).
+A reader then learns only that one of ten people answered within five minutes. The page counts
+nothing by survey. It has no sum of durations, which would change with every request. Faults of the
+server are counted exactly: nothing was stored, and somebody has to look.
 
-The numbers are those of all processes of a server. Each writes its counts, once a minute and under
-a name of its own, into a folder that vanishes with the server.
+The numbers cover all processes of a server. Once a minute each process writes its counts into a
+file of its own, in a folder that vanishes with the server.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from deniably_server.watching.request_facts import Answer, milliseconds
 from deniably_server.watching.seldom import Seldom, put, tens
 
 _MOST = 10_000
-"""Answers that wait to be counted, at most."""
+"""Answers may wait for the next count up to this number."""
 _INGEST = "/api/surveys/<name>/reports"
 
 _decode = msgspec.json.Decoder(list[tuple[tuple[str, ...], int]]).decode
 
 
 class Metrics:
-    """The numbers of an application, which is one process of several where there is a folder."""
+    """The metrics of an application; with a ``folder``, those of all processes that share it."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -48,13 +47,13 @@ class Metrics:
     # --- what is counted ----------------------------------------------------------------------
 
     def add(self, answer: Answer) -> None:
-        """A request was answered. Counting it waits: a respondent does not."""
+        """Note an answered request. ``count`` counts it later, so no respondent waits for that."""
         self._answers.append(answer)
         if len(self._answers) >= _MOST:
             self.count()
 
     def committed(self, outcomes: Sequence[Outcome], seconds: float, waiting: int) -> None:
-        """A transaction was written."""
+        """Count a transaction that was written; see ``Observer``."""
         found = Counter(("reports", outcome.value) for outcome in outcomes)
         with self._lock:
             self._counts["commit", str(milliseconds(seconds))] += 1
@@ -62,17 +61,17 @@ class Metrics:
             self._counts.update(found)
 
     def failed(self) -> None:
-        """A transaction was not."""
+        """Count a transaction that failed."""
         with self._lock:
             self._counts["commit_failures",] += 1
 
     def lines(self, counts: Mapping[str, int]) -> None:
-        """A batch was read."""
+        """Count the lines of a batch, by what became of them."""
         with self._lock:
             self._counts.update({("batch_lines", word): count for word, count in counts.items()})
 
     def count(self) -> None:
-        """Count what waits, and tell the other processes."""
+        """Count the noted requests, and share the counts with the other processes."""
         with self._lock:
             answers, self._answers = self._answers, []
             self._counts.update(("requests", each.route, _class(each)) for each in answers)
@@ -86,20 +85,20 @@ class Metrics:
                 with suppress(OSError):  # a full disk: those of the last time stay
                     put(self._folder / f"{self._name}.counts", msgspec.json.encode(counts))
 
-    # --- what is told -------------------------------------------------------------------------
+    # --- what is shown ------------------------------------------------------------------------
 
     def page(self, now: float | None = None) -> bytes:
-        """The numbers as Prometheus reads them, as of the last look."""
+        """The page for Prometheus, at most five minutes old."""
         return self._seldom.look("page", self._page, now)
 
     def reports_of(self, survey: str, count: Callable[[], int], now: float | None = None) -> int:
-        """How many reports a survey has, for its author: in whole tens, as of the last look."""
+        """A survey's number of reports for its author: whole tens, at most five minutes old."""
         return int(self._seldom.look(f"of-{survey}", lambda: b"%d" % tens(count()), now))
 
     def _page(self) -> bytes:
         self.count()
         if self._folder is not None:
-            with suppress(OSError):  # a full disk, or whoever tidies /tmp
+            with suppress(OSError):  # a full disk, or a cleaner of /tmp
                 if files := list(self._folder.glob("*.counts")):
                     return exposed(_sum(files))
         return exposed(self._counts.copy())

@@ -1,4 +1,4 @@
-"""What a process does once a minute, and once more when it ends."""
+"""Runs tasks once a minute, and once more when the process ends."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ SECONDS = 60.0
 
 
 def every_minute(*tasks: Callable[[], None], seconds: float = SECONDS) -> None:
-    """Do the ``tasks`` from now on, in a thread of their own."""
+    """Start a thread that runs the ``tasks``, in order, every ``seconds``."""
 
     def run() -> None:
-        # Waiting for the end of the process is also the pause, so nothing is lost at the end.
+        # The pause waits for the main thread's end, so the last run follows it at once.
         main = threading.main_thread()
         while main.is_alive():
             main.join(seconds)

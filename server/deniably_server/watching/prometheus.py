@@ -1,4 +1,4 @@
-"""Counts as Prometheus reads them, made coarse: of what people do, whole tens."""
+"""Renders counts in the text format of Prometheus, with people's activity rounded to tens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deniably_server.watching.seldom import tens
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 
 Counts = Counter[tuple[str, ...]]
-"""How often, by the name of a count and the values of its labels; of a duration its step."""
+"""Counts by name and label values; for a histogram the label is the step in milliseconds."""
 
 _COUNTERS = (
     ("requests", "Answers, by class of status.", ("route", "status")),
@@ -30,20 +30,20 @@ _HISTOGRAMS = (
 
 
 def exposed(counts: Counts) -> bytes:
-    """The page."""
+    """The page at ``/metrics``, in UTF-8."""
     registry = CollectorRegistry()
     registry.register(_Coarse(counts))
     return generate_latest(registry)
 
 
 class _Coarse:
-    """Counts as metrics."""
+    """A collector of ``prometheus_client`` that rounds counts."""
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
 
     def collect(self) -> Iterable[Metric]:
-        """Every metric."""
+        """Every metric, rounded; failures of the server stay exact."""
         for name, help_, labels in _COUNTERS:
             family = CounterMetricFamily(f"deniably_{name}", help_, labels=labels)
             for values, count in self._of(name):
@@ -62,7 +62,7 @@ class _Coarse:
 
 
 def _buckets(found: Iterable[tuple[Sequence[str], int]]) -> list[tuple[str, float]]:
-    """How many took no longer than each step."""
+    """Cumulative histogram buckets: how many took at most each step, in seconds."""
     took = {int(step): count for (step,), count in found}
     total, buckets = 0, list[tuple[str, float]]()
     for step in STEPS:

@@ -1,8 +1,7 @@
-"""What is told of a request, in the log, in the metrics and in refusals; nothing else of it is.
+"""The only request attributes that logs, metrics and error responses may contain.
 
-Its method, where it is one of HTTP's own; the template of its address, where it has one; and an id,
-drawn at random, that its sender is told. A path, a query or an unknown method could be anything,
-also an answer.
+These are a standard HTTP method, the route template, and a random id that the response carries too.
+A path, a query or an unknown method could contain anything, even an answer.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 HEADER = "Deniably-Request"
 NO_ROUTE = "no route"
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
-"""Milliseconds: what took 3 is told as 5."""
+"""Milliseconds: durations are rounded up to one of these, so 3 becomes 5."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _ID, _ROUTE = "deniably.id", "deniably.route"
 
 
 class Answer(NamedTuple):
-    """What is told of an answered request."""
+    """The facts about an answered request that may be logged and counted."""
 
     method: str
     route: str
@@ -35,44 +34,48 @@ class Answer(NamedTuple):
 
 
 def milliseconds(seconds: float) -> int:
-    """The least step that is not below."""
+    """Round a duration up to a step.
+
+    >>> milliseconds(0.003)
+    5
+    """
     return STEPS[min(bisect_left(STEPS, seconds * 1000), len(STEPS) - 1)]
 
 
 def name_request(environ: WSGIEnvironment) -> str:
-    """Draw the id of a request: 16 hexadecimal digits."""
+    """Draw and set the id of a request: 16 hexadecimal digits."""
     found = environ[_ID] = secrets.token_hex(8)
     return found
 
 
 def name_again(environ: WSGIEnvironment, request: str) -> None:
-    """Give a request that another process passes on the id that it has there."""
+    """Set the id that another process drew for the request it passes on."""
     environ[_ID] = request
 
 
 def set_route(environ: WSGIEnvironment, template: str) -> None:
-    """Tell the template of the address, such as ``/s/<name>``."""
+    """Set the route template of a request, such as ``/s/<name>``."""
     environ[_ROUTE] = template
 
 
 def request_id(environ: WSGIEnvironment) -> str:
-    """The id of a request, empty where none was drawn."""
+    """The id of a request; empty if none was drawn."""
     return str(environ.get(_ID, ""))
 
 
 def method(environ: WSGIEnvironment) -> str:
-    """The method of a request, or "other"."""
+    """The HTTP method of a request, or "other" for an unknown one."""
     found = str(environ["REQUEST_METHOD"])
     return found if found in _METHODS else "other"
 
 
 def route(environ: WSGIEnvironment) -> str:
-    """The template of the address, or "no route"."""
+    """The route template of a request, or "no route"."""
     return str(environ.get(_ROUTE, NO_ROUTE))
 
 
 def record_route(app: Flask) -> None:
-    """Let ``app`` tell the template of each address that it finds."""
+    """Let ``app`` record the route template of every request that it can route."""
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]

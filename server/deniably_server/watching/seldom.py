@@ -1,5 +1,7 @@
-"""What is looked at once in five minutes at most, by all processes of a server together: else two
-looks, a moment apart, would tell what came between them."""
+"""A cache that renews values at most once in five minutes, shared by all processes of a server.
+
+Without it, two looks a moment apart would show what one person did in between.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,23 @@ from threading import Lock
 from uuid import uuid4
 
 EVERY = 300
-"""Seconds between two looks, at least."""
+"""A value stays for this many seconds."""
 STEP = 10
-"""Of what people do, whole tens are told."""
+"""Counts of people's activity are shown as multiples of this."""
 _TURN = "turn"
 
 
 def tens(count: int) -> int:
-    """A count in whole tens, rounded down."""
+    """Round a count down to whole tens.
+
+    >>> tens(19)
+    10
+    """
     return count // STEP * STEP
 
 
 class Seldom:
-    """What was seen last, by name; for all processes where they have a ``folder``."""
+    """The last values, by name; with a ``folder``, those of all processes that share it."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -32,11 +38,14 @@ class Seldom:
         self._own: dict[str, tuple[float, bytes]] = {}
 
     def look(self, name: str, see: Callable[[], bytes], now: float | None = None) -> bytes:
-        """What ``see`` gives, or gave less than five minutes ago. ``name`` is one of a file."""
+        """The value of ``see``, or its last value if less than five minutes old.
+
+        ``name`` is used as a file name. ``now`` is in seconds, the current time by default.
+        """
         now = time.time() if now is None else now
         with self._lock:
             if self._folder is not None:
-                with suppress(OSError):  # a full disk, or whoever tidies /tmp
+                with suppress(OSError):  # a full disk, or a cleaner of /tmp
                     return _shared(self._folder, name, see, now)
             if name not in self._own or not _is_fresh(self._own[name][0], now):
                 self._own[name] = now, see()
@@ -44,7 +53,7 @@ class Seldom:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Write a file whole, or not at all."""
+    """Write a file atomically: readers see the old content or the new."""
     part = path.with_name(f"{uuid4().hex}.part")
     try:
         part.write_bytes(content)
@@ -56,7 +65,7 @@ def put(path: Path, content: bytes) -> None:
 def _shared(folder: Path, name: str, see: Callable[[], bytes], now: float) -> bytes:
     file = folder / f"{name}.seen"
     with (folder / _TURN).open("wb") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)  # until it is closed: nobody else looks meanwhile
+        fcntl.flock(turn, fcntl.LOCK_EX)  # held until ``turn`` closes: one look at a time
         with suppress(FileNotFoundError):
             taken, _, seen = file.read_bytes().partition(b"\n")
             if _is_fresh(float(taken), now):
@@ -67,4 +76,4 @@ def _shared(folder: Path, name: str, see: Callable[[], bytes], now: float) -> by
 
 
 def _is_fresh(taken: float, now: float) -> bool:
-    return 0 <= now - taken < EVERY  # a clock that was put back does not stop the looks
+    return 0 <= now - taken < EVERY  # negative after the clock was set back: then look again

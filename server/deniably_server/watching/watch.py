@@ -1,4 +1,4 @@
-"""Around everything: each request gets an id, each answer a line in the log and a count."""
+"""The outermost layer: gives each request an id, and each answer a log line and a count."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Watch:
-    """WSGI middleware around an application that hands its bodies over complete.
+    """WSGI middleware around an application that returns complete bodies.
 
-    ``tell`` are told of each answer; they have to be quick, as the respondent waits.
+    It calls every ``tell`` with each answer. They must be quick, as the respondent waits.
     """
 
     def __init__(self, app: WSGIApplication, *tell: Callable[[Answer], None]) -> None:
@@ -34,7 +34,7 @@ class Watch:
         ) -> Callable[[bytes], object]:
             nonlocal status
             status = int(line[:3])
-            # What a browser keeps would keep the id, which belongs to this one moment.
+            # A cached response would repeat the id, which belongs to one request.
             kept = not any(key == "Cache-Control" and "no-store" in how for key, how in headers)
             return start_response(
                 line, headers if kept else [*headers, (request_facts.HEADER, request)]

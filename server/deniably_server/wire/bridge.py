@@ -1,10 +1,9 @@
-"""The application, which is WSGI and has a thread for each request, behind uvicorn, which has none.
+"""Adapts the WSGI application, with a thread for each request, to uvicorn's ASGI.
 
-A body is read before a thread is taken, and an answer is sent after the thread was given back: who
-sends or reads slowly holds a connection, and nothing else. Bodies of many reports may be of any
-length, and are read by the thread as they come; there are few such threads, and they are theirs
-alone. (a2wsgi, the kept library for this, takes a thread once the head is there, so that whoever
-sends slowly would hold one.)
+It reads a body before it takes a thread, and sends an answer after the thread is free again. So a
+slow client holds a connection and nothing else. Batches may be of any length: a few threads of
+their own read them as they arrive. The library a2wsgi takes a thread as soon as the headers are
+there, so slow clients could use up the threads.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope, Scope
 
 _SMALL = 1 << 16
-"""Bytes of a body that anybody may have in memory while the rest comes, which is also what uvicorn
-reads ahead. Reports have some hundred."""
+"""Any request may hold this many bytes of its body in memory while the rest arrives. uvicorn reads
+as much ahead. A report has a few hundred."""
 _LARGE = 32
-"""Bodies above that which are read at the same time; others wait."""
+"""The number of larger bodies that are read at the same time; others wait."""
 _STREAMS = 8
-"""Threads for bodies that are read as they come."""
+"""Threads for bodies that are read as they arrive."""
 _PIECE = 1 << 14
-"""Bytes of an answer that are handed over at once."""
+"""An answer is sent in pieces of this many bytes."""
 
 _Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
 
@@ -42,8 +41,10 @@ log = logging.getLogger("deniably")
 
 
 class Bridge:
-    """The ASGI application around ``app``. ``streamed`` tells by method and path whether a body is
-    read as it comes."""
+    """An ASGI application around the WSGI application ``app``, with this many ``threads``.
+
+    ``streamed`` returns by method and path whether a body is read as it arrives.
+    """
 
     def __init__(
         self, app: WSGIApplication, threads: int, streamed: Callable[[str, str], bool]
@@ -63,7 +64,7 @@ class Bridge:
             await self._serve(scope, receive, send)
         except BrokenOff:
             pass
-        except Exception as error:  # the application answers its own faults itself
+        except Exception as error:  # a fault here; the application handles its own
             log.error("around the application: %s", error_location(error))
             raise
 
@@ -83,7 +84,7 @@ class Bridge:
             await send({"type": "http.response.body", "body": piece, "more_body": more})
 
     async def _read(self, receive: ASGIReceiveCallable) -> bytearray:
-        """The body, up to what tells that it is too long. Raises BrokenOff."""
+        """The body, cut where its length is clearly too long. Raises BrokenOff."""
         found, more = bytearray(), True
         while more and len(found) <= _SMALL:
             more = await _read_on(receive, found)
@@ -94,14 +95,14 @@ class Bridge:
         return found
 
     def _run(self, environ: WSGIEnvironment) -> _Answer:
-        """What the application answers; in a thread."""
-        told: list[tuple[int, list[tuple[bytes, bytes]]]] = []
+        """Run the application in this thread; returns its whole answer."""
+        begun: list[tuple[int, list[tuple[bytes, bytes]]]] = []
 
         def start(
             status: str, headers: list[tuple[str, str]], *exc_info: object
         ) -> Callable[[bytes], object]:
             sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-            told.append((int(status[:3]), sent))
+            begun.append((int(status[:3]), sent))
             return found.append
 
         found: list[bytes] = []
@@ -111,15 +112,18 @@ class Bridge:
         finally:
             if close := getattr(body, "close", None):
                 close()
-        return *told[-1], b"".join(found)
+        return *begun[-1], b"".join(found)
 
 
 class BrokenOff(Exception):
-    """The other side is gone before it had sent all."""
+    """The client disconnected before it had sent the whole body."""
 
 
 async def _read_on(receive: ASGIReceiveCallable, found: bytearray) -> bool:
-    """Append what came to ``found``; whether there is more. Raises BrokenOff."""
+    """Append the next part of a body to ``found``; returns whether more follows.
+
+    Raises BrokenOff.
+    """
     message = await receive()
     if message["type"] != "http.request":
         raise BrokenOff
@@ -128,14 +132,14 @@ async def _read_on(receive: ASGIReceiveCallable, found: bytearray) -> bool:
 
 
 class _Stream:
-    """A body that is read as it comes, in a thread. Where it breaks off it ends."""
+    """A body that a thread reads as it arrives. It ends where the client disconnects."""
 
     def __init__(self, receive: ASGIReceiveCallable, loop: asyncio.AbstractEventLoop) -> None:
         self._receive, self._loop = receive, loop
         self._found, self._more = bytearray(), True
 
     def read(self, size: int, /) -> bytes:
-        """``size`` bytes, or all that are left."""
+        """The next ``size`` bytes, or the rest; waits for them."""
         while self._more and len(self._found) < size:
             coming = _read_on(self._receive, self._found)
             try:
@@ -148,7 +152,7 @@ class _Stream:
 
 
 def _environ(scope: HTTPScope) -> WSGIEnvironment:
-    """What WSGI (PEP 3333) knows of a request, but for its body."""
+    """The WSGI environment (PEP 3333) of a request, without its body."""
     server, client = scope["server"] or ("", None), scope["client"] or ("", 0)
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope["method"],
@@ -176,8 +180,10 @@ def _environ(scope: HTTPScope) -> WSGIEnvironment:
 
 @lru_cache(256)
 def _key(name: bytes) -> str:
-    """How WSGI calls a header; empty for one with an underscore, which would pass for the one with
-    a dash: X-Forwarded_For for X-Forwarded-For, which a proxy answers for."""
+    """The WSGI key of a header; empty for a name with an underscore.
+
+    In WSGI, X-Forwarded_For would look like X-Forwarded-For, which only a proxy may set.
+    """
     if b"_" in name:
         return ""
     key = name.decode("latin-1").upper().replace("-", "_")

@@ -1,11 +1,11 @@
-"""Connections that keep us waiting are ended; nobody else notices.
+"""Closes connections whose clients are too slow, which defends against Slowloris attacks.
 
-uvicorn bounds how long a connection may be idle, and nothing else. One rule bounds the rest: within
-the seconds of our patience a head is there as a whole, and 10 KB of a body have come or of an
-answer have gone, or else the connection is ended. While a request is worked on nobody is waited
-for. Where there are as many connections as there may be, a new one takes the place of the oldest
-that keeps us waiting. (A proxy in front does the same; but a survey is often served without one, on
-a machine of the author's.)
+uvicorn limits only how long a connection may be idle. This module adds one rule. Within the
+server's patience, in seconds, a client must send its whole header, then 10 KB of its body, then
+read 10 KB of the answer, and so on. Otherwise the connection is closed. The time in which the
+server works on a request does not count. When all connections are taken, a new one replaces the
+oldest that waits for its client. A proxy in front does the same, but many authors serve a survey
+without one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 BYTES = 10_000
 LARGEST_HEAD = 1 << 16
-"""Bytes; ours have less than 2 KB."""
+"""Bytes; a browser's headers have less than 2 KB."""
 _HIGH, _LOW = 1 << 14, 1 << 12
-"""Bytes of an answer that wait to be sent: above the first we wait for who reads, until the second
-is reached. Between them are more than ``BYTES``."""
+"""Limits of the send buffer, in bytes: writing pauses above the first and resumes below the second.
+They differ by more than ``BYTES``."""
 _LOOKS = 10
-"""How often to look while patience lasts."""
+"""The number of checks within the patience."""
 _AHEAD = 8
-"""Requests that a connection may send before the first is answered. Nobody needs more."""
+"""Requests that a connection may pipeline before the first is answered."""
 _TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
     b"Connection: close\r\nContent-Length: 0\r\n\r\n"
@@ -36,7 +36,7 @@ _TOO_LONG = (
 
 
 class Connections:
-    """Those of a process, from the oldest to the newest."""
+    """The open connections of a process, from the oldest to the newest."""
 
     def __init__(self, seconds: float, most: int) -> None:
         self._seconds, self._most = seconds, most
@@ -44,11 +44,11 @@ class Connections:
         self._looking = False
 
     def __call__(self, config: Config, server_state: ServerState, **more: Any) -> Connection:
-        """A new one, as uvicorn makes them."""
+        """Create a connection; uvicorn calls this as its protocol class."""
         return Connection(self, config, server_state, **more)
 
     def add(self, connection: Connection) -> None:
-        """One more is open."""
+        """Register an open connection. When all are taken, end the oldest that waits, or this."""
         if len(self._open) >= self._most:
             slow = next((each for each in self._open if each.waits), None)
             (slow or connection).end()
@@ -57,7 +57,7 @@ class Connections:
             self._look_later()
 
     def remove(self, connection: Connection) -> None:
-        """It is closed."""
+        """Forget a closed connection."""
         self._open.pop(connection, None)
 
     def _look_later(self) -> None:
@@ -74,11 +74,11 @@ class Connections:
 
 
 class TooFast(Exception):
-    """Too many requests were sent ahead."""
+    """The client pipelined too many requests."""
 
 
 class _Seen(NamedTuple):
-    """Where a connection was when we began to wait for it."""
+    """The state of a connection when the wait for its client began."""
 
     stage: int
     moved: int
@@ -86,22 +86,22 @@ class _Seen(NamedTuple):
 
 
 class Connection(HttpToolsProtocol):
-    """A connection of uvicorn's that knows whom it waits for."""
+    """A connection of uvicorn that measures the progress of its client."""
 
     def __init__(
         self, connections: Connections, config: Config, server_state: ServerState, **more: Any
     ) -> None:
         super().__init__(config, server_state, **more)
         self._among = connections
-        self._stage = 0  # a new one with every head, body and answer
-        self._moved = 0  # bytes of bodies and answers, at least
-        self._head = 0  # bytes of a head that is not complete
+        self._stage = 0  # grows with every header, body and answer
+        self._moved = 0  # a lower bound on the bytes of bodies and answers
+        self._head = 0  # bytes of an incomplete header
         self._in_head = self._in_body = False
         self._seen: _Seen | None = None
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for the other side: to read, to ask, or to go on sending."""
+        """Whether it waits for its client to read, to ask or to send."""
         if self.flow.write_paused or self.transport.get_write_buffer_size():
             return True
         if self._in_body:
@@ -109,12 +109,12 @@ class Connection(HttpToolsProtocol):
         return not self.cycle or self.cycle.response_complete
 
     def end(self) -> None:
-        """Now, without a word."""
+        """Close at once, without a response."""
         self._among.remove(self)
         self.transport.abort()
 
     def look(self, now: float, seconds: float) -> None:
-        """End it if it has kept us waiting for so many seconds."""
+        """End the connection if its client made no progress for this many ``seconds``."""
         if not self.waits:
             self._seen = None
         elif (
@@ -126,21 +126,21 @@ class Connection(HttpToolsProtocol):
         elif now - self._seen.since > seconds:
             self.end()
 
-    # --- what asyncio tells -------------------------------------------------------------------
+    # --- called by asyncio --------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """It is open."""
+        """The connection is open."""
         super().connection_made(transport)
         transport.set_write_buffer_limits(_HIGH, _LOW)
         self._among.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed, by whomever."""
+        """The connection is closed, by either side."""
         self._among.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes came."""
+        """Bytes arrived: count them, and refuse a header that is too large."""
         if self._in_body:
             self._moved += len(data)
         super().data_received(data)
@@ -151,14 +151,14 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def resume_writing(self) -> None:
-        """What waited to be sent is sent but for a rest."""
+        """The send buffer has drained to its lower limit."""
         self._moved += _HIGH - _LOW
         super().resume_writing()
 
-    # --- what the parser tells ----------------------------------------------------------------
+    # --- called by the parser -----------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """A head begins."""
+        """A request's header begins."""
         if len(self.pipeline) >= _AHEAD:
             raise TooFast  # answered 400
         self._in_head = True
@@ -166,29 +166,29 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A field of a head. One after a body (a trailer) is nothing that anybody asks for."""
+        """One header field. Trailers, which follow a body, are ignored."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """A head is complete."""
+        """The header is complete."""
         self._in_head, self._in_body = False, True
         self._stage += 1
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """A body is complete."""
+        """The body is complete."""
         self._in_body = False
         self._stage += 1
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """An answer is on its way. What still comes of the body counts for nothing."""
+        """The answer was handed over; further bytes of the body no longer count."""
         self._in_body = False
         self._stage += 1
         super().on_response_complete()
 
 
 def protocol(seconds: float, most: int) -> type[asyncio.Protocol]:
-    """What uvicorn makes its connections by: patient for so many seconds, and at most so many."""
+    """The protocol class for uvicorn: ``seconds`` of patience and at most ``most`` connections."""
     return cast("type[asyncio.Protocol]", Connections(seconds, most))

@@ -1,4 +1,4 @@
-"""Everything of one database into another, such as from a file to PostgreSQL."""
+"""Copies a whole database into another, such as from an SQLite file to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TABLES = {
     "owners": ("survey", "token", "day", "bytes"),
     "register": ("number", "event", "survey", "entry", "hash"),
 }
-"""Every table with its columns; what a row refers to comes before it."""
+"""Every table with its columns, ordered so that foreign keys refer to earlier tables."""
 
 
 def move(source: Engine, target: Engine) -> int:
-    """Copy all that is in ``source`` into ``target``, whole or not at all; the number of reports.
+    """Copy everything in ``source`` into ``target``, in one transaction.
 
-    Both are brought to the newest schema; else the source stays as it is. Raises Conflict where
-    the target has surveys already.
+    Returns the number of reports. Brings both databases to the newest schema; the source's data
+    stay unchanged. Raises Conflict where the target has surveys already.
     """
     source.migrate()
     target.migrate()
@@ -50,6 +50,6 @@ def move(source: Engine, target: Engine) -> int:
 
 
 def _all(table: str, columns: tuple[str, ...]) -> str:
-    """By their columns: in the order of random ids, and in that of the register."""
+    """Select all rows, sorted by their columns: reports by random id, the register by number."""
     names = ", ".join(columns)
     return f"SELECT {names} FROM {table} ORDER BY {names}"  # noqa: S608  # TABLES

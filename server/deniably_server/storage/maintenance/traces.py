@@ -1,7 +1,7 @@
-"""Traces of people that nothing here may keep: addresses, browsers, times of day, their order.
+"""Finds traces of people: network addresses, browser names, times of day, order of arrival.
 
-Files are read as bytes, as somebody reads them who has the disk: what was deleted and not
-overwritten counts, too. What is found is told by kind and number, never by its text.
+It reads files as raw bytes, so it also finds deleted data that was not overwritten. It reports the
+kind and number of traces, never their text.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from deniably_server.storage.store import Store
 
 _CHUNK = 1 << 22
 _OVERLAP = 200
-"""Bytes; no trace is longer."""
+"""Bytes; longer than any trace."""
 
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _BYTE = rb"(?:25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 _CLOCK = rb"[0-2][0-9]:[0-5][0-9]"
-# This machine's own addresses (127.0.0.1, and 0.0.0.0 for all of them) are nobody's.
+# 127.0.0.0/8 and 0.0.0.0 are this machine's own addresses, not a person's.
 _KINDS = {
     "network addresses": re.compile(
         rb"(?<![0-9.])(?!127\.|0\.0\.0\.0(?![0-9.]))"
@@ -47,7 +47,7 @@ _KINDS = {
 
 
 _TYPES = {"TIME": "times of day", "INET": "network addresses", "CIDR": "network addresses"}
-"""Words in the type of a column, and what it is for."""
+"""Words in the type of a column, and what such a column holds."""
 
 _WIPE = "deniably doctor --repair wipes it"
 
@@ -56,14 +56,14 @@ Column = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Trace:
-    """Something that says more than it may: where, and what it is."""
+    """A finding: where it is, and what kind."""
 
     where: str
     what: str
 
 
 def traces(store: Store, files: list[Path]) -> list[Trace]:
-    """What the database, its log and the ``files`` (logs, backups) have that they may not."""
+    """The traces of people in the database, its log, and ``files`` such as logs and backups."""
     own = _own_files(store)
     found = [trace for file in [*own, *files] for trace in in_file(file)]
     with closing(store.engine.connect()) as database:
@@ -71,7 +71,7 @@ def traces(store: Store, files: list[Path]) -> list[Trace]:
         columns = database.columns()
         found += _columns(columns)
         found += _numbers(database, columns)
-        if not own:  # on a server of its own, where its files are not ours to read
+        if not own:  # a database server, whose files this process cannot read
             found += _texts(database, columns)
     return found + [
         Trace("the database", f"the order in which the reports of {name} came; {_WIPE}")
@@ -80,7 +80,7 @@ def traces(store: Store, files: list[Path]) -> list[Trace]:
 
 
 def in_file(file: Path) -> list[Trace]:
-    """What a file has of each kind."""
+    """The traces in a file, one for each kind."""
     counts = dict.fromkeys(_KINDS, 0)
     for text, fresh in _chunks(file):
         for kind, pattern in _KINDS.items():
@@ -89,7 +89,7 @@ def in_file(file: Path) -> list[Trace]:
 
 
 def _chunks(file: Path) -> Iterator[tuple[bytes, int]]:
-    """The bytes of a file with some of those before them, and how many these are."""
+    """The chunks of a file, each with the end of the one before it, and the length of that end."""
     before = b""
     with file.open("rb") as source:
         while chunk := source.read(_CHUNK):
@@ -106,7 +106,7 @@ def _own_files(store: Store) -> list[Path]:
 
 
 def _columns(columns: list[Column]) -> list[Trace]:
-    """Columns that are for nothing else."""
+    """Columns whose type is for times or addresses."""
     return [
         Trace(f"the table {table}", f"a column for {what}, {column}")
         for table, column, kind in columns
@@ -116,7 +116,7 @@ def _columns(columns: list[Column]) -> list[Trace]:
 
 
 def _numbers(database: Connection, columns: list[Column]) -> list[Trace]:
-    """Numbers that are a count of seconds since 1970, or of parts of seconds."""
+    """Integer columns with Unix times, in seconds, milli-, micro- or nanoseconds."""
     clock = " OR ".join(f"{{0}} BETWEEN {15 * 10**n} AND {25 * 10**n}" for n in (8, 11, 14, 17))
     found: list[Trace] = []
     for table, column, kind in columns:
@@ -130,7 +130,7 @@ def _numbers(database: Connection, columns: list[Column]) -> list[Trace]:
 
 
 def _texts(database: Connection, columns: list[Column]) -> list[Trace]:
-    """What texts have of each kind."""
+    """The traces in text columns, for each column and kind."""
     found: list[Trace] = []
     for table, column, kind in columns:
         if kind in ("TEXT", "CHARACTER VARYING", "JSON", "JSONB"):

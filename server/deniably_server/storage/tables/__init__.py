@@ -1,2 +1,2 @@
-"""What the rows of a table mean: statements in the words of both databases, each within a
-transaction that its caller has begun."""
+"""One module for each table: functions that run SQL for both databases, within a transaction that
+the caller has begun."""

@@ -1,7 +1,8 @@
-"""Invitations: their table, and the keys that sign for them without seeing what (SPEC 11).
+"""The tables of invitations, and of the keys that sign blindly for them (SPEC 11).
 
-Of an invitation a keyed hash is kept, and what was signed for it only as a hash of a number that
-says nothing of the report: no column is shared with the reports, and nothing here is ordered.
+A row has a keyed hash of the invitation's code and, once used, a hash of the blinded message. The
+blinded message is independent of the report, so nothing links an invitation to a report. Rows are
+stored in the order of their hashes.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ _UNUSED = bytes(32)
 
 @dataclass(frozen=True)
 class InvitationCounts:
-    """How many invitations of a survey there are, and how many of them were traded."""
+    """The numbers of a survey's invitations: issued and not revoked, and used."""
 
     issued: int
     used: int
 
 
 def enter_key(database: Connection, survey: str, key: PrivateKey) -> None:
-    """Keep the key of a new survey."""
+    """Store the private key that signs for a survey's invitations."""
     database.execute("INSERT INTO keys VALUES (?, ?)", [survey, key.text])
 
 
 def find_key(database: Connection, survey: str) -> PrivateKey | None:
-    """The key that signs for a survey's invitations. Raises BadKey for what is none."""
+    """The private key that signs for a survey's invitations. Raises BadKey where it is damaged."""
     row = database.execute("SELECT secret FROM keys WHERE survey = ?", [survey]).fetchone()
     return None if row is None else read_private_key(row[0])
 
@@ -40,8 +41,8 @@ def find_key(database: Connection, survey: str) -> PrivateKey | None:
 def enter_invitations(
     database: Connection, survey: str, secret: bytes, codes: Iterable[str]
 ) -> None:
-    """Keep that these were issued."""
-    hashes = sorted(_hash(secret, survey, code) for code in codes)  # nothing of their order
+    """Store new invitations; ``secret`` is the key of their hashes."""
+    hashes = sorted(_hash(secret, survey, code) for code in codes)  # hides the codes' order
     rows = [(each, survey, _UNUSED) for each in hashes]
     database.fill("invitations", ("hash", "survey", "blinded"), rows)
     database.execute(
@@ -52,9 +53,9 @@ def enter_invitations(
 
 
 def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> bool:
-    """Whether an invitation was used already, for this very message.
+    """Whether an invitation was used already for this blinded message.
 
-    Raises Uninvited where there is no such invitation, Used where it was for another message.
+    Raises Uninvited for an unknown code, Used where the code was used for another message.
     """
     name, seen = _hash(secret, survey, code), hashlib.sha256(blinded).digest()
     row = database.execute("SELECT blinded FROM invitations WHERE hash = ?", [name]).fetchone()
@@ -66,7 +67,7 @@ def is_spent(database: Connection, survey: str, secret: bytes, code: str, blinde
 
 
 def spend(database: Connection, survey: str, secret: bytes, code: str, blinded: bytes) -> None:
-    """Use an invitation for a blinded message. Raises what ``is_spent`` raises."""
+    """Mark an invitation as used for a blinded message. Raises what ``is_spent`` raises."""
     if not is_spent(database, survey, secret, code, blinded):
         name, seen = _hash(secret, survey, code), hashlib.sha256(blinded).digest()
         database.execute("UPDATE invitations SET blinded = ? WHERE hash = ?", [seen, name])
@@ -75,7 +76,7 @@ def spend(database: Connection, survey: str, secret: bytes, code: str, blinded: 
 def revoke_invitations(
     database: Connection, survey: str, secret: bytes, codes: Sequence[str]
 ) -> int:
-    """Take invitations back that are not used; how many there were."""
+    """Delete unused invitations; returns how many."""
     sql = "DELETE FROM invitations WHERE hash = ? AND blinded = ?"
     hashes = [_hash(secret, survey, code) for code in codes]
     taken = sum(database.execute(sql, [each, _UNUSED]).rowcount for each in hashes)
@@ -85,14 +86,14 @@ def revoke_invitations(
 
 
 def issued(database: Connection, survey: str) -> int:
-    """How many invitations stand, used or not. Costs the same however many there are."""
+    """The number of invitations that are issued and not revoked, from a stored counter."""
     sql = "SELECT invitations FROM issued WHERE survey = ?"
     row = database.execute(sql, [survey]).fetchone()
     return 0 if row is None else int(row[0])
 
 
 def count_invitations(database: Connection, survey: str) -> InvitationCounts:
-    """How many there are, and were traded; never when."""
+    """Count a survey's invitations, all and used."""
     sql = "SELECT count(*), coalesce(sum(CASE WHEN blinded = ? THEN 0 ELSE 1 END), 0)"
     row = database.execute(f"{sql} FROM invitations WHERE survey = ?", [_UNUSED, survey]).fetchone()
     return InvitationCounts(int(row[0]), int(row[1]))

@@ -1,6 +1,7 @@
-"""Who published what: whose a survey is, and how much of the register a token has taken.
+"""The table of owners: which token published a survey, and its share of the register.
 
-Every device reads the register, and refuses one that is too large. So nobody may fill it alone.
+Every device reads the register and refuses one that is too large. So quotas stop one author from
+filling it.
 """
 
 from __future__ import annotations
@@ -13,28 +14,27 @@ from deniably_server.storage.engines.engine import Connection
 from deniably_server.storage.tables.register import today
 
 _FOR_CLOSINGS = 1 << 20
-"""Bytes of the register that are kept for closing what is published."""
+"""Bytes of the register that are reserved for the closings of published surveys."""
 
 
 @dataclass(frozen=True)
 class Quotas:
-    """What one author's token may publish: surveys a day, and bytes of the register in all. 0 is
-    any number."""
+    """Limits of an author's token: surveys a day, and bytes of the register; 0 is no limit."""
 
     surveys: int = 0
     register: int = 0
 
 
 def register_size(database: Connection) -> int:
-    """About how many bytes the register has."""
+    """The approximate size of the register, in bytes."""
     sql = "SELECT coalesce(sum(length(entry) + 1), 0) FROM register"
     return int(database.execute(sql).fetchone()[0])
 
 
 def enter_owner(database: Connection, survey: str, token: str, size: int, quotas: Quotas) -> None:
-    """Note that a token published a survey, whose entry in the register takes so many bytes.
+    """Record that a token published a survey, whose register entry takes ``size`` bytes.
 
-    Raises Quota where that is more than the token may, or than the register holds.
+    Raises Quota where that exceeds the token's quotas or the register's limit.
     """
     day = today()
     published, taken = database.execute(
@@ -63,6 +63,6 @@ def enter_owner(database: Connection, survey: str, token: str, size: int, quotas
 
 
 def owner_of(database: Connection, survey: str) -> str | None:
-    """The id of the token that published a survey; None where that is not known."""
+    """The id of the token that published a survey; None if it is unknown."""
     row = database.execute("SELECT token FROM owners WHERE survey = ?", [survey]).fetchone()
     return None if row is None else str(row[0])

@@ -1,4 +1,4 @@
-"""The register's table: entries are appended in the transaction of what they tell, and stay."""
+"""The register's table: entries are appended in the transaction they record, and never change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from deniably_server.storage.engines.engine import Connection
 
 
 class Card(NamedTuple):
-    """What lists say of a survey."""
+    """The facts about a survey that lists show."""
 
     name: str
     state: str
@@ -26,8 +26,12 @@ class Card(NamedTuple):
 
 
 class RegisterPage(NamedTuple):
-    """Some of the register: entries of publications, the days on which these surveys were closed,
-    and of all: how many entries there are, the hash of the last, how many surveys."""
+    """A part of the register, and the size of the whole.
+
+    ``published`` has entries of publications and ``closed`` the days on which these surveys were
+    closed. ``entries``, ``head`` and ``surveys`` describe the whole register: its number of
+    entries, the hash of the last one, and its number of surveys.
+    """
 
     published: list[RegisterEntry]
     closed: dict[str, str]
@@ -37,13 +41,13 @@ class RegisterPage(NamedTuple):
 
 
 class _Titled(msgspec.Struct):
-    """Of a definition its title."""
+    """The title in a definition."""
 
     title: str
 
 
 class _Listed(msgspec.Struct):
-    """Of an entry what lists say."""
+    """The part of a register entry that lists show."""
 
     epsilon: str
     questions: list[msgspec.Raw]
@@ -56,27 +60,26 @@ _listed = msgspec.json.Decoder(_Listed).decode
 def enter_published(
     database: Connection, survey: Survey, signature: Signature, key: str | None
 ) -> None:
-    """Append that a survey was published. ``key`` is the public one of its invitations, where it
-    has such."""
+    """Append the entry of a publication. ``key`` is the public key of the survey's invitations."""
     at = last(database)
     _append(database, published_entry(survey, signature, today(), at.count + 1, at.head, key))
 
 
 def author_of(database: Connection, name: str) -> str:
-    """The key under which a survey was published."""
+    """The public key of the author who published a survey."""
     sql = "SELECT entry FROM register WHERE survey = ? AND event = 'published'"
     (entry,) = database.execute(sql, [name]).fetchone()
     return str(json.loads(entry)["author"])
 
 
 def entry_size(database: Connection, name: str) -> int:
-    """About how many bytes the publication of a survey takes in the register."""
+    """The approximate size of a publication's entry in the register, in bytes."""
     sql = "SELECT length(entry) + 1 FROM register WHERE survey = ? AND event = 'published'"
     return int(database.execute(sql, [name]).fetchone()[0])
 
 
 def enter_closed(database: Connection, name: str) -> None:
-    """Append that a survey was closed, once."""
+    """Append the entry of a closing, unless it is there."""
     events = dict(
         database.execute("SELECT event, entry FROM register WHERE survey = ?", [name]).fetchall()
     )
@@ -92,7 +95,7 @@ def entries(database: Connection, after: int) -> list[str]:
 
 
 def last(database: Connection) -> ChainHead:
-    """How many entries there are, and the hash of the last of them."""
+    """The number of entries, and the hash of the last."""
     row = database.execute(
         "SELECT number, hash FROM register ORDER BY number DESC LIMIT 1"
     ).fetchone()
@@ -100,7 +103,7 @@ def last(database: Connection) -> ChainHead:
 
 
 def cards(database: Connection, start: int, count: int) -> list[Card]:
-    """Some surveys, in alphabetical order."""
+    """``count`` surveys from number ``start`` on, in alphabetical order."""
     rows = database.execute(
         "SELECT surveys.name, state, definition, entry FROM surveys JOIN register"
         " ON register.survey = surveys.name AND event = 'published'"
@@ -116,7 +119,7 @@ def _card(name: str, state: str, definition: str, entry: str) -> Card:
 
 
 def register_page(database: Connection, start: int, count: int) -> RegisterPage:
-    """Some surveys, the newest first."""
+    """``count`` surveys from number ``start`` on, the newest first."""
     at = last(database)
     published = database.execute(
         "SELECT survey, entry FROM register WHERE event = 'published'"
@@ -135,7 +138,7 @@ def register_page(database: Connection, start: int, count: int) -> RegisterPage:
 
 
 def today() -> str:
-    """The date in UTC. Of an author's act, and never of a respondent's."""
+    """The date in UTC, as YYYY-MM-DD. For acts of authors, never of respondents."""
     return datetime.now(UTC).date().isoformat()
 
 

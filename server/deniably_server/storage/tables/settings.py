@@ -1,4 +1,4 @@
-"""The settings' table: what a server keeps for itself, by a key."""
+"""The settings' table: values that a server stores for itself, by key."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from deniably_server.storage.engines.engine import Connection
 
 
 def find_setting(database: Connection, key: str) -> str | None:
-    """The value under ``key``, if there is one."""
+    """The value under ``key``; None if there is none."""
     row = database.execute("SELECT value FROM settings WHERE key = ?", [key]).fetchone()
     return None if row is None else str(row[0])
 
 
 def enter_setting(database: Connection, key: str, value: str) -> bool:
-    """Put ``value`` under ``key``. False where another is there, which stays."""
+    """Store ``value`` under ``key``. Returns False and changes nothing if there is a value."""
     done = database.execute(
         "INSERT INTO settings VALUES (?, ?) ON CONFLICT (key) DO NOTHING", [key, value]
     )
@@ -20,11 +20,11 @@ def enter_setting(database: Connection, key: str, value: str) -> bool:
 
 
 def remove_setting(database: Connection, key: str) -> None:
-    """Forget what is under ``key``."""
+    """Delete the value under ``key``."""
     database.execute("DELETE FROM settings WHERE key = ?", [key])
 
 
 def take_setting(database: Connection, key: str, value: str) -> bool:
-    """Forget it if it is this very value; whether it was."""
+    """Delete the value under ``key`` if it is ``value``; returns whether it was."""
     done = database.execute("DELETE FROM settings WHERE key = ? AND value = ?", [key, value])
     return done.rowcount == 1

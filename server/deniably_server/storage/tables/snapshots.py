@@ -1,9 +1,9 @@
-"""What the results of an open survey show: the tallies as of the last time that a batch was full.
+"""Snapshots: the tallies that an open survey's results show, as of its last full batch.
 
-Whoever looks at results twice sees what came between the two. So those of an open survey are
-renewed in batches of as many reports as the author's minimum, by the commit that fills one: two
-looks differ by so many people or by none. The closing shows the rest, which may be few; of them is
-known what whoever has their reports knows, for each is randomised.
+Two looks at results reveal what changed between them. So an open survey's snapshot is renewed only
+when a batch is full, which has as many reports as the author's minimum. Two looks then differ by at
+least a batch, or not at all. The closing shows the rest, which may be a few reports. Their local
+differential privacy still protects these people.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from deniably_server.storage.engines.engine import Connection
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """How many reports there were (of a question, or under None of all) and the counts of the
-    cells that are not empty."""
+    """The counts of a survey at one moment.
+
+    ``reports`` has (question, number of reports) pairs, with None for the whole survey. ``cells``
+    has (question, cell, count) for every cell that is not empty.
+    """
 
     reports: list[tuple[str | None, int]]
     cells: list[tuple[str, int, int]]
 
 
 class Counted(msgspec.Struct, frozen=True):
-    """Of a snapshot how many reports there were."""
+    """The numbers of reports in a snapshot, decoded without its cells."""
 
     reports: list[tuple[str | None, int]]
 
@@ -34,12 +37,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def batch_of(survey: Survey) -> int:
-    """How many more reports renew the results; 0 where they wait for the closing."""
+    """The number of new reports that renew the results; 0 if they are shown only after closing."""
     return survey.results.minimum if survey.results.while_open else 0
 
 
 def renew(database: Connection, survey: str, batch: int) -> None:
-    """Keep the tallies as they are now, where another batch is full."""
+    """Replace the snapshot by the current tallies, if another batch is full."""
     (total, kept) = database.execute(
         "SELECT totals.reports, snapshots.reports FROM totals"
         " LEFT JOIN snapshots ON snapshots.survey = totals.survey WHERE totals.survey = ?",
@@ -56,25 +59,25 @@ def renew(database: Connection, survey: str, batch: int) -> None:
 
 
 def shown_snapshot(database: Connection, survey: str) -> Snapshot | None:
-    """What is shown of an open survey; None where no batch was full yet."""
+    """The snapshot of an open survey; None before its first full batch."""
     row = database.execute("SELECT tallies FROM snapshots WHERE survey = ?", [survey]).fetchone()
     return None if row is None else _decode(row[0])
 
 
 def shown_reports(database: Connection, survey: str) -> list[tuple[str | None, int]]:
-    """Of how many reports results are made, as ``Snapshot.reports`` has it."""
+    """The numbers of reports behind the shown results, in the form of ``Snapshot.reports``."""
     sql = "SELECT tallies FROM snapshots WHERE survey = ?"
     row = database.execute(sql, [survey]).fetchone()
     return reports_now(database, survey) if row is None else _decode_counted(row[0]).reports
 
 
 def forget(database: Connection, survey: str) -> None:
-    """Of a closed survey all is shown."""
+    """Delete the snapshot, so that results show the current tallies."""
     database.execute("DELETE FROM snapshots WHERE survey = ?", [survey])
 
 
 def current(database: Connection, survey: str) -> Snapshot:
-    """The tallies as they are now."""
+    """The current tallies, as a snapshot."""
     cells = database.execute(
         "SELECT question, choice, count FROM tallies WHERE survey = ?", [survey]
     ).fetchall()
@@ -82,7 +85,7 @@ def current(database: Connection, survey: str) -> Snapshot:
 
 
 def reports_now(database: Connection, survey: str) -> list[tuple[str | None, int]]:
-    """How many reports there are now."""
+    """The current numbers of reports, in the form of ``Snapshot.reports``."""
     return database.execute(
         "SELECT NULL, reports FROM totals WHERE survey = ?"
         " UNION ALL SELECT question, reports FROM answered WHERE survey = ?",

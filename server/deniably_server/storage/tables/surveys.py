@@ -1,4 +1,4 @@
-"""The surveys' table: definitions, which stay as they were published, and what is open."""
+"""The surveys' table: definitions, which never change, and whether each survey is open."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ State = Literal["open", "closed"]
 
 
 def enter_survey(database: Connection, survey: Survey) -> None:
-    """Keep a new survey, which is open."""
+    """Store a new, open survey."""
     row = (survey.name, survey.digest, survey.canonical.decode())
     database.execute("INSERT INTO surveys VALUES (?, ?, ?, 'open')", row)
 
 
 def find_digest(database: Connection, name: str) -> str | None:
-    """The digest of a survey's definition; None where there is no such survey."""
+    """The digest of a survey's definition; None if there is no such survey."""
     row = database.execute("SELECT digest FROM surveys WHERE name = ?", [name]).fetchone()
     return None if row is None else str(row[0])
 
 
 def find_definition(database: Connection, name: str) -> str | None:
-    """The canonical JSON of a definition; None where there is no such survey."""
+    """The canonical JSON of a definition; None if there is no such survey."""
     row = database.execute("SELECT definition FROM surveys WHERE name = ?", [name]).fetchone()
     return None if row is None else str(row[0])
 
 
 def find_state(database: Connection, name: str) -> State | None:
-    """Whether a survey is open or closed; None where there is no such survey."""
+    """The state of a survey; None if there is no such survey."""
     row = database.execute("SELECT state FROM surveys WHERE name = ?", [name]).fetchone()
     return None if row is None else cast(State, row[0])
 
 
 def states_of(database: Connection, names: Iterable[str]) -> dict[str, State]:
-    """The same of several; those that there are."""
+    """The states of several surveys, by name; unknown names are left out."""
     found: list[tuple[str, State | None]] = [(name, find_state(database, name)) for name in names]
     return {name: state for name, state in found if state is not None}
 
@@ -53,7 +53,7 @@ def survey_names(database: Connection, state: State | None = None) -> list[str]:
 
 
 def count_surveys(database: Connection) -> int:
-    """How many there are."""
+    """The number of surveys."""
     return int(database.execute("SELECT count(*) FROM surveys").fetchone()[0])
 
 

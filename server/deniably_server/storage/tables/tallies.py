@@ -1,5 +1,7 @@
-"""The tallies' tables: how many reports there are, and how many of them name each cell; and the
-same counted anew from the stored reports."""
+"""The tallies' tables: the number of reports, and of those that name each cell.
+
+The stored reports can rebuild them.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,23 @@ from deniably_server.storage.tables.snapshots import Snapshot
 
 @dataclass
 class AddedCounts:
-    """What reports add to the tallies: by (survey, question, cell), and, where a survey asks only
-    some of its questions, by (survey, question)."""
+    """What new reports add to the tallies.
+
+    ``cells`` counts by (survey, question, cell). ``answered`` counts by (survey, question), for
+    surveys that ask each person only some questions.
+    """
 
     cells: Counter[tuple[str, str, int]]
     answered: Counter[tuple[str, str]]
 
 
 def begin_tallies(database: Connection, survey: str) -> None:
-    """Of a new survey: no report yet."""
+    """Start a new survey's tallies at 0."""
     database.execute("INSERT INTO totals VALUES (?, 0)", [survey])
 
 
 def add_counts(database: Connection, totals: Mapping[str, int], counts: AddedCounts) -> None:
-    """Add what new reports count; ``totals`` has how many there are of each survey."""
+    """Add new reports to the tallies; ``totals`` has their number by survey."""
     database.executemany(
         "UPDATE totals SET reports = reports + ? WHERE survey = ?",
         [(more, survey) for survey, more in totals.items()],
@@ -48,19 +53,22 @@ def add_counts(database: Connection, totals: Mapping[str, int], counts: AddedCou
 
 
 def find_total(database: Connection, survey: str) -> int:
-    """How many reports were counted."""
+    """The number of a survey's counted reports."""
     sql = "SELECT reports FROM totals WHERE survey = ?"
     return int(database.execute(sql, [survey]).fetchone()[0])
 
 
 def report_texts(database: Connection, survey: str) -> Iterator[str]:
-    """The stored reports, in the order of their random ids."""
+    """The texts of the stored reports, in the order of their random ids."""
     sql = "SELECT report FROM reports WHERE survey = ? ORDER BY id"
     return (text for (text,) in database.execute(sql, [survey]))
 
 
 def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:
-    """The tally of every question. Raises LookupError and ValueError for what it does not have."""
+    """The tally of every question, by name, from a snapshot.
+
+    Raises LookupError or ValueError where the snapshot counts what the survey does not have.
+    """
     totals = dict(found.reports)
     everybody = totals.get(None, 0) if survey.asked == len(survey.questions) else 0
     cells: dict[str, dict[int, int]] = {question.name: {} for question in survey.questions}
@@ -79,7 +87,10 @@ def tallies_of(survey: Survey, found: Snapshot) -> dict[str, Tally]:
 def recounted(
     survey: Survey, answered: Iterable[tuple[int, int]], cells: Iterable[tuple[int, int, int]]
 ) -> dict[str, Tally]:
-    """The tallies from what an engine counts in the stored reports, by the index of a question."""
+    """The tallies from an engine's recount of the stored reports.
+
+    ``answered`` and ``cells`` are the rows of ``Engine.answered`` and ``Engine.cells``.
+    """
     names = [question.name for question in survey.questions]
     return tallies_of(
         survey,
@@ -91,7 +102,7 @@ def recounted(
 
 
 def replace_tallies(database: Connection, survey: Survey, counted: Mapping[str, Tally]) -> None:
-    """Put a recount in the place of a survey's tallies."""
+    """Replace a survey's tallies by a recount."""
     name, some = survey.name, survey.asked < len(survey.questions)
     (total,) = database.execute("SELECT count(*) FROM reports WHERE survey = ?", [name]).fetchone()
     database.execute("DELETE FROM tallies WHERE survey = ?", [name])

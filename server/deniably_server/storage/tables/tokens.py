@@ -1,8 +1,8 @@
-"""Who may do what: bearer tokens with a role, their table, and nothing that could be used as one.
+"""Bearer tokens, which give roles, and their table.
 
-A token is ``deniably_<id>_<secret>``. The id is public and finds the row; the secret is 256 random
-bits, of which only the SHA-256 of the whole text is kept. So the database compares nothing secret,
-and who reads it can do nothing with it.
+A token is ``deniably_<id>_<secret>``. The id is public and finds the row. The secret is 256 random
+bits. The table has only the SHA-256 of the whole token, so a copy of the database gives nobody
+access.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Role = Literal["author", "analyst", "monitor", "operator"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
 WIDE: tuple[Role, ...] = ("monitor", "operator")
-"""Roles that have nothing to do with one survey more than with another."""
+"""Roles for the whole server; their tokens cannot be limited to one survey."""
 A = {
     "author": "an author's",
     "analyst": "an analyst's",
     "monitor": "a monitor's",
     "operator": "an operator's",
 }
-"""How a sentence calls a token of each role."""
+"""The role in a sentence, before the word "token"."""
 DAYS, MOST_DAYS = 365, 3660
 LONGEST_NOTE = 200
 
@@ -39,8 +39,11 @@ _COLUMNS = "id, hash, role, survey, until, note, revoked"
 
 @dataclass(frozen=True)
 class Token:
-    """What is kept of a token. ``survey`` is the only one that it is for, or None for all;
-    ``until`` the last day, in UTC, on which it is worth something."""
+    """The stored form of a token.
+
+    ``survey`` is the only survey it is for, or None for all. ``until`` is its last valid day, in
+    UTC.
+    """
 
     id: str
     hash: str = field(repr=False)
@@ -51,17 +54,17 @@ class Token:
     revoked: bool = False
 
     def is_of(self, text: str) -> bool:
-        """Whether this is the token that ``text`` is; takes as long whatever the answer is."""
+        """Whether ``text`` is this token; compares in constant time."""
         return hmac.compare_digest(hash_of(text), self.hash)
 
     @property
     def expired(self) -> bool:
-        """Whether the last day is over."""
+        """Whether the last valid day is over."""
         return self.until < day_in(0)
 
     @property
     def document(self) -> dict[str, object]:
-        """What operators are shown."""
+        """The token as operators see it, without its hash."""
         state = "revoked" if self.revoked else "expired" if self.expired else "valid"
         return {
             "id": self.id,
@@ -76,9 +79,9 @@ class Token:
 def make(
     role: Role, survey: str | None = None, days: int = DAYS, note: str = ""
 ) -> tuple[Token, str]:
-    """A new token, not yet in any table, and its text, which is nowhere else.
+    """Create a token; returns it, for the table, and its text, which is stored nowhere.
 
-    Raises ValueError, with a sentence, for what no token can be.
+    Raises ValueError, with a sentence, for values that no token can have.
     """
     if role in WIDE and survey is not None:
         raise ValueError(f"{A[role]} token is for the whole server; leave the survey out")
@@ -94,19 +97,19 @@ def make(
 
 
 def id_in(text: str) -> str | None:
-    """The id in a token's text; None where that is no token."""
+    """The id in a token's text; None if the text has not the form of a token."""
     found = _SHAPE.fullmatch(text)
     return found[1] if found else None
 
 
 def hash_of(secret: str) -> str:
-    """What is kept of a secret."""
-    # It is random and long, so a plain hash cannot be searched; no slow one is needed.
+    """The SHA-256 of a secret, in hexadecimal."""
+    # The secret has 256 random bits, so a slow password hash would add nothing.
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def day_in(days: int) -> str:
-    """The date in UTC so many days from now."""
+    """The date in UTC ``days`` days from now."""
     try:
         return (datetime.now(UTC).date() + timedelta(days)).isoformat()
     except OverflowError:  # the clock is at the end of time
@@ -114,7 +117,7 @@ def day_in(days: int) -> str:
 
 
 def enter_token(database: Connection, token: Token) -> None:
-    """Add a token."""
+    """Store a token."""
     database.execute(
         f"INSERT INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
         (
@@ -130,20 +133,20 @@ def enter_token(database: Connection, token: Token) -> None:
 
 
 def find_token(database: Connection, name: str) -> Token | None:
-    """The token of an id."""
+    """The token with this id; None if there is none."""
     sql = f"SELECT {_COLUMNS} FROM tokens WHERE id = ?"  # noqa: S608
     row = database.execute(sql, [name]).fetchone()
     return None if row is None else _token(row)
 
 
 def every_token(database: Connection) -> list[Token]:
-    """All tokens, by role and last day."""
+    """All tokens, sorted by role and last day."""
     sql = f"SELECT {_COLUMNS} FROM tokens ORDER BY role, until, id"  # noqa: S608
     return [_token(row) for row in database.execute(sql)]
 
 
 def revoke_token(database: Connection, name: str) -> bool:
-    """Make a token worth nothing, for good. False where there is none of this id."""
+    """Revoke a token, for good. Returns False where no token has this id."""
     done = database.execute("UPDATE tokens SET revoked = 1 WHERE id = ?", [name])
     return done.rowcount == 1
 
