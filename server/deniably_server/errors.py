@@ -1,30 +1,30 @@
-"""Everything that the server refuses, beside what ``deniably.core.errors`` holds.
+"""The server's exceptions, besides those of ``deniably.core.errors``.
 
 DeniablyError
-  Refusal                 a request is refused; ``why`` is a sentence
-    Malformed             the body cannot be read at all
-    BadParameter          a parameter of the address is unknown, wrong or missing
+  Refusal                 a request is refused; ``why`` says why and how to mend it
+    Malformed             the body cannot be parsed
+    BadParameter          a query parameter is unknown, wrong or missing
     Unauthorised          the token is missing, wrong, expired or revoked
     Forbidden             the token does not allow this
-    TooMany               too much comes from one network address; later it may again
-    Busy                  more results are asked for than can be computed; later they may be again
-    Quota                 the token has published as much as it may, or the register is full
-    TooMuch               what is asked for is more than the server computes
+    TooMany               one network address exceeded a rate limit; retry later
+    Busy                  the queue of computations is full; retry later
+    Quota                 the token's quota is used up, or the register is full
+    TooMuch               the computation is larger than the server allows
     Hidden                the results are not shown yet
-    Misdirected           the request is for a name that this server does not answer to
+    Misdirected           the server does not answer to this host name
     NotFound              no such survey or page
-    Conflict              the id or the name is taken by something else
+    Conflict              the id or the name is in use with other content
     Closed                the survey takes no more reports
-    TooFew                a survey would be closed whose results then stay hidden
-    TooLarge              a report is longer than any can be
-    UnsupportedMediaType  the body is of a kind that is not read here
-    Uninvited             the survey is by invitation, and this is none, or comes without its ticket
-    Used                  the invitation was traded by another device
+    TooFew                closing the survey now would hide its results for ever
+    TooLarge              the report is longer than 1 MiB
+    UnsupportedMediaType  the body is of another media type
+    Uninvited             the invitation or the ticket is missing or wrong
+    Used                  the invitation was traded before
     WrongDigest           the report answers another version or another survey
     Unsigned              the author's signature is missing or wrong
-  Unavailable             the database does not answer or store; ask the same again later
-  Newer                   a newer version made the database, and this one knows less
-  Uncomputed              a fault of the server: the process that computes results failed
+  Unavailable             the database does not answer or store; retry later
+  Newer                   a newer version made the database
+  Uncomputed              a fault of the server: the worker process failed
   NotStored               a fault of the server: the transaction failed, nothing was stored
 """
 
@@ -34,7 +34,7 @@ from deniably.core.errors import DeniablyError
 
 
 class Refusal(DeniablyError):
-    """A request is refused. Attributes: ``why``, a sentence: what was wrong, what is allowed."""
+    """A request is refused. ``why`` is a sentence: what is wrong, and what is allowed."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -42,11 +42,11 @@ class Refusal(DeniablyError):
 
 
 class Malformed(Refusal):
-    """The body cannot be read at all."""
+    """The body cannot be parsed."""
 
 
 class BadParameter(Refusal):
-    """A parameter of the address is unknown, wrong or missing."""
+    """A query parameter is unknown, wrong or missing."""
 
 
 class Unauthorised(Refusal):
@@ -58,7 +58,7 @@ class Forbidden(Refusal):
 
 
 class TooMany(Refusal):
-    """Too much comes from one network address. Attributes: ``wait``, seconds."""
+    """One network address exceeded a rate limit. It may retry after ``wait`` seconds."""
 
     def __init__(self, why: str, wait: int = 1) -> None:
         self.wait = max(1, wait)
@@ -66,7 +66,7 @@ class TooMany(Refusal):
 
 
 class Busy(Refusal):
-    """More results are asked for than can be computed. Attributes: ``wait``, seconds."""
+    """The queue of computations is full. The client may retry after ``wait`` seconds."""
 
     def __init__(self, why: str, wait: int = 10) -> None:
         self.wait = wait
@@ -74,19 +74,19 @@ class Busy(Refusal):
 
 
 class TooMuch(Refusal):
-    """What is asked for is more than the server computes; ``why`` says what to ask instead."""
+    """The computation is larger than the server allows; ``why`` says what to ask instead."""
 
 
 class Quota(Refusal):
-    """The token has published as much as it may, or the register is full."""
+    """The token's quota of surveys is used up, or the register is full."""
 
 
 class Hidden(Refusal):
-    """The results are not shown yet; ``why`` says why, and when they will be."""
+    """The results are not shown yet; ``why`` says when they will be."""
 
 
 class Misdirected(Refusal):
-    """The request is for a name that this server does not answer to."""
+    """The server does not answer to the request's host name."""
 
 
 class NotFound(Refusal):
@@ -94,31 +94,31 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    """The report's id or the survey's name is taken by something else."""
+    """The report's id or the survey's name is in use with other content."""
 
 
 class Closed(Refusal):
-    """The survey takes no more reports, for good."""
+    """The survey is closed for good and takes no more reports."""
 
 
 class TooFew(Refusal):
-    """The survey has fewer reports than its results need, and was to be closed with results."""
+    """The survey has fewer reports than its results need, so closing it would hide them."""
 
 
 class TooLarge(Refusal):
-    """A report is longer than any can be."""
+    """A report is longer than 1 MiB."""
 
 
 class UnsupportedMediaType(Refusal):
-    """The body is of a kind that is not read here."""
+    """The body's media type is not supported at this address."""
 
 
 class Uninvited(Refusal):
-    """The survey is by invitation: this is none of them, or the report comes without its ticket."""
+    """The survey is by invitation, and the invitation or the ticket is missing or wrong."""
 
 
 class Used(Refusal):
-    """The invitation was traded by another device, or by this one before it forgot."""
+    """The invitation was traded by another device, or by this one before it lost its memory."""
 
 
 class WrongDigest(Refusal):
@@ -126,24 +126,23 @@ class WrongDigest(Refusal):
 
 
 class Unsigned(Refusal):
-    """The author's signature of a definition is missing, or is not the author's."""
+    """The author's signature of a definition is missing or wrong."""
 
 
 class NotStored(DeniablyError):
-    """The transaction failed and nothing was stored; the same bytes may be sent again."""
+    """The transaction failed and nothing was stored; the client may send the same bytes again."""
 
 
 class Uncomputed(DeniablyError):
-    """The process that computes results failed or is gone; the next computation has a new one."""
+    """The worker process failed or ended; the next computation starts a new one."""
 
 
 class Unavailable(DeniablyError):
-    """The disk, a lock or the network refuses; the same may be asked again later, and counts
-    once."""
+    """The database's disk, lock or network fails; the same request may be sent again later."""
 
 
 class Newer(DeniablyError):
-    """A newer version of Deniably made the database; this one would not know what it breaks."""
+    """A newer version of Deniably made the database, so this version must not write to it."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The settings of a server: one tuple from which options, environment and configuration come."""
+"""The settings of a server, which define its options, environment variables and defaults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PREFIX = "DENIABLY_"
 class Setting:
     """One setting: ``--name`` of ``serve``, the variable ``DENIABLY_NAME``, the key ``NAME``.
 
-    A number is from ``least`` to ``most``; a text is one of the ``choices`` where there are some.
+    A number lies between ``least`` and ``most``; a text is one of ``choices`` unless that is empty.
     """
 
     name: str
@@ -25,12 +25,12 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """The key in a Flask configuration."""
+        """The key in Flask's configuration."""
         return self.name.upper()
 
     @property
     def variable(self) -> str:
-        """The environment variable."""
+        """The name of the environment variable."""
         return PREFIX + self.key
 
 
@@ -107,10 +107,10 @@ SETTINGS = (
 
 
 def configuration(given: Mapping[str, object] | None = None) -> dict[str, object]:
-    """Every setting by its key: as ``given``, else from the environment, else its default.
+    """Every setting by its key: from ``given``, else the environment, else the default.
 
-    Keys of ``given`` that are no setting (Flask's own, such as TESTING) are passed through.
-    Raises ValueError for a variable that should be a number and is none, or is no choice.
+    Other keys of ``given``, such as Flask's TESTING, are passed through. Raises ValueError for a
+    variable that is not a number or not one of the choices.
     """
     found = dict(given or {})
     for setting in SETTINGS:

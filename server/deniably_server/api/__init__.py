@@ -1,2 +1,2 @@
-"""What is asked for over HTTP, by devices, authors, analysts, operators and people with a browser:
-each view reads a request, asks the rooms below and answers."""
+"""The views: HTTP for devices, authors, analysts and operators, and pages for browsers. A view
+reads a request, calls the rooms below and answers."""

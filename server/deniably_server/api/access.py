@@ -1,4 +1,4 @@
-"""Tokens over HTTP: an operator makes, lists and revokes them; the first come by the admin link."""
+"""Tokens over HTTP: operators make, list and revoke them; the admin link gives the first two."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from deniably_server.web.operation import BODY, PAGE, TOKEN, Operation
 blueprint = Blueprint("access", __name__)
 
 _KEPT_NOWHERE = "no-store, no-transform"
-"""Kept nowhere, and not compressed either: by its length a compressed secret could be guessed."""
+"""Not cached, and not compressed: the length of a compressed secret helps to guess it (BREACH)."""
 
 
 class Wanted(msgspec.Struct, forbid_unknown_fields=True):
-    """A token that is asked for."""
+    """The body of a request for a new token."""
 
     role: Role
     survey: str | None = None
@@ -55,14 +55,14 @@ class TokensAnswer(TypedDict):
 
 
 class FirstTokensAnswer(TypedDict):
-    """The first two."""
+    """The first two tokens."""
 
     operator: NewTokenAnswer
     author: NewTokenAnswer
 
 
 class Secret(msgspec.Struct, forbid_unknown_fields=True):
-    """What is behind the # of the admin link."""
+    """The secret of the admin link: the part after #."""
 
     secret: str
 
@@ -74,7 +74,7 @@ _LINK = msgspec.json.Decoder(Secret)
 @blueprint.get("/api/tokens")
 @Operation({200: {JSON: TokensAnswer}}, TOKEN, "operator")
 def tokens() -> Response:
-    """Every token, also those that are worth nothing any more; no secret is among it."""
+    """Every token, including expired and revoked ones. The answer holds no secret."""
     require("operator")
     return json_answer({"tokens": [token.document for token in current_store().tokens()]})
 
@@ -82,7 +82,7 @@ def tokens() -> Response:
 @blueprint.post("/api/tokens")
 @Operation({201: {JSON: NewTokenAnswer}}, (*BODY, *TOKEN), "operator", body={JSON: Wanted})
 def new() -> Response:
-    """Make a token. The answer is the only place where it ever is."""
+    """Make a token. Only this answer ever shows its secret."""
     require("operator")
     token, text = _made(read_body(JSON))
     current_store().add_token(token)
@@ -92,10 +92,10 @@ def new() -> Response:
 @blueprint.delete("/api/tokens/<name>")
 @Operation({200: {JSON: TokenAnswer}}, (*TOKEN, "not-found"), "operator")
 def revoke(name: str) -> Response:
-    """Make a token worth nothing, for good."""
+    """Revoke a token for good."""
     require("operator")
     store = current_store()
-    known = name.isascii() and name.isalnum()  # else it is none, and may be what no database takes
+    known = name.isascii() and name.isalnum()  # a database may refuse other characters
     token = store.token(name) if known and store.revoke_token(name) else None
     if token is None:
         raise NotFound("there is no token of this id")
@@ -105,7 +105,8 @@ def revoke(name: str) -> Response:
 @blueprint.get("/admin")
 @Operation(PAGE)
 def admin() -> str:
-    """The page of the link that the first start prints. The server does not see the link's end."""
+    """The page of the admin link, which the first start prints. The server never sees its secret
+    part."""
     return render_template("admin.html")
 
 
@@ -114,7 +115,7 @@ def admin() -> str:
     {200: {JSON: FirstTokensAnswer}}, (*BODY, "unauthorised", "too-many"), body={JSON: Secret}
 )
 def first_tokens() -> Response:
-    """The operator's and the author's token, for the secret in the first start's link, once."""
+    """Trade the admin link's secret for an operator's and an author's token, once."""
     form = 'the body is {"secret": "..."}: what is behind the # of the link'
     secret = decoded(_LINK, read_body(JSON), form).secret
     limits = current_limits()
@@ -128,7 +129,7 @@ def first_tokens() -> Response:
 
 
 def secret_answer(value: object, status: int = 200) -> Response:
-    """An answer that holds a secret."""
+    """A JSON response that holds a secret: neither cached nor compressed."""
     response = json_answer(value, status)
     response.headers["Cache-Control"] = _KEPT_NOWHERE
     return response

@@ -1,4 +1,4 @@
-"""Whether a report may come in: where a survey is by invitation, it has a ticket."""
+"""Admits a report: for a survey by invitation it needs a ticket."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HEADER = "Deniably-Ticket"
 
 
 def admit(store: Store, survey: Survey, report: Report, ticket: str) -> None:
-    """Raise Uninvited where a survey is by invitation and the ticket is not the report's."""
+    """Raise Uninvited if the survey is by invitation and ``ticket`` does not fit the report."""
     if survey.invited and not is_ticket(store.invitation_key(survey.name), report.id, ticket):
         raise Uninvited(
             "this survey is by invitation, and the report comes without the ticket that an"

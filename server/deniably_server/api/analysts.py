@@ -1,4 +1,4 @@
-"""Pages of results that may be for analysts alone: a browser is asked for their token."""
+"""Pages of results for analysts: a browser without a token gets a page that asks for one."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ View = Callable[[str], "ResponseReturnValue"]
 
 
 def or_ask_for_a_token(view: View) -> View:
-    """The page of a survey's results; where they are for analysts, and whoever asks shows no token,
-    one that takes it, and fetches the very same address with it (``analysts.js``).
+    """A decorator for a page of results: without a token it shows a page that asks for one.
 
-    Whoever shows a token that will not do is told so by the refusal itself.
+    ``analysts.js`` then fetches the same address with the token. A request with a wrong token gets
+    the refusal itself.
     """
 
     @wraps(view)

@@ -1,8 +1,7 @@
-"""Many reports in one request, from a program that the survey's author trusts with a token.
+"""Takes many reports in one request, from a program with the author's token.
 
-Such a request may be as long as it likes, takes a thread for as long as it comes, and is passed on
-unread by proxies that keep reports small: so it has an address of its own, and is not for everybody
-who can reach a form.
+Such a request has no limit of length and occupies a thread while it is sent, so it needs a token.
+It has an address of its own, so that proxies can limit the size of all other bodies.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ batches = Blueprint("batches", __name__)
 
 
 class LinesAnswer(TypedDict):
-    """What became of each line (SPEC section 6), and how many became what."""
+    """The outcome of each line (SPEC section 6), and the number of each outcome."""
 
     read: int
     ended: bool
@@ -36,7 +35,7 @@ _START, _END = "/api/surveys/", "/batches"
 
 
 def is_batch(method: str, path: str) -> bool:
-    """Whether the body of such a request is read as it comes."""
+    """Whether a request's body is streamed to its view, because it holds a batch of reports."""
     return method == "POST" and path.startswith(_START) and path.endswith(_END)
 
 
@@ -48,10 +47,10 @@ def is_batch(method: str, path: str) -> bool:
     body={NDJSON: None},
 )
 def add(name: str) -> Response:
-    """Store many reports, which are sent as lines. With an author's token.
+    """Store many reports, sent as lines, with an author's token.
 
-    Lines are read as they come, past Flask's limit for a body; of those above the limit for a
-    network address the answer says that they are unread.
+    Lines are read as they arrive, without a limit for the body. The answer says if lines were left
+    unread because of the rate limit for a network address.
     """
     require("author", name)
     if request.mimetype != NDJSON:

@@ -1,4 +1,4 @@
-"""What a supervisor asks: is the process alive, and can it do its work."""
+"""Health checks for supervisors: is the process alive, and is it ready."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ health = Blueprint("health", __name__)
 @health.get("/healthz")
 @Operation({200: {TEXT: None}})
 def alive() -> Response:
-    """200 as long as the process answers; restart it where this fails."""
+    """200 while the process answers. Restart the process if this fails."""
     return Response("alive\n", mimetype="text/plain")
 
 
 @health.get("/readyz")
 @Operation({200: {TEXT: None}})
 def ready() -> Response:
-    """200 where the database answers and stores, too; else 503: send respondents elsewhere
-    meanwhile."""
+    """200 while the database also answers and stores, else 503. Send respondents elsewhere until
+    then."""
     current_store().check()
     return Response("ready\n", mimetype="text/plain")

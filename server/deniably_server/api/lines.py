@@ -1,10 +1,10 @@
-"""Many reports in one request: lines of JSON, read as they come, each with its own outcome.
+"""Parses batches of reports: lines of JSON, read as they arrive, each with its own outcome.
 
-What a batch costs is mostly Python, so lines are taken apart by one regular expression: that of a
-report of this very survey in canonical form, as devices write it. Each distinct value is checked
-once, and then known by its text. Where a line does not fit, its chunk goes line by line, the way of
-single reports, with the same refusals. Of a request, however long it is, two chunks are in memory,
-and a byte for each line.
+Parsing a batch is mostly Python's time. One regular expression therefore matches all lines of a
+chunk against the canonical form of this survey's reports, as devices write it. Each distinct value
+is checked once and then known by its text. If a line does not match, its chunk is parsed line by
+line like single reports, with the same refusals. A request of any length takes two chunks of
+memory, and a byte for each line.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ _CHUNK = 1 << 22
 """Bytes whose lines share a commit."""
 _MOST_LINES = 10_000_000
 _MOST_REFUSED = 1000
-"""Lines that are refused or empty before the rest is left unread: it is not what this survey
-takes."""
+"""After so many refused or empty lines the rest is left unread: it is for another survey."""
 _TURN = Lock()
-"""One request of a process at a time takes its lines apart, which is what needs the memory."""
+"""Parsing needs the memory, so one request of a process parses at a time."""
 _MOST_KNOWN = 1 << 16
 
 _STATUS = {
@@ -58,14 +57,14 @@ _decode = msgspec.json.Decoder(list[int]).decode
 
 @dataclass
 class Outcomes:
-    """What became of each line."""
+    """The outcome of each line."""
 
     codes: bytearray = field(default_factory=bytearray)
-    """For each line an index of _WORDS."""
+    """An index of _WORDS for each line."""
     refusals: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
-    """For each line that was refused its number, and the members of a problem."""
+    """For each refused line its number and the members of a problem."""
     empty: int = 0
-    """Lines with nothing in them."""
+    """The number of empty lines."""
 
     @property
     def ended(self) -> bool:
@@ -75,13 +74,14 @@ class Outcomes:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many lines became what."""
+        """The number of lines of each outcome; outcomes without lines are left out."""
         counts = {word: self.codes.count(code) for code, word in enumerate(_WORDS)}
         return {word: count for word, count in counts.items() if count}
 
     @property
     def document(self) -> dict[str, object]:
-        """As it is answered: numbers, and the lines from first to last that became the same."""
+        """The answer's document: the counts, and runs of lines with equal outcomes, each with its
+        first and last line."""
         runs: list[tuple[int, int, str]] = []
         first = 1
         for code, run in groupby(self.codes):
@@ -98,9 +98,9 @@ class Outcomes:
 
 
 def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
-    """Store the reports in a body of lines; once this returns they are on disk.
+    """Store the reports in a body of lines. When this returns, they are on disk.
 
-    Raises NotStored; what was committed by then stays, and counts once when it is sent again.
+    Raises NotStored. Reports committed by then stay, and count once if they are sent again.
     """
     reader = _Reader(store, survey)
     found = Outcomes()
@@ -122,7 +122,7 @@ def take_lines(store: Store, survey: Survey, body: Body) -> Outcomes:
 
 @dataclass
 class _Part:
-    """The reports in a chunk, and the indices of their lines."""
+    """The reports of a chunk, with the indices of their lines."""
 
     batch: BatchWrite
     waiting: Sequence[int]
@@ -134,7 +134,7 @@ def _settle(found: Outcomes, part: _Part) -> None:
 
 
 class _Reader:
-    """Takes the lines of one survey apart."""
+    """Parses the lines of one survey's batch."""
 
     def __init__(self, store: Store, survey: Survey) -> None:
         self._store = store
@@ -147,13 +147,13 @@ class _Reader:
         values = ",".join(rf'"{name}":(\[[-0-9,]*\])' for name in names)
         start = r'\{"id":"([0-9a-f]{32})","survey":"'
         pattern = rf'^{start}{survey.digest}","values":\{{{values}\}}\}}$'
-        # With a ticket, or only some of the questions, each goes the way of a single one.
+        # Reports with a ticket, or with only some of the questions, are parsed one by one.
         self._plain = survey.asked == len(order) and not survey.invited
         self._find = re.compile(pattern, re.MULTILINE).findall
 
     def read(self, lines: list[bytes | None], found: Outcomes) -> _Part:
-        """The reports in these lines. What is none is told in ``found``; of the others the codes
-        are to be settled. Stops where ``found`` has ended."""
+        """The reports in these lines. Other lines are noted in ``found``; the codes of reports are
+        set later by ``_settle``. Stops when ``found`` has ended."""
         batch = BatchWrite(self._survey)
         start = len(found.codes)
         if self._plain and None not in lines and self._all_plain(batch, cast("list[bytes]", lines)):
@@ -176,7 +176,7 @@ class _Reader:
         return _Part(batch, waiting)
 
     def _all_plain(self, batch: BatchWrite, lines: list[bytes]) -> bool:
-        """Fill the batch, if every line is a report as devices write it."""
+        """Fill the batch if every line is a report in canonical form; returns whether it is."""
         # latin-1 gives every byte a character, so that no line becomes two.
         found = self._find(b"\n".join(lines).decode("latin-1"))
         if not found or len(found) != len(lines):
@@ -191,7 +191,7 @@ class _Reader:
         return True
 
     def _one(self, batch: BatchWrite, line: bytes | None) -> bool:
-        """Whether there is a report in a line, which is in the batch then."""
+        """Add the report of a line to the batch; False if the line is empty."""
         if line is None:
             raise TooLarge(f"a report has at most {LARGEST_BODY} bytes")
         if not line.strip():
@@ -207,7 +207,7 @@ class _Reader:
 
     @staticmethod
     def _are_valid(check: Check, known: set[str], texts: list[str]) -> bool:
-        """Whether each text is the canonical one of a value that a device could have sent."""
+        """Whether each text is the canonical form of a value that a device can send."""
         fresh = set(texts) - known
         for text in fresh:
             try:
@@ -232,14 +232,14 @@ _OPEN = msgspec.json.Decoder(_Envelope)
 
 
 def _opened(line: bytes) -> tuple[bytes, str]:
-    """A report and its ticket, as lines of a survey by invitation have them."""
+    """The report and the ticket in a line for a survey by invitation."""
     form = 'in a survey by invitation a line is {"report": {...}, "ticket": "..."}'
     envelope = decoded(_OPEN, line, form)
     return bytes(envelope.report), envelope.ticket
 
 
 def _chunks(body: Body) -> Generator[list[bytes | None]]:
-    """The lines of a body, a chunk at a time; None for one that is too long to be a report."""
+    """The lines of a body, a chunk at a time; None for a line that is too long for a report."""
     rest, too_long = b"", False
     while chunk := body.read(_CHUNK):
         lines: list[bytes | None] = list((rest + chunk).split(b"\n"))

@@ -1,9 +1,9 @@
-"""The short way in for reports, past Flask.
+"""WSGI middleware that takes reports without Flask, which is several times faster.
 
-Finding the route, building a request and pushing contexts costs several times what checking and
-storing a report does. So a report that is sent as devices send it (a POST with exactly the type
-application/json and a length) is taken here; whatever else comes, also a report that is sent in
-another way, goes on to Flask. Both ways share ``reports.take`` and ``problems.refuse``.
+Flask's routing, request and contexts cost more than checking and storing a report. A report as
+devices send it, a POST with exactly the type application/json and a length, is therefore stored
+here. Every other request goes to Flask, including reports in another form. Both paths share
+``reports.take`` and ``problems.refuse``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 
 
 class ReportFastPath:
-    """WSGI middleware around the application."""
+    """Stores reports in the usual form, and counts all requests with reports."""
 
     def __init__(self, app: WSGIApplication, store: Store, limits: Limits) -> None:
         self._app = app
@@ -53,7 +53,7 @@ class ReportFastPath:
                 return self._app(environ, start_response)
             ticket = environ.get(_TICKET, "")
             status, answer = take(self._store, name, _body(environ), ticket)
-        except Exception as error:  # every refusal and fault is answered in the one shape
+        except Exception as error:  # refusals and faults are all answered as problems
             return refuse(error, environ)(environ, start_response)
         headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]
         start_response(_LINES[HTTPStatus(status)], headers)
@@ -61,7 +61,7 @@ class ReportFastPath:
 
 
 def _survey_of_reports(environ: WSGIEnvironment) -> str | None:
-    """The survey's name if this sends reports."""
+    """The survey's name if the request sends a report, else None."""
     path: str = environ["PATH_INFO"]
     if (
         environ["REQUEST_METHOD"] != "POST"
@@ -74,7 +74,7 @@ def _survey_of_reports(environ: WSGIEnvironment) -> str | None:
 
 
 def _is_plain(environ: WSGIEnvironment) -> bool:
-    """Whether a report is sent the plain way."""
+    """Whether the request has the usual form: JSON with a length."""
     return (
         environ.get("CONTENT_TYPE") == JSON
         and "HTTP_TRANSFER_ENCODING" not in environ

@@ -1,4 +1,4 @@
-"""Taking reports: the one request that every respondent's device makes."""
+"""Takes single reports: the one request that every respondent's device makes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ reports = Blueprint("reports", __name__)
 
 
 class ReceiptAnswer(TypedDict):
-    """A report is on disk."""
+    """The receipt of a report that is on disk."""
 
     status: str
     receipt: str
@@ -44,10 +44,8 @@ class ReceiptAnswer(TypedDict):
     optional_headers=(HEADER,),
 )
 def add(name: str) -> Response:
-    """Store one report.
-
-    Reports in the usual form are handled earlier, by ``report_fast_path``.
-    """
+    """Store one report."""
+    # Reports in the usual form do not come here: ``report_fast_path`` takes them.
     if request.mimetype == NDJSON:
         raise UnsupportedMediaType(
             f"send many reports as lines to /api/surveys/{name}/batches, with an author's token"
@@ -58,10 +56,11 @@ def add(name: str) -> Response:
 
 
 def take(store: Store, name: str, body: bytes, ticket: str) -> tuple[int, bytes]:
-    """Store the report in ``body``, which comes with a ``ticket`` where the survey is by invitation
-    and is kept without it; the status and body of the answer, once it is on disk.
+    """Store the report in ``body``; returns the answer's status and body once it is on disk.
 
-    201 where it is new, 200 where the same was stored before; raises for anything else.
+    The status is 201 for a new report and 200 for one that was stored before. ``ticket`` is needed
+    for a survey by invitation, and is not stored. Raises BadReport, WrongDigest, Uninvited,
+    Conflict, Closed, NotFound and NotStored.
     """
     survey = store.survey(name)
     report = read_report(body)

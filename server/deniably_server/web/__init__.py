@@ -1,1 +1,1 @@
-"""What HTTP needs throughout."""
+"""Tools of every view: bodies, files, problems, languages, charts, Markdown."""

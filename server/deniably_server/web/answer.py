@@ -1,4 +1,4 @@
-"""An answer in JSON."""
+"""JSON responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The body of a request: of an allowed kind and of a bounded size."""
+"""Reads the body of a request: of an allowed media type and a bounded size."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ JSON = "application/json"
 YAML = ("application/yaml", "text/yaml")
 
 READ_AT_MOST = LARGEST_BODY + 1
-"""What Flask reads of a body: the byte too much is how a body of unknown length shows its size."""
+"""Bytes that Flask reads of a body: one too many, which shows that a body is too large."""
 
 
 class Body(Protocol):
-    """Where the bytes come from."""
+    """A source of bytes, such as ``wsgi.input``."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes; none at the end."""
+        """At most ``size`` bytes; empty at the end."""
         ...
 
 
 def read_body(*kinds: str) -> bytes:
-    """The bytes of the body.
+    """The body of the current request.
 
-    Raises UnsupportedMediaType unless its type is one of ``kinds``, RequestEntityTooLarge, and
-    Malformed where the connection broke off before the end.
+    Raises UnsupportedMediaType unless its media type is one of ``kinds``, RequestEntityTooLarge
+    above 1 MiB, and Malformed if the connection broke off before the end.
     """
     if request.environ.get("CONTENT_TYPE") not in kinds and request.mimetype not in kinds:
         raise UnsupportedMediaType(f"send the body as {' or '.join(kinds)}, in Content-Type")
@@ -45,8 +45,7 @@ def read_body(*kinds: str) -> bytes:
 
 
 def decoded(decoder: msgspec.json.Decoder[_T], body: bytes, form: str) -> _T:
-    """What a body of JSON says. Raises Malformed, which says what form it has, where it has
-    another."""
+    """The value of a JSON body. Raises Malformed with ``form``, which says what is expected."""
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

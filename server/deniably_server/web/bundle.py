@@ -1,15 +1,14 @@
-"""The form's modules in one file: a slow phone waits for round trips more than for bytes.
+"""Bundles the form's JavaScript modules into one file, which saves a slow phone round trips.
 
-There is no build step: the file is joined when the server starts, from the very modules that the
-tests run and that ``/web/<room>/<name>`` shows with their comments. Each module becomes a function
-that runs once, when somebody first imports it, and gives its exports; imports and exports are the
-only lines that change, and comments on lines of their own, types and indentation stay behind. One
-file for every survey also means that nobody learns from a browser's cache what its owner was asked
-(but for invitations, which have a file with more in it).
+There is no build step. When it starts, the server bundles the modules that the tests run and that
+``/web/<room>/<name>`` shows with their comments. Each module becomes a function that runs once, at
+its first import, and returns its exports. Only imports and exports change; comments, types and
+indentation are removed. Every survey has the same bundle, so a browser's cache does not show which
+survey its owner answered. Only surveys by invitation have another one.
 
-Weighed against the usual ways, gzipped: what esbuild minifies is smaller (26 kB for 33), but needs
-npm wherever a wheel is built or the demonstration starts, and nobody could hold its code against
-the modules line by line; the modules by themselves, preloaded, are 51 requests and 69 kB.
+The alternatives, gzipped: esbuild's minified file is smaller (26 kB instead of 33), but needs npm
+wherever a wheel is built or the demonstration starts, and cannot be compared with the modules line
+by line. The modules by themselves, preloaded, are 51 requests and 69 kB.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ const late = (module) => Promise.resolve().then(module);
 """
 _COMMENT = re.compile(r"^[ \t]*(?://[^\n]*|/\*(?:(?!\*/)[\s\S])*\*/[ \t]*)\n", re.MULTILINE)
 _AFTERWARDS = re.compile(r"""[ \t]+//[^"'`\n]*$""", re.MULTILINE)
-"""A comment at the end of a line: a text with such a thing in it ends behind it, with a quote."""
+"""A comment at the end of a line. A string that holds ``//`` has its closing quote after it."""
 _TYPE = re.compile(r"/\*\*[^\n]*?\*/ ?")
 _INDENTED = re.compile(r"\n[ \t\n]+")
 _LONG = re.compile(r"^[^`\n]*(?:`[^`\n]*`[^`\n]*)*`[^`\n]*$", re.MULTILINE)
-"""A line with an odd number of backticks: a text that goes on in the next one."""
+"""A line with an odd number of backticks: a template literal that continues in the next line."""
 _IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "(\.[\w./]+)\.js";$', re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -44,11 +43,12 @@ _UNKNOWN = re.compile(r"^(?:import|export)\b.*$|\bimport\(", re.MULTILINE)
 def bundle_modules(
     texts: Mapping[str, str], entries: Sequence[str], without: Sequence[str] = ()
 ) -> str:
-    """One module that runs the ``entries`` in turn. ``texts``: room and name, without ``.js`` ->
-    source; no two have the same name. Modules that are to be left out are nothing to whoever
-    imports them late.
+    """The source of one module that runs the ``entries`` in turn.
 
-    Raises ValueError for an import, export or text that is written in another way than ours are.
+    ``texts`` maps room and name, without ``.js``, to a source; names are unique across rooms. A
+    dynamic import of a module in ``without`` gives an empty object.
+
+    Raises ValueError for an import, export or template literal in an unsupported form.
     """
     needed: dict[str, str] = {}
     ahead = list(entries)
@@ -63,7 +63,7 @@ def bundle_modules(
 
 
 def _module(path: str, text: str, entry: bool) -> tuple[str, list[str]]:
-    """A module as a function, or an entry as a block; and the paths of what it imports."""
+    """A module as a function, or an entry as a block, with the paths of its imports."""
     text = _TYPE.sub("", _AFTERWARDS.sub("", _COMMENT.sub("", text)))
     if long := _LONG.search(text):
         raise ValueError(f"{path}.js: cannot be bundled: {long[0]}")
@@ -92,5 +92,5 @@ def _taken(found: re.Match[str]) -> str:
 
 
 def _name(path: str) -> str:
-    """What a module's function is called."""
+    """The name of a module's function."""
     return f"${basename(path)}"

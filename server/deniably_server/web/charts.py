@@ -1,6 +1,6 @@
-"""Charts as SVG, made here so that no page needs a chart library.
+"""Charts of results as SVG, without a chart library.
 
-Their figures stand in the tables beneath; the pictures repeat them for the eye.
+Every chart repeats the figures of a table beneath it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BARS = 120
 
 
 def dot_plot(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
-    """One row a choice: a dot at the share for display, a whisker over the interval."""
+    """A dot plot of shares: for each choice a dot at the share for display, and its interval."""
     scale = _scale(max(choice.interval[1] for choice in choices))
     bottom = _TOP + _ROW * len(choices)
     shares = ", ".join(
@@ -44,7 +44,10 @@ def dot_plot(name: str, label: str, choices: Sequence[ChoiceResult]) -> Markup:
 
 
 def histogram(name: str, label: str, buckets: Sequence[BucketResult]) -> Markup:
-    """One bar a bucket, as high as its share for display; a line at the height of the highest."""
+    """A histogram: one bar for each bucket, as high as its share for display.
+
+    A line marks the height of the highest bar.
+    """
     most = max(bucket.consistent for bucket in buckets) or 1.0
     width = (_WIDTH - _LEFT - _RIGHT) / len(buckets)
     top = _TOP + 18
@@ -77,10 +80,10 @@ def heat_map(
     cells: Sequence[AreaResult],
     centres: Sequence[tuple[float, float]] = (),
 ) -> Markup:
-    """A square of areas: the first number to the right, the second upwards; darker is more, and
-    what stands out from the noise has a frame.
+    """A heat map of a point question: the first number to the right, the second upwards.
 
-    ``centres`` are drawn over it, each as fractions of the two ranges.
+    Darker areas have larger shares. Areas that stand out from the noise have a frame. ``centres``
+    are drawn over the map, each as two fractions of the ranges.
     """
     grid = round(len(cells) ** 0.5)
     most = max(cell.consistent for cell in cells) or 1.0
@@ -143,7 +146,7 @@ def _tick(x: float, y: float, anchor: str, text: str) -> str:
 
 
 def _scale(highest: float) -> float:
-    """The right end of the axis: a quarter, half or all of 100 %."""
+    """The right end of the axis: 25, 50 or 100 %."""
     return next(end for end in (0.25, 0.5, 1.0) if highest <= end)
 
 

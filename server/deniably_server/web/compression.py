@@ -1,9 +1,9 @@
-"""Smaller responses: gzip for texts, where the client takes it.
+"""Compresses text responses with gzip for clients that accept it.
 
-Compressing a secret together with an attacker's text would tell the secret by its length (BREACH).
-No response that is compressed holds both: there is no cookie, session or form token, the answer to
-who makes a token says no-transform, and nobody's true answer is here at all. (Flask-Compress does
-not heed no-transform.)
+Compressing a secret together with an attacker's text reveals the secret by its length (BREACH). No
+compressed response holds both. There are no cookies, sessions or form tokens, answers that hold a
+new token are marked no-transform, and true answers never reach the server. Flask-Compress ignores
+no-transform.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _KINDS = (
 )
 
 _LEAST = 300
-"""Bytes; below, the frame of gzip takes what compressing gains."""
+"""Bytes; smaller bodies do not shrink, because of gzip's header."""
 _KEPT = 1 << 16
-"""Bytes; what is no larger (files, forms, definitions) is compressed once and kept."""
+"""Bytes; bodies up to this size, such as files and forms, are compressed once and cached."""
 
 
 def compress(response: Response) -> Response:
-    """The response, compressed where that is of use; to be run after each request.
+    """Compress a response if that helps; for Flask's ``after_request``.
 
-    HEAD says what GET would. An ETag becomes a weak one, as the bytes differ by encoding while the
-    text does not; it is compared weakly anyway (RFC 9110, 13.1.2).
+    HEAD has the headers of GET. An ETag becomes weak, because the bytes differ by encoding and the
+    text does not. If-None-Match compares weakly anyway (RFC 9110, 13.1.2).
     """
     if response.status_code == 304:
         return _varied(response)

@@ -1,4 +1,4 @@
-"""The files of the web client: the very modules that the tests run."""
+"""Serves the files of the web client, and the form's modules as one bundle."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ web = Blueprint("web", __name__)
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
-"""The modules that a form runs: the way out works first."""
+"""The modules that a form runs, in this order: "Exit this page" works first."""
 _BUNDLES = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
-"""All code of the form, and what it is without: only a survey by invitation needs that."""
+"""The form's bundles, each with the modules that it leaves out. Only a survey by invitation needs
+all of them."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
 class File:
-    """The content of a file, its media type and its digest."""
+    """A file's content, its media type, and its SHA-256 digest in hexadecimal digits."""
 
     body: bytes
     kind: str
@@ -36,7 +37,7 @@ class File:
 @web.get("/web/<room>/<name>")
 @Operation({200: _TEXTS, 304: {}}, ("not-found",), headers=("ETag",))
 def current(room: str, name: str) -> Response:
-    """A file as it is now."""
+    """The file in its current version."""
     response = _response(f"{room}/{name}")
     response.set_etag(_files()[f"{room}/{name}"].tag)
     response.headers["Cache-Control"] = "no-cache"  # ask each time, but do not fetch again
@@ -47,10 +48,10 @@ def current(room: str, name: str) -> Response:
 @web.get("/web/<build>/<room>/<name>")
 @Operation({200: _TEXTS}, ("not-found",), headers=("Service-Worker-Allowed",))
 def built(build: str, room: str, name: str) -> Response:
-    """A file of this very build: one address never has two contents, so it is never asked again.
+    """A file of one build. Its content never changes, so browsers may cache it for ever.
 
-    The modules of a build import each other by names relative to theirs: no page, not even one
-    that is kept for use without a network, ever mixes the modules of two builds.
+    Modules import each other by relative names, so no page mixes the modules of two builds, not
+    even a page kept for use without a network.
     """
     if build != BUILD:
         raise NotFound("there is no such build")
@@ -77,7 +78,7 @@ def _response(name: str) -> Response:
 
 @cache
 def _files() -> dict[str, File]:
-    """The files by room and name. Only these exist, so no path leads elsewhere."""
+    """The files by room and name. Other paths do not exist, so none leads out of the folder."""
     found: dict[str, File] = {}
     for room in (files("deniably_client") / "web").iterdir():
         for file in room.iterdir() if room.is_dir() else ():
@@ -102,4 +103,4 @@ def _build() -> str:
 
 
 BUILD = _build()
-"""Names the files and the templates together: whatever changes, the name does."""
+"""A hash of all files and templates: it changes if any of them does."""

@@ -1,4 +1,4 @@
-"""The language of a respondent's page, and which of its texts are in another one."""
+"""The language of a respondent's page, and the attributes of texts in another language."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ _FOR_INVITED = "invited."
 
 
 def chosen(survey: Survey) -> Words:
-    """The words that the respondent chose (``?language=de``), else those of the survey."""
+    """The words of the language in the query (``?language=de``), else of the survey's."""
     wanted = request.args.get("language", "")
     return Words(wanted if wanted in LANGUAGES else survey.language)
 
 
 def asked_for() -> Words:
-    """The words that the browser asks for: for a page that belongs to no survey."""
+    """The words of the browser's language, for a page that belongs to no survey."""
     return Words(request.accept_languages.best_match(LANGUAGES) or "en")
 
 
 def survey_texts(survey: Survey, words: Words) -> Markup:
-    """The attributes of the survey's own texts, where the page is in another language."""
+    """``lang`` and ``dir`` for the survey's texts; empty if the page is in the same language."""
     if survey.language == words.language:
         return Markup("")
     return Markup(' lang="{}" dir="{}"').format(survey.language, direction(survey.language))
 
 
 def interface_texts(survey: Survey, words: Words) -> Markup:
-    """The attributes of the interface's texts that stand among those of the survey."""
+    """``lang`` and ``dir`` for texts of the interface among those of the survey."""
     if not survey_texts(survey, words):
         return Markup("")
     return Markup(' lang="{}" dir="ltr"').format(words.language)
 
 
 def for_scripts(words: Words, *, fields: bool, invited: bool) -> str:
-    """The texts that scripts need, as JSON; those of ticks and numbers, and of invitations, where
-    there are such."""
+    """The texts that scripts need, as JSON.
+
+    ``fields`` adds those of ticks and numbers, ``invited`` those of invitations.
+    """
     some = [*_FOR_SCRIPTS, *[_FOR_FIELDS] * fields, *[_FOR_INVITED] * invited]
     texts = words.some(*some)
     return json.dumps(texts, ensure_ascii=False, separators=(",", ":"))

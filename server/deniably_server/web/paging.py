@@ -1,4 +1,4 @@
-"""Long lists, some at a time: ``?page=2``."""
+"""Pages of long lists: ``?page=2``."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ PARAMETERS: Parameters = {"page": {"type": "integer", "minimum": 1}}
 
 @dataclass(frozen=True)
 class Page:
-    """The one that is asked for, from 1 on."""
+    """The requested page, counted from 1."""
 
     number: int
 
     @property
     def start(self) -> int:
-        """How many come before."""
+        """The number of items on earlier pages."""
         return (self.number - 1) * SIZE
 
     def of(self, size: int) -> Pages:
-        """Among all pages of a list of this length."""
+        """The page's place among all pages of a list of ``size`` items."""
         return Pages(self.number, max(1, ceil(size / SIZE)))
 
 
 @dataclass(frozen=True)
 class Pages:
-    """Where a page is; ``before`` and ``after`` are None at the ends."""
+    """A page among ``count``; ``before`` and ``after`` are None at the ends."""
 
     number: int
     count: int
 
     @property
     def before(self) -> int | None:
-        """The page before, or the last of all where this is beyond it."""
+        """The previous page; the last page if this one is beyond it."""
         return min(self.number - 1, self.count) or None
 
     @property
