@@ -1,4 +1,4 @@
-"""What runs on a respondent's device: ``Device`` in Python, and ``web/`` for browsers."""
+"""The client, which runs on a respondent's device: ``Device`` in Python, ``web/`` in browsers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ __all__ = ["Device", "Receipt", "Storage"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on first use, so that a server can take the files of web/ from this package
-    # without importing a client.
+    # Loaded on first use: a server serves the files of web/ and must not import a client.
     if name in __all__:
         from deniably_client import device, storage
 

@@ -1,4 +1,4 @@
-"""What a server answers, read up to a size: one that sends without end fills no device."""
+"""Reads response bodies up to a size limit, and retries requests for a bounded time."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from deniably.core.errors import Refused
 from deniably.trust.register import LARGEST_REGISTER
 
 DEFINITION = 16 << 20
-"""Bytes, once decompressed. Authors write at most 1 MiB; the mechanisms come to it."""
+"""Size limits are in bytes after decompression. An author's text has at most 1 MiB; the
+mechanisms are added to it."""
 REGISTER = LARGEST_REGISTER
 PROBLEM = 64 << 10
-"""A sentence or two."""
+"""Problem details hold a sentence or two."""
 
 LONGEST_WAIT = 300.0
-"""Seconds that a server may ask for between two tries."""
+"""The most seconds that a server may ask for between two tries."""
 
 _SOME = 60
-"""Seconds to wait where a server asks for it and says nothing usable of how long."""
+"""Seconds to wait after a 429 without a usable Retry-After."""
 
 _PIECE = 1 << 16
 
 
 def body(response: requests.Response, most: int) -> bytes:
-    """The body of a streamed response. Raises Refused above ``most`` bytes, without reading on."""
+    """Read the body of a streamed response. Raises Refused once it exceeds ``most`` bytes."""
     found = bytearray()
     for piece in response.iter_content(_PIECE):
         found += piece
@@ -43,13 +44,13 @@ def body(response: requests.Response, most: int) -> bytes:
 
 
 def seconds_in(header: str | None) -> int:
-    """How long a server asks to wait (Retry-After, in whole seconds)."""
+    """Parse Retry-After: the whole seconds to wait, 60 where the header is unusable."""
     text = header or ""
     return max(1, int(text)) if text.isascii() and text.isdecimal() and len(text) < 7 else _SOME
 
 
-class Patience(Retry):
-    """Retries that read no fault's body, and wait no longer than some minutes for a server."""
+class BoundedRetry(Retry):
+    """A retry policy that skips the bodies of error responses and caps Retry-After at 5 minutes."""
 
     def increment(
         self,
@@ -60,13 +61,13 @@ class Patience(Retry):
         _pool: ConnectionPool | None = None,
         _stacktrace: TracebackType | None = None,
     ) -> Self:
-        """One try less."""
+        """Close the failed response, then count one try less."""
         if response is not None:
             response.close()
         return super().increment(method, url, response, error, _pool, _stacktrace)
 
     def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-        """Seconds; None where the server says nothing, or nothing that can be read."""
+        """Seconds to wait; None without a readable Retry-After."""
         try:
             wait = super().get_retry_after(response)
         except (InvalidHeader, ValueError, OverflowError):

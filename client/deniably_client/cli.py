@@ -1,4 +1,4 @@
-"""The command ``deniably``: sub-commands of client and server behind one name."""
+"""The command ``deniably``, with the sub-commands of client and server."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import click
 from deniably.core.errors import DeniablyError
 from deniably_client.errors import printable
 
-_WHOLE = 1000  # characters
+_WHOLE = 1000  # characters, so that no short help is cut
 
 
 class _Commands(click.Group):
-    """Sub-commands by entry point, loaded when they are called: neither half imports the other."""
+    """Loads sub-commands from entry points on demand: neither half imports the other."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(entry_points(group="deniably.commands").names)
@@ -28,7 +28,7 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Each with its whole first sentence; click would cut it off at the end of the line."""
+        """List each command with its whole first sentence, which click would cut."""
         listed = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
@@ -43,14 +43,14 @@ def deniably() -> None:
 
 
 def main() -> None:
-    """Run the command line; whatever is refused on purpose is one sentence and exit status 1."""
+    """Run the command line. A DeniablyError becomes one sentence and exit status 1."""
     try:
         deniably()
         return
     except DeniablyError as error:
         why = str(error)
     except ModuleNotFoundError as error:
-        # A device carries little; what authors and operators need comes with the extra.
+        # The base install is small; authors and operators need the extra.
         why = f"{error.name} is not installed here; get it with: pip install 'deniably[server]'"
     click.echo(f"Error: {printable(why)}", err=True)
     sys.exit(1)

@@ -2,8 +2,8 @@
 
     receipt = Device("https://example.org/s/workplace").answer({"stolen": "yes"})
 
-True answers exist only inside ``answer``; what is sent, kept for a retry and receipted is the
-perturbed report.
+True answers exist only inside ``answer``. The device sends, stores and receipts only the
+randomised report.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from deniably.trust.codes import read_code
 from deniably.trust.signing import fingerprint
 from deniably.wording.explain import at_most
 from deniably.wording.words import ENGLISH, Words
-from deniably_client.body import DEFINITION, PROBLEM, REGISTER, Patience, body, seconds_in
+from deniably_client.body import DEFINITION, PROBLEM, REGISTER, BoundedRetry, body, seconds_in
 from deniably_client.errors import (
     AlreadyAnswered,
     AskedToWait,
@@ -53,24 +53,24 @@ from deniably_client.storage import Storage, Transient
 NOT_MODIFIED, TOO_MANY = 304, 429
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^@\\\s]+")
-"""A host, perhaps with a port. A name before an @ would say who answers; and what stands around a
-backslash is one host for us and another for the library that connects."""
+"""A host, with or without a port. A user name before an @ would identify the respondent. A
+backslash is refused because URL parsers disagree on the host around it."""
 
 RETRIES = 6
-"""After waits of up to 0.5, 1, 2, 4, 8, 16 seconds, or what Retry-After says, up to 5 minutes."""
+"""Waits double from 0.5 to 16 seconds. A Retry-After, capped at 5 minutes, replaces them."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a respondent may keep: what was promised and a digest of what was sent.
+    """Proof for the respondent: the promised privacy loss and a digest of the sent report.
 
-    ``losses`` say by question, exactly, what was given away at most, ``total`` what by all of
-    them together; ``digest`` is SHA-256 of the sent bytes, in hexadecimal. ``author`` is the
-    fingerprint of whoever asks, ``register`` the head of the server's register, to be compared
-    with what others got. In a survey with waves ``history`` is what all of them give away at most,
-    and of 1,000 people ``recognised`` can be recognised from one to another (None if below 10).
-    ``again`` says that the report had been made before: no coin was thrown,
-    nothing was charged, and answers given this time were not used. It never holds an answer.
+    ``losses`` maps each question to its exact worst-case privacy loss; ``total`` is their
+    composition. ``digest`` is the SHA-256 of the sent bytes in hexadecimal. ``author`` is the
+    author's fingerprint. ``register`` is the head of the server's register: compare it with the
+    one that others got. In a survey with waves ``history`` is the loss over all waves, and
+    ``recognised`` of 1,000 people can be recognised from one wave to another (None below 10).
+    ``again`` marks a report that was made before: nothing was randomised or charged, and the
+    answers given this time were not used. A receipt never holds an answer.
     """
 
     survey: str
@@ -105,8 +105,8 @@ class Receipt:
             lines.append(f"          {ENGLISH('receipt.matched', count=self.recognised)}")
         return "\n".join(lines)
 
-    def told(self, words: Words) -> str:
-        """The receipt in the respondent's language, as the page's."""
+    def localised(self, words: Words) -> str:
+        """The receipt in the respondent's language, worded as in the form."""
         facts = [
             (words("receipt.survey"), self.survey),
             (words("receipt.version"), self.version),
@@ -130,25 +130,25 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Cost:
-    """What was given away so far and will have been after a report: by survey, author, overall."""
+    """The privacy loss spent before and after a report: by survey, author and overall."""
 
     before: Mapping[Scope, Loss]
     after: Mapping[Scope, Loss]
 
 
 def session(retries: int = RETRIES) -> requests.Session:
-    """A requests session that says nothing about its owner and retries patiently.
+    """Make a requests session that reveals nothing about its owner and retries.
 
-    No cookies, no name or password (also where its owner's ~/.netrc has some for the server), a
-    plain User-Agent; connection faults, 429 and 5xx are retried with growing, jittered waits and
-    the same bytes. Give one session to many devices to share connections.
+    It sends no cookies, no credentials (not even from ~/.netrc) and a fixed User-Agent. Connection
+    faults, 429 and 5xx are retried with the same bytes after growing, jittered waits. Give one
+    session to many devices to share connections.
     """
     made = requests.Session()
     made.auth = _nobody
     made.headers.clear()
     made.headers.update({"User-Agent": "deniably", "Accept": "application/json"})
     made.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    policy = Patience(
+    policy = BoundedRetry(
         total=retries,
         allowed_methods=None,
         status_forcelist=[429, 500, 502, 503, 504],
@@ -165,14 +165,14 @@ def session(retries: int = RETRIES) -> requests.Session:
 class Device:
     """One respondent's device for one survey.
 
-    ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``). ``memory`` is where
-    the device keeps what it has sent, what that cost and what it knows of servers; without one all
-    of that ends with this object. Above its ``limits`` the device refuses. ``digest`` pins the
-    version and ``fingerprint`` the author, if the respondent knows them. ``invitation`` is the code
-    that a survey by invitation needs (a link may carry it behind a #). ``timeout`` is in seconds a
-    request.
+    ``url`` is the survey's address (``/s/<name>`` or ``/api/surveys/<name>``). ``memory`` stores
+    reports, the ledger of privacy losses, and registers seen; without one they end with this
+    object. The device refuses what would exceed its ``limits``. ``digest`` pins the survey's
+    version and ``fingerprint`` its author, where the respondent knows them. ``invitation`` is the
+    code for a survey by invitation; a link may carry it after the ``#``. ``timeout`` is in seconds
+    for each request.
 
-    Raises ValueError for an address that is none of a survey.
+    Raises ValueError where ``url`` is not the address of a survey.
     """
 
     url: str
@@ -185,7 +185,9 @@ class Device:
     session: requests.Session = field(default_factory=session, repr=False)
 
     def __post_init__(self) -> None:
-        self.url, _, behind = self.url.partition("#")  # which is shown, and must hold no code
+        self.url, _, behind = self.url.partition(
+            "#"
+        )  # self.url may be shown: keep the code out of it
         self.invitation = self.invitation or behind or None
         self._base, self._origin, self._name = _address(self.url)
         self._api = f"{self._base}/api/surveys/{self._name}"
@@ -193,10 +195,10 @@ class Device:
 
     @property
     def survey(self) -> Survey:
-        """The verified definition, which the server's register shows to everybody; fetched once.
+        """The survey, verified against the server's public register. It is fetched once.
 
-        Raises Refused (with what the survey got wrong), AuthorChanged where only the author is
-        not the one that is known at this server, Rejected or Unreachable.
+        Raises Refused with the reason, AuthorChanged where only the author differs from those
+        known at this server, Rejected and Unreachable.
         """
         return self._met[0]
 
@@ -215,7 +217,7 @@ class Device:
             except Refused:
                 if self._seen == before:
                     raise
-                # Another process saw a longer register, after this one was on its way.
+                # Another process stored a longer register meanwhile: fetch again.
 
     @property
     def _seen(self) -> RegisterCheckpoint | None:
@@ -251,17 +253,17 @@ class Device:
 
     @cached_property
     def questions(self) -> list[Question]:
-        """The questions that this device asks, drawn once: all, or ``ask`` of them at random."""
+        """The questions for this device: all, or ``ask`` of them drawn at random once."""
         return draw_questions(self.survey)
 
     @property
     def kept(self) -> StoredReport | None:
-        """The report that was made for this survey before, and whether it was sent."""
+        """The report this device made for this survey, if any."""
         return self._memory.read().reports.get(self.survey.digest)
 
     @property
     def needs_invitation(self) -> bool:
-        """Whether the survey is by invitation, and this device has traded none for it yet."""
+        """Whether this device still has to trade an invitation for this survey."""
         return bool(self.survey.invited) and self.kept is None and self._ticket is None
 
     @property
@@ -269,12 +271,13 @@ class Device:
         return self._memory.read().ticket(self.survey.digest)
 
     def trade(self, invitation: str | None = None) -> None:
-        """Trade an invitation (by default the device's) for a ticket that nobody can link to it.
+        """Trade an invitation, by default the device's, for an unlinkable ticket.
 
-        ``answer`` does it where it has to. The earlier it is done by itself, the less its moment
-        tells of the report's. It may be done again after any fault: the server gives the same.
-        Raises BadInvitation, InvitationUnknown, InvitationUsed, Uninvited where there is none to
-        trade, BudgetSpent, Refused where the server signs by a key that is not everybody's,
+        ``answer`` does this where needed. Trade early: the longer before the report, the less the
+        time of the trade reveals about the report. Repeating it after a fault is safe.
+
+        Raises BadInvitation, InvitationUnknown, InvitationUsed, Uninvited where there is no code,
+        BudgetSpent, Refused where the server signs with another key than its register shows,
         SurveyClosed, Rejected and Unreachable.
         """
         if not self.needs_invitation:
@@ -284,7 +287,7 @@ class Device:
         text = invitation or self.invitation or (before.code if before else None)
         if text is None:
             raise Uninvited("this survey needs an invitation: Device(url, invitation=...)")
-        self.cost()  # an invitation is not traded for what the device would not answer
+        self.cost()  # keep the invitation where the device would refuse to answer
         begun = self._memory.update(lambda memory: begin_trade(memory, version, key, text))
         trade = begun.trade(version)
         if trade is None:
@@ -295,12 +298,12 @@ class Device:
             self._memory.update(lambda memory: end_trade(memory, version, trade))
             if trade.code == read_code(text):
                 raise
-            self.trade(text)  # the one from before is of no use; this one may be
+            self.trade(text)  # the earlier code failed: try the new one
             return
         self._memory.update(lambda memory: finish_trade(memory, version, key, trade, signed))
 
     def _signed(self, code: str, blinded: str) -> str:
-        """The blind signature, over a connection that the report will not come by."""
+        """Fetch the blind signature, over a connection that the report will not use."""
         body = json.dumps({"invitation": code, "blinded": blinded}).encode()
         address, alone = f"{self._api}/tickets", {"Connection": "close"}
         answer = self._request("POST", address, PROBLEM, body, headers=alone)
@@ -310,21 +313,21 @@ class Device:
             raise Refused("the server's answer to an invitation cannot be read") from None
 
     def fresh(self, changed: Collection[str] = ()) -> list[Question]:
-        """The questions that need an answer: none that this device remembers, unless changed."""
+        """The questions to ask: those that this device does not remember, or that ``changed``."""
         return remembered.fresh_questions(
             self._memory.read(), self.survey, self.questions, changed, self.author
         )
 
     @property
     def known(self) -> list[Question]:
-        """The questions that this device has answered: in this survey, else in earlier waves."""
+        """The questions this device has answered, in this survey or else in earlier waves."""
         kept, memory = self.kept, self._memory.read()
         memos = remembered.kept_memos(memory, self.survey, self.author)
         names = memos if kept is None else kept.report.values
         return [question for question in self.survey.questions if question.name in names]
 
     def cost(self, changed: Collection[str] = ()) -> Cost:
-        """What answering gives away, before anything is asked. Raises BudgetSpent and WavesSent."""
+        """The privacy loss of answering, before any question. Raises BudgetSpent and WavesSent."""
         memory = self._memory.read()
         before = spent(memory.ledger, self.survey.digest, self.author)
         self._check_total(memory)
@@ -335,19 +338,21 @@ class Device:
         return Cost(before, spent(ledger, self.survey.digest, self.author))
 
     def answer(self, answers: Mapping[str, object], changed: Collection[str] = ()) -> Receipt:
-        """Randomise true answers by the name of the question and submit the report.
+        """Randomise the true answers, keyed by question name, and submit the report.
 
-        An answer is the name or label of a choice, a list of them (select_multiple), a number, or a
-        mapping by part (vector, point, product). Where the survey asks only some of its
-        questions, those of ``questions`` are answered and others are not looked at.
-        The coins are thrown once: where sending fails, ``resend`` sends the same report, and so
-        does ``answer`` where the memory has one; the receipt then says ``again``. Only the answers
-        that are said to have ``changed``, and those to questions shown after them, are randomised
-        and charged anew.
-        The charge and the report are kept before anything is sent.
-        In a survey by invitation one is traded first, where that was not done.
-        Raises BadAnswer, BudgetSpent and WavesSent (nothing is drawn or sent), AlreadyAnswered
-        (where there is no memory), MemoryUnusable, and what ``trade`` and ``resend`` raise.
+        An answer is the name or label of a choice, a list of these (select_multiple), a number, or
+        a mapping by part (vector, point, product). Where the survey asks only some of its
+        questions, give answers to ``questions``; others are ignored.
+
+        The answers are randomised once. If sending fails, ``resend`` sends the same report. So
+        does ``answer`` where the memory has one; the receipt then says ``again``. Only the
+        questions named in ``changed``, and those shown after them, are randomised and charged
+        again. The charge and the report are stored before anything is sent. In a survey by
+        invitation ``trade`` comes first.
+
+        Raises BadAnswer, BudgetSpent and WavesSent before anything is drawn or sent,
+        AlreadyAnswered where there is no memory, MemoryUnusable, and what ``trade`` and ``resend``
+        raise.
         """
         if self.memory is None and not changed and self.kept is not None:
             raise AlreadyAnswered("this device has made its report; resend() sends it again")
@@ -369,15 +374,15 @@ class Device:
             both[:] = [memory, change(memory)]
             return both[1]
 
-        self._memory.update(kept)  # nothing is asked of the network while it is locked
+        self._memory.update(kept)  # no network request while it is locked
         before, after = (memory.report(survey.digest) for memory in both)
         return self._send(again=before == after)
 
     def resend(self) -> Receipt:
-        """Submit the report that ``answer`` made: the same bytes, the same id, counted once.
+        """Submit the stored report again: same bytes, same id, so it counts once.
 
-        The receipt says ``again`` where it had reached the server already.
-        Raises SurveyClosed, Rejected, Unreachable, or ValueError where there is no report yet.
+        The receipt says ``again`` where the server already had it.
+        Raises SurveyClosed, Rejected, Unreachable, and ValueError where there is no report yet.
         """
         kept = self.kept
         return self._send(again=kept is not None and kept.sent)
@@ -390,7 +395,7 @@ class Device:
         ticket = self._ticket
         headers = {"Deniably-Ticket": ticket.ticket} if ticket else {}
         self._request("POST", f"{self._api}/reports", PROBLEM, kept.text.encode(), headers=headers)
-        with suppress(MemoryUnusable):  # sent it is; sent again, the same bytes count once
+        with suppress(MemoryUnusable):  # it is sent; the same bytes count once
             self._memory.update(lambda memory: remembered.mark_sent(memory, report))
         losses = {
             question.name: question.mechanism.loss
@@ -404,13 +409,15 @@ class Device:
         )  # fmt: skip
 
     def _check_total(self, memory: Memory) -> None:
-        """Refuse a survey that could give away too much, whichever questions were drawn."""
+        """Refuse a survey whose worst draw of questions would exceed the limit."""
         if self.survey.digest not in memory.reports:
             check("survey", Loss(), self.survey.total, self.limits)
 
     def _check_unchanged(self) -> None:
-        """Raise Refused where the server shows another version by now. Without a network nothing
-        can be asked, and the report is made all the same."""
+        """Raise SurveyChanged where the server now shows another version.
+
+        Without a network the check is skipped.
+        """
         try:
             response = self._request("GET", self._api, DEFINITION, known=self.survey.digest)
         except Unreachable:
@@ -429,7 +436,7 @@ class Device:
         known: str | None = None,
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> _Answer:
-        """``most`` bytes are read; ``known`` is the version that need not be sent again."""
+        """Read at most ``most`` bytes; ``known`` is a version that need not be sent again."""
         headers = dict(headers)
         if sent is not None:
             headers["Content-Type"] = "application/json"
@@ -453,7 +460,7 @@ class _Answer:
 
 
 def _answer(response: requests.Response, most: int, known: str | None) -> _Answer:
-    """What was asked for. Raises Unreachable, Rejected, and Refused where it is too long."""
+    """Check a response. Raises Unreachable, Rejected, and Refused where it is too long."""
     status = response.status_code
     if status in (200, 201) or (known and status == NOT_MODIFIED):
         return _Answer(status, response.headers, body(response, most))
@@ -465,7 +472,7 @@ def _answer(response: requests.Response, most: int, known: str | None) -> _Answe
 
 
 def _nobody(request: requests.PreparedRequest) -> requests.PreparedRequest:
-    """The request as it is. Without this, requests looks for a name and a password to send."""
+    """Return the request unchanged. Without it, requests sends credentials from ~/.netrc."""
     return request
 
 
@@ -491,7 +498,7 @@ _REJECTIONS: dict[str, type[Rejected]] = {
 
 
 def _address(url: str) -> tuple[str, str, str]:
-    """The address of the server, its origin (scheme, host and port), and the survey's name."""
+    """Split a URL into the server's address, its origin, and the survey's name."""
     parts = urlsplit(url)
     found = re.fullmatch(r"(.*?)/(?:s|surveys|api/surveys)/([a-z0-9-]+)/?", parts.path)
     if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.netloc) or not found:
@@ -501,7 +508,7 @@ def _address(url: str) -> tuple[str, str, str]:
 
 
 def _origin(parts: SplitResult) -> str:
-    """As browsers write it: in small letters, without the usual port."""
+    """The origin as browsers write it: lower case, without the default port."""
     host = parts.hostname or ""
     shown = f"[{host}]" if ":" in host else host
     usual = parts.port in (None, _PORTS[parts.scheme])

@@ -1,14 +1,14 @@
-"""What can go wrong between a device and a server.
+"""Errors between a device and a server.
 
 DeniablyError
   AlreadyAnswered     this device has made its one report
-  MemoryUnusable      what this device remembers cannot be read or written
+  MemoryUnusable      this device's memory cannot be read or written
   SurveyClosed        the survey takes no more reports
   InvitationUnknown   the survey has no such invitation
   InvitationUsed      the invitation was traded before, by another device
   Rejected            the server refused; carries its problem document
   Unreachable         no usable answer after every retry; the report can be sent again
-    AskedToWait       too much comes from this network; it can after a while
+    AskedToWait       too many requests come from this network; try again later
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from deniably.core.errors import DeniablyError
 
 
 class AlreadyAnswered(DeniablyError):
-    """A second set of coins for the same person would weaken the protection of the first."""
+    """This device has made its report. A second randomisation would weaken the first one."""
 
 
 class MemoryUnusable(DeniablyError):
-    """The memory is unreadable or cannot be kept; nothing is answered until it is forgotten.
+    """The memory cannot be read or written. The device answers nothing until it is forgotten.
 
-    Attributes: ``where_and_why``.
+    Attributes: ``where_and_why``, the folder and the reason.
     """
 
     def __init__(self, where_and_why: str) -> None:
@@ -38,8 +38,10 @@ class MemoryUnusable(DeniablyError):
 
 
 class Rejected(DeniablyError):
-    """The server refused. Attributes: ``status`` (HTTP), ``problem`` (RFC 9457 members), and its
-    ``sentence``."""
+    """The server refused the request.
+
+    Attributes: ``status`` (HTTP), ``problem`` (RFC 9457 members) and ``sentence`` (its detail).
+    """
 
     def __init__(self, status: int, problem: Mapping[str, object]) -> None:
         self.status = status
@@ -54,19 +56,19 @@ class SurveyClosed(Rejected):
 
 
 class InvitationUnknown(Rejected):
-    """The survey has no such invitation, or the report came without its ticket."""
+    """The survey has no such invitation, or the report lacks a valid ticket."""
 
 
 class InvitationUsed(Rejected):
-    """The invitation was traded before: by another device, or by this one before it forgot."""
+    """The invitation was traded before, by another device or by this one before ``forget``."""
 
 
 class Unreachable(DeniablyError):
-    """The server could not be reached or did not answer usably."""
+    """The server could not be reached, or its answer was unusable. Sending again is safe."""
 
 
 class AskedToWait(Unreachable):
-    """Too much comes from this network at present. Attributes: ``seconds``, ``minutes`` (whole)."""
+    """The server rate-limits this network. Attributes: ``seconds``, ``minutes`` (rounded up)."""
 
     def __init__(self, host: str, seconds: int) -> None:
         self.seconds = seconds
@@ -75,5 +77,5 @@ class AskedToWait(Unreachable):
 
 
 def printable(text: str) -> str:
-    """A text for a terminal: a server's own words may be in it, to be shown and not obeyed."""
+    """Strip control characters, so that a server's text cannot steer the terminal."""
     return "".join(char for char in text if char.isprintable() or char == "\n")

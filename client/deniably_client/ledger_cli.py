@@ -1,4 +1,4 @@
-"""What this device has given away, and forgetting it: ``deniably ledger`` and ``forget``."""
+"""``deniably ledger`` shows this device's privacy losses; ``deniably forget`` destroys them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deniably_client.storage import Storage
 
 
 def with_limits(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of the device's limits, as its argument ``limits``."""
+    """Add the limit options to a command, which gets them as its argument ``limits``."""
 
     @click.option(
         "--limit",
@@ -123,7 +123,7 @@ Total = tuple[Scope, str, Loss, int]
 
 
 def _totals(ledger: Ledger, limits: Limits) -> list[Total]:
-    """(scope, what, its loss, percent of the limit): for each survey and author, and for all."""
+    """(scope, name, loss, percent of the limit) for each survey, each author, and overall."""
 
     def one(scope: Scope, what: str, entries: list[LedgerEntry]) -> Total:
         loss = total(entries)

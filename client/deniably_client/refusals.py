@@ -1,6 +1,6 @@
-"""Why a device does not go on, in the respondent's language: as the page says it.
+"""Explains to respondents why a device stops, in their language and worded as in the form.
 
-What is technical, and for whoever runs the survey, follows in English on a line of its own.
+Technical details follow in English on a line of their own. They are for the survey's operator.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _SPENT: dict[Scope, str] = {
 }
 
 
-def told(error: DeniablyError, words: Words) -> str:
-    """The sentences for a refusal; its own, in English, where nobody meets it in everyday life."""
+def refusal_text(error: DeniablyError, words: Words) -> str:
+    """The sentences for an error. Rare errors have only their own English text."""
     match error:
         case BudgetSpent():
             return _spent(error, words)
@@ -65,7 +65,7 @@ def told(error: DeniablyError, words: Words) -> str:
 
 
 def _spent(error: BudgetSpent, words: Words) -> str:
-    """Which limit it was, what of it is spent, and what this would add, in percent of it."""
+    """Which limit was hit, how much of it is spent, and what this would add, in percent."""
     before, more = (
         percent(loss, error.limit, of_delta=error.of_delta) for loss in (error.spent, error.asked)
     )

@@ -1,4 +1,4 @@
-"""Looking over a server's shoulder: ``deniably register URL``."""
+"""``deniably register``: verifies a server's public register and compares copies of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def register(address: str, compare: str | None, save: Path | None) -> None:
 
 
 def _text(source: str) -> bytes:
-    """The register at an address, which may be that of a survey, or in a file."""
+    """Read a register from a server's address, a survey's address, or a file."""
     if not source.startswith(("http://", "https://")):
         try:
             return Path(source).read_bytes()
@@ -96,7 +96,7 @@ def _lines(found: Register) -> Iterator[str]:
 
 
 def _verdict(here: Register, there: Register) -> str:
-    """How two copies go together, as a sentence. Raises Refused where they do not."""
+    """Compare two copies; returns a sentence. Raises Refused where they contradict each other."""
     number = differ(here, there)
     if number is not None:
         raise Refused(
@@ -119,5 +119,5 @@ def _save(file: Path, text: bytes) -> None:
 
 
 def _plain(value: object) -> str:
-    """A server's text without what a terminal would obey."""
+    """Strip control characters from a server's text."""
     return "".join(char for char in str(value) if char.isprintable())

@@ -1,6 +1,6 @@
-"""``deniably rehearse``: made-up people answer a survey, so that its author sees results.
+"""``deniably rehearse``: simulated respondents answer a survey, so that its author sees results.
 
-Each answers from a device of their own, over HTTP, as real people do.
+Each answers over HTTP from a device of their own, as real respondents do.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def rehearse(url: str, people: int, yes: bool) -> None:
             "this survey is by invitation, and made-up people have none; rehearse with a copy of"
             " it that has another name and no invited: true"
         )
-    device.cost()  # refused before anybody answers
+    device.cost()  # fail before the first answer is sent
     if not (yes or is_here(url)):
         click.confirm(
             f"{one_line(survey.title)} is on {urlsplit(url).netloc}, which is not this machine. The"
@@ -79,12 +79,15 @@ def rehearse(url: str, people: int, yes: bool) -> None:
 
 
 def answer_all(url: str, people: Iterable[Mapping[str, object]]) -> Iterator[int]:
-    """Each person answers with a device of their own; yields how many have, in steps."""
+    """Let each person answer with a device of their own. Yields 1 for each report sent.
+
+    ``people`` are true answers by question name. Raises what ``Device.answer`` raises.
+    """
     local = threading.local()
 
     def answer(answers: Mapping[str, object]) -> None:
         if not hasattr(local, "session"):
-            local.session = session()  # connections are shared, coins and reports are not
+            local.session = session()  # shares connections, never randomness or reports
         Device(url, session=local.session).answer(answers)
 
     with ThreadPoolExecutor(_WORKERS) as pool:

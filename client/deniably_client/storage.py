@@ -1,10 +1,10 @@
-"""Where a device keeps its memory: encrypted in one SQLite file, the key in a file of its own.
+"""Stores a device's memory: encrypted in one SQLite file, its key in a second file.
 
     device = Device(url, memory=Storage())
 
-Every change is one transaction that starts with the lock, so processes at once neither lose an
-entry nor spend twice, and a crash leaves all of a change or none. What cannot be read is never
-taken for empty: an empty ledger would forget what was spent.
+Every change is one transaction that starts by taking the lock. So concurrent processes lose no
+entry and spend nothing twice, and a crash leaves all of a change or none. Unreadable memory is an
+error, never empty memory: an empty ledger would forget what was spent.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Change = Callable[[Memory], Memory]
 
 _PURPOSE = b"deniably memory 1"
 _WAIT = 30.0
-"""Seconds until another process that holds the lock is given up."""
+"""Seconds to wait for another process that holds the lock."""
 
 _TABLE = """CREATE TABLE IF NOT EXISTS memory (
     id INTEGER PRIMARY KEY CHECK (id = 1), nonce BLOB NOT NULL, sealed BLOB NOT NULL
@@ -36,7 +36,7 @@ _TABLE = """CREATE TABLE IF NOT EXISTS memory (
 
 
 class Transient:
-    """A memory that ends with the object; nothing is written anywhere."""
+    """A memory that ends with the object. It writes nothing to disk."""
 
     def __init__(self) -> None:
         self._memory = Memory()
@@ -46,15 +46,16 @@ class Transient:
         return self._memory
 
     def update(self, change: Change) -> Memory:
-        """Change the memory, and give it back. What ``change`` raises leaves it as it was."""
+        """Apply ``change`` and return the new memory. If it raises, the memory stays as it was."""
         self._memory = change(self._memory)
         return self._memory
 
 
 class Storage:
-    """The memory in a folder of its owner's: ``memory.db``, encrypted, and ``memory.key``.
+    """The memory in a folder: ``memory.db``, encrypted, and ``memory.key``.
 
-    Every method raises MemoryUnusable where the memory cannot be read or written.
+    The default folder is ``DENIABLY_HOME``, else the user's settings folder. Every method raises
+    MemoryUnusable where the memory cannot be read or written.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -64,16 +65,16 @@ class Storage:
         self._new_key = self.folder / "memory.key.new"
 
     def read(self) -> Memory:
-        """The memory as it is; an empty one, and no file, where there never was one."""
+        """The memory; an empty one where none was stored, and no file is made."""
         if not self._file.exists() and not self._key.exists():
             return Memory()
         with self._explained(), self._transaction() as connection:
             return self._open(connection)
 
     def update(self, change: Change) -> Memory:
-        """Change the memory in one transaction; it is on the disk when this returns.
+        """Change the memory in one transaction. It is on the disk when this returns.
 
-        ``change`` is called with the lock held; what it raises leaves everything as it was.
+        ``change`` runs with the lock held. If it raises, nothing changes.
         """
         with self._explained(), self._transaction() as connection:
             before = self._open(connection)
@@ -85,7 +86,7 @@ class Storage:
         return after
 
     def forget(self) -> None:
-        """Destroy the key and the document, readable or not."""
+        """Destroy the key and the memory, readable or not."""
         with self._explained():
             try:
                 with self._transaction() as connection:
@@ -93,8 +94,8 @@ class Storage:
                     connection.execute("DROP TABLE IF EXISTS memory")
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-                    raise  # others are at work, and nothing was destroyed
-                self._destroy_keys()  # no database any more
+                    raise  # another process holds the lock; nothing was destroyed
+                self._destroy_keys()  # the file is no database
                 for suffix in ("", "-journal", "-wal", "-shm"):
                     self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
 
@@ -105,16 +106,16 @@ class Storage:
         opened = sqlite3.connect(self._file, timeout=_WAIT, isolation_level=None)
         with closing(opened) as connection:
             connection.execute("PRAGMA secure_delete = ON")
-            connection.execute("PRAGMA synchronous = EXTRA")  # also the folder, once it is done
+            connection.execute("PRAGMA synchronous = EXTRA")  # also syncs the folder
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
     def _open(self, connection: sqlite3.Connection) -> Memory:
-        """The memory in the file; with the lock held.
+        """Decrypt the memory in the file, with the lock held.
 
-        Without a key, no document is that of a device that has not answered anything yet, or has
-        forgotten. Beside a key, it was lost.
+        No document and no key means a new device, or one that forgot. A key without a document
+        means that the document was lost.
         """
         row = _row(connection)
         if row is None:
@@ -138,9 +139,9 @@ class Storage:
         connection.execute("INSERT OR REPLACE INTO memory VALUES (1, ?, ?)", (nonce, sealed))
 
     def _make_key(self) -> bytes:
-        """A new key, on the disk before anything is under it.
+        """Make a key that is on the disk before anything is encrypted with it.
 
-        It gets its name once a document is under it: a crash before that leaves no key alone.
+        It gets its final name once a document exists, so a crash leaves no key without one.
         """
         key = AESGCM.generate_key(256)
         self._new_key.unlink(missing_ok=True)
@@ -170,7 +171,7 @@ class Storage:
             yield
         except sqlite3.OperationalError as error:
             raise self._unusable(f"it cannot be written or read now ({error})") from None
-        except (sqlite3.DatabaseError, UnicodeDecodeError):  # the latter by a damaged schema
+        except (sqlite3.DatabaseError, UnicodeDecodeError):  # a damaged schema raises the latter
             raise self._unusable("it was changed or cut short") from None
         except OSError as error:
             raise self._unusable(f"it cannot be written or read ({error.strerror})") from None

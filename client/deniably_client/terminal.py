@@ -1,4 +1,4 @@
-"""Answering in a terminal: ``deniably answer URL``; again, where it was answered before."""
+"""``deniably answer``: asks a survey's questions in the terminal and sends the report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from deniably_client.device import Cost, Device, Receipt
 from deniably_client.errors import AskedToWait, InvitationUnknown, InvitationUsed, Unreachable
 from deniably_client.ledger_cli import with_limits
 from deniably_client.number_input import AmbiguousNumber, parse_number
-from deniably_client.refusals import told
+from deniably_client.refusals import refusal_text
 from deniably_client.storage import Storage
 
 T = TypeVar("T")
@@ -83,12 +83,12 @@ def answer(
             words = Words(language or survey.language)
             _converse(device, survey, Talk(words))
     except DeniablyError as error:
-        click.echo(told(error, words), err=True)
+        click.echo(refusal_text(error, words), err=True)
         sys.exit(1)
 
 
 def _converse(device: Device, survey: Survey, talk: Talk) -> None:
-    """Ask what has to be asked, and send; what was made before goes out as it was."""
+    """Ask what is needed and send. A stored report goes out unchanged."""
     kept = device.kept
     if kept is None:
         talk.introduce(survey)
@@ -109,8 +109,11 @@ def _converse(device: Device, survey: Survey, talk: Talk) -> None:
 
 
 def _invited(device: Device, talk: Talk) -> None:
-    """Trade an invitation, where the survey needs one: before anything is asked. It is typed here,
-    and not on the command line, which other users of the machine and the shell's history have."""
+    """Trade an invitation before the first question, where the survey needs one.
+
+    The code is typed at a prompt. On the command line, other users and the shell's history could
+    see it.
+    """
     if not device.needs_invitation:
         return
     click.echo(f"\n{talk.words('invited.promise')}")
@@ -121,7 +124,7 @@ def _invited(device: Device, talk: Talk) -> None:
         except Uninvited:
             device.invitation = talk.invitation()
         except (BadInvitation, InvitationUnknown, InvitationUsed) as error:
-            click.echo(told(error, talk.words), err=True)
+            click.echo(refusal_text(error, talk.words), err=True)
             device.invitation = talk.invitation()
         except AskedToWait as busy:
             click.echo(talk.words("invited.wait", count=busy.minutes), err=True)
@@ -133,22 +136,22 @@ def _invited(device: Device, talk: Talk) -> None:
 
 
 def _answer(device: Device, talk: Talk, changed: Collection[str] = ()) -> None:
-    """Show what it costs, ask, and send."""
+    """Show the privacy cost, ask, and send."""
     talk.spending(device.cost(changed), device.limits)
     _deliver(device, talk, lambda: _asked(device, talk, changed))
 
 
 def _asked(device: Device, talk: Talk, changed: Collection[str]) -> Receipt | None:
-    """Ask, and send where the respondent wants it."""
+    """Ask, and send if the respondent confirms."""
     try:
         answers = talk.ask_all(device.fresh(changed))
         return device.answer(answers, changed) if talk.confirms("terminal.send") else None
-    finally:  # also where the network is down, or somebody comes in and Ctrl-C is pressed
+    finally:  # also after a network fault or Ctrl-C
         _wipe()
 
 
 def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> None:
-    """Send, and show the receipt. What does not get through waits, where this device keeps it."""
+    """Send, and show the receipt. An unsent report waits in the memory, if there is one."""
     try:
         receipt = send()
     except Unreachable:
@@ -163,7 +166,7 @@ def _deliver(device: Device, talk: Talk, send: Callable[[], Receipt | None]) -> 
 
 
 def _trusted(device: Device, words: Words) -> Survey | None:
-    """The survey; where another author asks than those known there, only if its owner says so."""
+    """The survey. An author who is new at this server needs the respondent's consent."""
     try:
         return device.survey
     except AuthorChanged as changed:
@@ -179,7 +182,7 @@ def _trusted(device: Device, words: Words) -> Survey | None:
 
 
 class _Slip(Exception):
-    """What was typed is no answer: the sentence says what is one."""
+    """The typed text is no valid answer; the sentence says what is valid."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,7 @@ class Talk:
     words: Words
 
     def introduce(self, survey: Survey) -> None:
-        """The survey, what can be seen of whoever answers it, and how well that is protected."""
+        """Show the survey, what it reveals about a respondent, and how well that is protected."""
         words = self.words
         click.secho(f"\n{survey.title}", bold=True)
         for text in (survey.intro, survey.contact):
@@ -203,7 +206,7 @@ class Talk:
             click.echo(f"\n{some}")
 
     def ask_all(self, questions: Sequence[Question]) -> dict[str, object]:
-        """The answers to the questions that are shown."""
+        """Ask the questions whose conditions hold; returns answers by question name."""
         answers: dict[str, object] = {}
         hidden: set[str] = set()
         for question in questions:
@@ -215,24 +218,24 @@ class Talk:
         return answers
 
     def invitation(self) -> str:
-        """The code, as it was typed."""
+        """Prompt for the invitation code; returns it as typed."""
         click.echo(f"\n{self.words('invited.hint')}")
         return str(click.prompt(self.words("invited.label")))
 
     def answered(self, survey: Survey) -> None:
-        """That the report of a survey by invitation stays as it is."""
+        """Say that the report of a survey by invitation cannot change."""
         click.secho(f"\n{survey.title}", bold=True)
         click.echo(f"\n{self.words('memory.before')} {self.words('invited.before')}")
 
     def wave(self, known: Sequence[Question]) -> list[str]:
-        """The names of questions whose answers have changed since an earlier wave."""
+        """Ask which answers have changed since an earlier wave; returns question names."""
         if not known:
             return []
         click.echo(f"\n{self.words('memory.wave')}")
         return self._which(known)
 
     def changed(self, survey: Survey, known: Sequence[Question]) -> list[str] | None:
-        """The names of questions whose answers have changed since; None to send nothing at all."""
+        """Ask which answers have changed; returns question names, or None to send nothing."""
         words = self.words
         click.secho(f"\n{survey.title}", bold=True)
         click.echo(f"\n{words('memory.before')} {words('memory.costs')}")
@@ -250,7 +253,7 @@ class Talk:
         return [known[number - 1].name for number in found]
 
     def spending(self, cost: Cost, limits: Limits) -> None:
-        """What was given away so far, and will be after this, of what the device allows."""
+        """Show the spent share of the device's limits, before and after this report."""
         words = self.words
         click.echo(f"\n{words('memory.spent')}")
         for scope, key in _SCOPES.items():
@@ -263,11 +266,11 @@ class Talk:
         click.echo(explain.at_most(cost.after["overall"], "memory.bound", words))
 
     def sent(self, receipt: Receipt) -> None:
-        """The receipt of what was sent."""
-        click.echo(f"{self.words('terminal.sent')}\n\n{receipt.told(self.words)}")
+        """Show the receipt."""
+        click.echo(f"{self.words('terminal.sent')}\n\n{receipt.localised(self.words)}")
 
     def confirms(self, question: str) -> bool:
-        """Whether the respondent wants to go on; Enter alone means no."""
+        """Ask for a yes. Enter alone means no."""
         yes, no = self.words("terminal.yes"), self.words("terminal.no")
         said = click.prompt(
             f"\n{self.words(question)} ({yes}/{no})", default=no, show_default=False
@@ -284,7 +287,7 @@ class Talk:
             click.echo(bounds)
 
     def _ask(self, question: Question) -> object:
-        """One answer, by the numbers of choices or as numbers."""
+        """Ask one question; returns its answer as ``Device.answer`` takes it."""
         match question:
             case SelectMultiple():
                 return self._ticks(question)
@@ -300,7 +303,7 @@ class Talk:
                 return self._choice(question.choices)
 
     def _choice(self, choices: Sequence[Choice], label: str = "") -> str:
-        """The name of the choice that the respondent picks by its number."""
+        """Ask for a choice by its number; returns its name."""
         if label:
             click.echo(f"\n{label}")
         _list([choice.label for choice in choices])
@@ -309,7 +312,7 @@ class Talk:
         return choices[number - 1].name
 
     def _ticks(self, question: SelectMultiple) -> list[str]:
-        """The names of the choices that the respondent lists by their numbers."""
+        """Ask for several choices by their numbers; returns their names."""
         words, choices = self.words, question.choices
         _list([choice.label for choice in choices])
         some = question.most < len(choices)
@@ -319,7 +322,7 @@ class Talk:
         return [choices[number - 1].name for number in found]
 
     def _one_of(self, count: int) -> Callable[[str], int]:
-        """Reads a number from 1 to ``count``."""
+        """Make a parser for one number from 1 to ``count``."""
 
         def parse(text: str) -> int:
             number = _numbered(text)
@@ -330,7 +333,7 @@ class Talk:
         return parse
 
     def _several(self, count: int, most: int) -> Callable[[str], list[int]]:
-        """Reads up to ``most`` numbers from 1 to ``count``; in ascending order."""
+        """Make a parser for up to ``most`` numbers from 1 to ``count``; it sorts them."""
         words = self.words
 
         def parse(text: str) -> list[int]:
@@ -347,7 +350,7 @@ class Talk:
         return parse
 
     def _number(self, label: str, grid: Range) -> str:
-        """A number as it was written."""
+        """Ask for a number on the grid; returns it as text."""
         unit = f" ({grid.unit})" if isinstance(grid.unit, str) else ""
 
         def parse(text: str) -> str:
@@ -368,7 +371,7 @@ class Talk:
 
 
 def _prompt(text: str, parse: Callable[[str], T]) -> T:
-    """Asks until what is typed can be read."""
+    """Prompt until the text parses."""
     while True:
         try:
             return parse(click.prompt(text, type=str))
@@ -387,6 +390,6 @@ def _list(labels: Sequence[str]) -> None:
 
 
 def _wipe() -> None:
-    """Take the answers off the screen and out of the terminal's scrollback."""
+    """Clear the answers from the screen and the terminal's scrollback."""
     if sys.stdout.isatty():
         click.echo("\x1b[H\x1b[2J\x1b[3J", nl=False)

@@ -19,7 +19,7 @@ from deniably.core.errors import BadAnswer, BudgetSpent, Refused
 from deniably.device.ledger import Limits
 from deniably.survey.survey import read_survey
 from deniably_client import Device
-from deniably_client.body import Patience
+from deniably_client.body import BoundedRetry
 from deniably_client.device import session
 from deniably_client.errors import AlreadyAnswered, Rejected, SurveyClosed, Unreachable
 from support.every_type import QUESTIONS, somebody, survey_of_everything
@@ -280,7 +280,7 @@ def test_a_server_may_ask_for_some_minutes_of_patience(
 ) -> None:
     response = HTTPResponse(headers={} if said is None else {"Retry-After": said})
 
-    assert Patience().get_retry_after(response) == seconds
+    assert BoundedRetry().get_retry_after(response) == seconds
 
 
 def test_of_a_fault_without_end_nothing_is_read(wire: Wire) -> None:

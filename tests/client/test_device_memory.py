@@ -134,10 +134,10 @@ def test_the_receipt_says_that_the_earlier_report_was_sent_again(
     said = "report that your device had made before"
     assert [each.again for each in (first, repeated, changed)] == [False, True, False]
     assert said in str(repeated)
-    assert said in repeated.told(ENGLISH)
-    assert said not in str(first) + str(changed) + first.told(ENGLISH)
+    assert said in repeated.localised(ENGLISH)
+    assert said not in str(first) + str(changed) + first.localised(ENGLISH)
     for language in LANGUAGES:
-        assert repeated.told(Words(language)).startswith(Words(language)("receipt.again"))
+        assert repeated.localised(Words(language)).startswith(Words(language)("receipt.again"))
 
 
 def test_a_name_that_is_no_question_is_refused_also_where_the_earlier_report_would_do(

@@ -513,7 +513,7 @@ def test_a_limit_of_chance_is_told_in_the_language_of_the_respondent(language: s
     rare = Loss(delta=Fraction(1, 2000))
     error = BudgetSpent("overall", rare, rare + rare, Fraction(1, 1000), of_delta=True)
 
-    assert refusals.told(error, Words(language)) == " ".join(
+    assert refusals.refusal_text(error, Words(language)) == " ".join(
         [
             said(language, "script.overall_spent", before=50, more=100),
             said(language, "script.chance_spent"),
@@ -613,7 +613,7 @@ def test_what_does_not_get_through_waits_and_it_says_so(
 
 @pytest.mark.parametrize("sentence", ["No\x1b[2J.", "No\r\x9b8m."])
 def test_what_a_server_says_is_shown_and_not_obeyed(sentence: str) -> None:
-    told = refusals.told(Rejected(422, {"detail": sentence}), Words("fr"))
+    told = refusals.refusal_text(Rejected(422, {"detail": sentence}), Words("fr"))
 
     assert told.startswith(said("fr", "script.rejected") + "\nNo")
     assert not set(told) & set("\x1b\r\x9b")

@@ -1,8 +1,8 @@
-"""``deniably demo``: a whole survey in a minute, with the true answers of a real one.
+"""``deniably demo``: runs a whole survey in a minute, with the answers of a real one.
 
-Starts a server on a database that is thrown away, publishes ``fair1978.yaml``, lets every
-respondent of ``fair1978.csv`` answer from a device of their own over HTTP, and prints the truth
-beside what the server could learn.
+It starts a server on a temporary database and publishes ``fair1978.yaml``. Every respondent of
+``fair1978.csv`` answers over HTTP from a device of their own. Then it prints the true shares beside
+the server's estimates.
 """
 
 from __future__ import annotations

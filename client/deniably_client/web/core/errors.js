@@ -15,7 +15,7 @@ export class Refused extends DeniablyError {
 }
 
 /** The same, where the sentence is in the language of the page and for the respondent. */
-export class Told extends Refused {}
+export class Localised extends Refused {}
 
 /** This device has made the reports of all waves that were stated for a panel. */
 export class WavesSent extends Refused {}

@@ -1,7 +1,7 @@
 // Sending a report: patiently, and the same bytes each time (SPEC section 6).
 
 import { PROBLEM, body } from "../core/body.js";
-import { Refused, Told } from "../core/errors.js";
+import { Refused, Localised } from "../core/errors.js";
 import { words } from "../wording/words.js";
 
 /**
@@ -66,7 +66,7 @@ async function attempt(url, body, ticket) {
 async function refusal(response) {
   try {
     const { type, detail } = JSON.parse(await body(response, PROBLEM));
-    if (type === "/problems/closed") return new Told(words("script.closed"));
+    if (type === "/problems/closed") return new Localised(words("script.closed"));
     return Object.assign(new Refused(String(detail)), { type });
   } catch {
     return new Refused(`the server refused with status ${response.status}`);

@@ -3,7 +3,7 @@
 // again where something was answered before.
 
 import { parse } from "../core/canonical.js";
-import { AuthorChanged, Told } from "../core/errors.js";
+import { AuthorChanged, Localised } from "../core/errors.js";
 import { keepRegister, meet, reportsOf } from "../device/listing.js";
 import { keepPage } from "../device/offline.js";
 import { sendOthers } from "../device/waiting.js";
@@ -26,7 +26,7 @@ async function start() {
     await prepare();
   } catch (error) {
     survey.hidden = false;
-    return refuse(error instanceof TypeError ? new Told(words("script.offline")) : error);
+    return refuse(error instanceof TypeError ? new Localised(words("script.offline")) : error);
   }
   survey.hidden = false;
   state.locked = false;
@@ -41,7 +41,7 @@ async function prepare() {
   const definition = /** @type {Definition} */ (parse(byId("definition").textContent ?? ""));
   const invited = definition.invited && (await import("./invited.js"));
   if (invited) await invited.bring();
-  if (!globalThis.crypto?.subtle) throw new Told(words("script.insecure"));
+  if (!globalThis.crypto?.subtle) throw new Localised(words("script.insecure"));
   state.definition = await verify(definition, version);
   state.verified = await met();
   showVerified(state.verified);

@@ -1,7 +1,7 @@
 // What this device remembers, on the page: what was given away so far and will be after this, the
 // survey that was answered before, and how to forget.
 
-import { Told, WavesSent } from "../core/errors.js";
+import { Localised, WavesSent } from "../core/errors.js";
 import { BudgetSpent, LIMITS, share, spent } from "../device/ledger.js";
 import { answer, freshQuestions, knownQuestions, plan } from "../device/memory.js";
 import { Damaged, forget, keeps, read, update } from "../device/storage.js";
@@ -32,7 +32,7 @@ function reveal(selector, shown) {
 /**
  * The text that was made for this survey before, and whether it was sent (undefined where it was
  * not answered yet); and the names of the questions that were answered, in it or in earlier waves.
- * Shows what is kept. Throws Told where nothing more may be given away, or where what is kept
+ * Shows what is kept. Throws Localised where nothing more may be given away, or where what is kept
  * cannot be read.
  * @param {About} about
  */
@@ -55,12 +55,12 @@ export async function remembered(about) {
     }
     return { kept, known };
   } catch (error) {
-    throw told(error);
+    throw localised(error);
   }
 }
 
 /**
- * The questions to be asked where these have changed. Shows what they cost; throws Told where that
+ * The questions to be asked where these have changed. Shows what they cost; throws Localised where that
  * is too much.
  * @type {(about: About, changed: readonly string[]) => Promise<readonly Question[]>}
  */
@@ -70,17 +70,17 @@ export async function changes(about, changed) {
     await tell(memory, about, changed);
     return await freshQuestions(memory, { ...about, changed });
   } catch (error) {
-    throw told(error);
+    throw localised(error);
   }
 }
 
-/** The memory, for what is known of servers. Throws Told where it cannot be read. */
+/** The memory, for what is known of servers. Throws Localised where it cannot be read. */
 export async function whatIsKnown() {
   try {
     await keeps();
     return await read();
   } catch (error) {
-    throw told(error);
+    throw localised(error);
   }
 }
 
@@ -98,7 +98,7 @@ export async function record(about, answers, changed, verified) {
     reveal("[data-forget]", true);
     return memory.reports[about.version]?.text ?? "";
   } catch (error) {
-    throw told(error);
+    throw localised(error);
   }
 }
 
@@ -120,15 +120,15 @@ async function tell(memory, about, changed) {
 }
 
 /** @param {unknown} error */
-function told(error) {
+function localised(error) {
   if (error instanceof BudgetSpent) {
     const said = words(SPENT[error.scope], error.shares);
-    return new Told(error.ofDelta ? `${said} ${words("script.chance_spent")}` : said);
+    return new Localised(error.ofDelta ? `${said} ${words("script.chance_spent")}` : said);
   }
-  if (error instanceof WavesSent) return new Told(words("script.waves_sent"));
+  if (error instanceof WavesSent) return new Localised(words("script.waves_sent"));
   if (!(error instanceof Damaged)) return error;
   reveal("[data-forget]", true);
-  return new Told(words("script.damaged"));
+  return new Localised(words("script.damaged"));
 }
 
 for (const button of all("[data-forget] button", HTMLElement)) {

@@ -1,7 +1,7 @@
 // What is sent: the answers become a report, which goes out until the server has it, or is refused.
 
 import { sha256 } from "../core/canonical.js";
-import { Refused, Told } from "../core/errors.js";
+import { Refused, Localised } from "../core/errors.js";
 import { hasChanged } from "../device/listing.js";
 import { whenBack } from "../device/offline.js";
 import { Unreachable, send } from "../device/send.js";
@@ -21,7 +21,7 @@ byId("send").addEventListener("click", async () => {
   const answers = answered(state.path.shown());
   showKind("sending");
   try {
-    if (await hasChanged(api, version)) throw new Told(words("script.changed"));
+    if (await hasChanged(api, version)) throw new Localised(words("script.changed"));
     const text = await record(about(), answers, state.changed, state.verified);
     answers.clear();
     wipe();
@@ -97,8 +97,8 @@ export function refuse(error) {
   state.locked = true;
   wipe();
   if (state.sent) byId("what").textContent = words("script.wiped");
-  byId("why").textContent = told(error);
-  if (error instanceof Refused && !(error instanceof Told)) byId("detail").textContent = error.message;
+  byId("why").textContent = refusalText(error);
+  if (error instanceof Refused && !(error instanceof Localised)) byId("detail").textContent = error.message;
   showKind("refused");
 }
 
@@ -106,8 +106,8 @@ export function refuse(error) {
  * Why nothing goes on, in the language of the page.
  * @param {unknown} error
  */
-function told(error) {
-  if (error instanceof Told) return error.message;
+function refusalText(error) {
+  if (error instanceof Localised) return error.message;
   if (!(error instanceof Refused)) return words("script.broken");
   return words(state.sent ? "script.rejected" : "script.untrusted");
 }
