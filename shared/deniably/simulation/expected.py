@@ -1,4 +1,4 @@
-"""What reports say on average: the design of a question, without any chance in it."""
+"""Computes the expected tally of a question: what reports say on average."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from deniably.mechanisms.law import Law, Noise, OfNumber, Several, Supporting
 from deniably.simulation.people import Encoded, QuestionAnswers
 
 SO_MANY = 10**9
-"""Reports of the expected tally: so many that rounding it to whole reports is far below a digit."""
+"""Reports of the expected tally: so many that rounding to whole reports does not matter."""
 
 _REACH = 12  # standard deviations; noise beyond has less than a ten-millionth of the probability
 
 
 def expected_tally(answers: QuestionAnswers) -> Tally:
-    """The tally of ``SO_MANY`` reports by people of whom as many as here give each answer, if
-    every report came as often as its probability says."""
+    """The tally of ``SO_MANY`` reports if every report came as often as its probability says.
+
+    The shares of the answers are those among these people.
+    """
     law = answers.question.mechanism.law
     start, cells = 0, np.zeros(1)
     for inputs in answers.blocks():
@@ -47,7 +49,7 @@ def _expected(law: Law, inputs: Encoded) -> tuple[int, Floats]:
 
 
 def _own(law: Supporting, inputs: Encoded) -> npt.NDArray[np.int64]:
-    """For how many answers each cell speaks."""
+    """How many answers each cell speaks for."""
     if law.single:
         return np.bincount(inputs, minlength=law.k)
     ticked = inputs.sum(axis=0)

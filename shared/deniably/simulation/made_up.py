@@ -1,4 +1,4 @@
-"""People who do not exist, and what they would answer: for rehearsals and simulations."""
+"""Makes up people and their answers, for rehearsals and simulations."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _LARGEST_WEIGHT = 9
 
 
 def make_up(survey: Survey, people: int, coins: Coins | None = None) -> list[Answers]:
-    """The answers of so many people, by the name of the question; "not applicable" is left out.
+    """Makes up the answers of people, by the name of the question.
 
-    How popular each answer is among them is drawn once; numbers have one hump.
+    "Not applicable" is left out. How popular each answer is gets drawn once; numbers have one hump.
     """
     coins = coins or Coins()
     weights = {
@@ -71,7 +71,7 @@ def _answer(question: Question, weights: Weights, coins: Coins) -> Answer:
 
 
 def choices_of(question: Question) -> list[tuple[str, list[Choice]]]:
-    """What is chosen from, by the name of the question or ``question.part``."""
+    """The choices of a question, by its name or ``question.part``."""
     match question:
         case Number() | VectorOfNumbers() | Point():
             return []

@@ -1,7 +1,7 @@
-"""The people of a simulation: a table of true answers, encoded for the survey's mechanisms.
+"""Reads a table of true answers and encodes it for the survey's mechanisms.
 
-A million people give few distinct answers: each distinct cell of a column is read once, by the
-question's own rules, and every person keeps its number only.
+A million people give few distinct answers. So each distinct cell of a column is read once, by the
+question's own rules, and every person keeps only its number.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Encoded = npt.NDArray[Any]
 
 BLOCK = 1 << 18
-"""People whose answers are laid out at once, so that memory stays bounded."""
+"""How many people's answers are encoded at once, so that memory stays bounded."""
 
 _ROWS = 1 << 9  # of text at once: twice as fast as thousands, which leave the cache
 
@@ -58,9 +58,10 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class QuestionAnswers:
-    """What n people answer to a question, "not applicable" where it is hidden from them.
+    """The answers of n people to one question, "not applicable" where it is hidden from them.
 
-    There is a column a part, or a single one; ``encoded[c][v]`` is what text v of column c means.
+    A question has one column, or one for each part. ``encoded[c][v]`` is the encoded value of text
+    v of column c.
     """
 
     question: Question
@@ -73,7 +74,7 @@ class QuestionAnswers:
         return len(self.columns[0].codes)
 
     def inputs(self, people: slice) -> Encoded:
-        """The answers of some people, as ``bulk.randomise_many`` takes them."""
+        """The encoded answers of some people, as ``bulk.randomise_many`` takes them."""
         parts = [
             encoded[column.codes[people]]
             for column, encoded in zip(self.columns, self.encoded, strict=True)
@@ -87,13 +88,13 @@ class QuestionAnswers:
                 return parts[0]
 
     def blocks(self) -> Iterator[Encoded]:
-        """The answers of all people, some at a time."""
+        """The encoded answers of all people, in blocks."""
         return (self.inputs(people) for people in blocks(self.n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class People:
-    """The true answers of n people, by the survey's questions in their order."""
+    """The true answers of n people, question by question in the survey's order."""
 
     survey: Survey
     answers: list[QuestionAnswers]
@@ -104,8 +105,10 @@ class People:
         return self.answers[0].n
 
     def to_frame(self) -> pd.DataFrame:
-        """The true answers as a pandas DataFrame, a row a person, as ``read_people`` reads them.
-        Raises ImportError where pandas is not installed."""
+        """The true answers as a pandas DataFrame that ``read_people`` reads: one row a person.
+
+        Raises ImportError if pandas is not installed.
+        """
         columns = {
             name: [column.texts[code] for code in map(int, column.codes)]
             for answers in self.answers
@@ -118,17 +121,17 @@ class People:
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """n people, some at a time."""
+    """Slices of n people, one for each block."""
     return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
 def read_people(survey: Survey, table: Written) -> People:
-    """The people in a table: a CSV file, a DataFrame, or rows of which the first has the names.
+    """Reads people from a CSV file, a DataFrame, or rows whose first row has the column names.
 
-    A column is called as its question, or ``question.part`` where there are parts. A choice is
-    written by its name or its label, several ticks as ``a;b``. What is written for a hidden
-    question is not looked at. Raises OSError where a file cannot be read, and BadAnswer with the
-    row and what is wrong, never with the answer.
+    A column has the name of its question, or ``question.part`` if there are parts. Write a choice
+    by its name or its label, several ticks as ``a;b``. Cells of a hidden question are ignored.
+    Raises OSError if the file cannot be read. Raises BadAnswer with the row and the reason, never
+    with the answer.
     """
     names = {question.name: column_names(question) for question in survey.questions}
     columns = _read(rows_of(table), [name for some in names.values() for name in some])
@@ -153,7 +156,7 @@ def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Col
         if name not in header:
             raise BadAnswer(f"the column {name} is missing; there are {', '.join(header)}")
     places = {name: place for place, name in enumerate(header)}
-    # A text that is new gets the next number.
+    # A new text gets the next number.
     numbers: dict[str, defaultdict[str, int]] = {
         name: defaultdict(count().__next__) for name in wanted
     }
@@ -177,7 +180,7 @@ def _read(rows: Iterable[Sequence[str]], wanted: Sequence[str]) -> dict[str, Col
 def _shown(
     question: Question, columns: list[Column], earlier: Mapping[str, QuestionAnswers]
 ) -> list[Column]:
-    """The columns with "not applicable" for those who do not see the question."""
+    """The columns, with "not applicable" for people who do not see the question."""
     condition = show_if(question)
     if condition is None:
         return columns
@@ -224,7 +227,7 @@ def _answer(question: Question, text: str) -> str | list[str]:
 
 
 def _laid_out(domain: Domain, inputs: list[Any]) -> Encoded:
-    """Encoded answers as bulk code takes them: a row of booleans where options are ticked."""
+    """Encoded answers as an array; ticked options become a row of booleans."""
     if not isinstance(domain, Ticks):
         return np.array(inputs, dtype=np.int64)
     rows = np.zeros((len(inputs), domain.k), dtype=np.bool_)

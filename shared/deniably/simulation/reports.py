@@ -1,6 +1,6 @@
-"""Reports of many devices at once, by exactly the law of a device.
+"""Simulates the reports of many devices at once, with exactly the law of a device.
 
-A device draws one report with ``mechanism.randomise``; a million one by one would take minutes.
+A device draws one report with ``mechanism.randomise``. A million one by one would take minutes.
 """
 
 from __future__ import annotations
@@ -26,24 +26,27 @@ from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
 _HEAD = 5
-"""Reports that are shown."""
+"""How many reports ``repr`` shows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Some:
-    """Reports to one question by some people: of those ``asked``, booleans of shape (n,), in
-    their order, as ``bulk.randomise_many`` returns them."""
+    """The reports of a block of n people to one question.
+
+    ``asked`` (n,) marks the people who were asked. ``reports`` are theirs, in order, as
+    ``bulk.randomise_many`` returns them.
+    """
 
     question: Question
     asked: npt.NDArray[np.bool_]
     reports: bulk.Reports
 
     def tally(self) -> Tally:
-        """What these reports count."""
+        """The tally of these reports."""
         return bulk.tally_many(self.question.report_mechanism, self.reports)
 
     def cells(self) -> Iterator[tuple[int, ...] | None]:
-        """By person the cells that the report counts in, None for those who are not asked."""
+        """For each person the cells that the report counts in, or None if not asked."""
         law, reports = self.question.mechanism.law, iter(self.reports)
         for asked in self.asked.tolist():
             if not asked:
@@ -56,14 +59,14 @@ class Some:
 
 
 Block = Mapping[str, Some]
-"""The reports of some people, by the name of the question."""
+"""The reports of a block of people, by the name of the question."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reports:
-    """The reports of ``n`` people: all that a server sees of them.
+    """The reports of ``n`` people, in ``blocks``: all that a server sees of these people.
 
-    ``blocks`` are some of them at a time. Each is random, and says nothing sure about anybody.
+    Each report is random, and says nothing certain about anybody.
     """
 
     survey: Survey
@@ -71,8 +74,11 @@ class Reports:
     blocks: Sequence[Block]
 
     def rows(self) -> Iterator[dict[str, Cell]]:
-        """A report a row: by the name of the question the choices that it names, or the numbers of
-        the cells that it counts in; None for a question that the device was not asked."""
+        """One row for each report, with its cells by the name of the question.
+
+        A cell lists the choices that the report names, or the numbers of the cells that it counts
+        in. It is None if the device was not asked the question.
+        """
         for block in self.blocks:
             columns = [_texts(some) for some in block.values()]
             for cells in zip(*columns, strict=True):
@@ -89,9 +95,9 @@ class Reports:
 
 
 def randomise(people: People) -> Reports:
-    """The report of each person's device, perturbed by the survey's mechanisms.
+    """Randomises the answers of each person with the survey's mechanisms, as devices do.
 
-    Raises ValueError where no device picked a question: simulate more people.
+    Raises ValueError if no device picked one of the questions: simulate more people.
     """
     found = list(_blocks(people))
     for question in people.survey.questions:
@@ -101,12 +107,12 @@ def randomise(people: People) -> Reports:
 
 
 def tally(reports: Reports) -> dict[str, Tally]:
-    """How many reports count in each cell, by the name of the question: all that estimates need."""
+    """Tallies reports, by the name of the question. Estimates need nothing else."""
     return tally_blocks(reports.survey, reports.blocks)
 
 
 def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
-    """The tally of each question of reports that come some at a time."""
+    """Tallies reports that come in blocks, by the name of the question."""
     found: dict[str, list[Tally]] = {question.name: [] for question in survey.questions}
     for block in some:
         for name, tallies in found.items():
@@ -115,9 +121,9 @@ def tally_blocks(survey: Survey, some: Iterable[Block]) -> dict[str, Tally]:
 
 
 def simulate(people: People) -> dict[str, Tally]:
-    """The tallies of one run: everybody's device answers once. Reports are not kept.
+    """The tallies of one run, in which everybody's device answers once. Keeps no reports.
 
-    Raises ValueError where no device picked a question.
+    Raises ValueError if no device picked one of the questions.
     """
     found = tally_blocks(people.survey, _blocks(people))
     if short := [name for name, one in found.items() if one.n == 0]:
@@ -126,8 +132,11 @@ def simulate(people: People) -> dict[str, Tally]:
 
 
 def simulate_people(survey: Survey, n: int) -> People:
-    """``n`` made-up people, and what they would answer: how popular each choice is among them is
-    drawn once, and numbers have one hump. Raises ValueError unless n is at least 1."""
+    """Makes up ``n`` people and their true answers.
+
+    How popular each choice is gets drawn once; numbers have one hump. Raises ValueError unless n is
+    at least 1.
+    """
     if n < 1:
         raise ValueError(f"{n} people; there is at least 1")
     names = [name for question in survey.questions for name in column_names(question)]
@@ -155,7 +164,7 @@ def _randomised(answers: QuestionAnswers, some: slice, asked: npt.NDArray[np.boo
 
 
 def _row(questions: Sequence[Question], answers: Answers) -> list[str]:
-    """Answers as a table has them; a question that is hidden has an empty cell."""
+    """Answers as cells of a table; a hidden question has an empty cell."""
     cells: list[str] = []
     for question in questions:
         match answers.get(question.name, ""):

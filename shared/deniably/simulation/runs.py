@@ -1,7 +1,7 @@
-"""A survey run on people whose true answers are known: once, or again and again.
+"""Runs a survey on people whose true answers are known, and compares estimates with the truth.
 
-Everything goes the way that real answers go: encoded, randomised by exactly the law of the device
-(in bulk: a million one by one would take minutes), tallied, estimated.
+Answers go the way of real answers: encoded, randomised with exactly the law of the device, tallied,
+estimated.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
 Meant = Literal["these respondents", "the population"]
-"""Whom an interval is for."""
+"""The people that an interval is about."""
 
 
 @dataclass(frozen=True, eq=False)
 class FigureRuns:
-    """One figure of the results beside its truth in the file, in each of some runs.
+    """One figure of the results beside its true value, in each of several runs.
 
-    ``predicted`` is the standard error that the design gives for just these people, None where
-    the figure is no mean. ``low .. high`` are 95 % intervals for ``meant``. An estimate is nan in
-    a run whose reports cannot tell it; its interval then leaves all open, and holds the truth.
+    ``predicted`` is the standard error that the design gives for just these people, None if the
+    figure is no mean. ``low .. high`` are 95 % intervals for ``meant``. An estimate is nan in a run
+    whose reports do not determine it. Its interval then spans the whole scale and holds the truth.
     """
 
     question: str
@@ -45,12 +45,12 @@ class FigureRuns:
 
     @property
     def mean(self) -> float:
-        """The mean estimate of the runs that told one, nan if none did."""
+        """The mean estimate of the runs that have one, nan if no run has."""
         return _mean(self._told)
 
     @property
     def untold(self) -> int:
-        """In how many runs the figure could not be told."""
+        """How many runs did not determine the figure."""
         return len(self.estimates) - len(self._told)
 
     @property
@@ -59,18 +59,20 @@ class FigureRuns:
 
     @property
     def rmse(self) -> float:
-        """The root of the mean squared error about the truth."""
+        """The root mean squared error about the truth."""
         return sqrt(_mean((self._told - self.truth.value) ** 2))
 
     @property
     def clipping(self) -> float:
-        """By how much bounds, and steps between them, move the figure: no chance is in it, and it
-        stays however many people report."""
+        """By how much the question's bounds and steps move the figure.
+
+        That is no matter of chance: it stays however many people report.
+        """
         return self.truth.asked - self.truth.value
 
     @property
     def noise(self) -> float:
-        """The root of the mean squared error about what is left of the truth by the bounds."""
+        """The root mean squared error about the clipped truth."""
         return sqrt(_mean((self._told - self.truth.asked) ** 2))
 
     @property
@@ -80,7 +82,7 @@ class FigureRuns:
 
     @property
     def coverage_asked(self) -> float:
-        """The share of the runs whose interval holds what is left of the truth by the bounds."""
+        """The share of the runs whose interval holds the clipped truth."""
         return self._holding(self.truth.asked)
 
     def _holding(self, value: float) -> float:
@@ -94,9 +96,10 @@ def _mean(values: Floats) -> float:
 
 
 def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[FigureRuns]:
-    """Every figure of the results in ``runs``, each the tallies of the questions, and its truth.
+    """Compares every figure of the results with its true value.
 
-    A figure that a run cannot tell (the mean of a part that nobody reported) is left out of it.
+    ``runs`` have the tallies of all questions. A run without a figure (the mean of a part that
+    nobody reported) is left out for that figure.
     """
     found: dict[str, list[Sequence[Found | None]]] = {}
     for tallies in runs:
@@ -111,7 +114,7 @@ def compare(people: People, runs: Iterable[Mapping[str, Tally]]) -> list[FigureR
 
 
 def estimates(question: Question, tally: Tally) -> list[Found | None]:
-    """The figures of a question from the tally of its reports, as ``truths`` lists them."""
+    """The figures of a question from the tally of its reports, in the order of ``truths``."""
     return [one for group in groups(question) for one in group.found(tally)]
 
 
@@ -144,8 +147,8 @@ def _figures(
 def _everybody_reports(survey: Survey, question: Question) -> bool:
     """Whether every figure has a report of everybody.
 
-    Where devices pick some of the questions, options or numbers, those who report are a random
-    sample of the file: of it the intervals for the population speak, and are a little wide.
+    If devices pick some of the questions, options or numbers, the reporters are a random sample of
+    the file. The intervals for the population are then about the file, and a little wide.
     """
     return question.mechanism.law.sampled_fraction == 1 and survey.asked == len(survey.questions)
 
@@ -153,11 +156,12 @@ def _everybody_reports(survey: Survey, question: Question) -> bool:
 def _predicted(
     survey: Survey, answers: QuestionAnswers, truth: Truth, expected: Found | None
 ) -> float | None:
-    """The standard error by the design, for these people.
+    """The standard error for these people by the design.
 
     The variance for a population is that of the randomisation plus that of drawing the people,
-    ``spread / n``; these people are not drawn. (Of questions that some are asked, n of the first
-    term are those, and taking ``spread`` over everybody is the finite-population correction.)
+    ``spread / n``. These people are not drawn, so the latter is taken off. If only some people are
+    asked a question, they are the n of the first term, and ``spread`` over everybody is the
+    finite-population correction.
     """
     if expected is None or expected.standard_error is None or truth.spread is None:
         return None

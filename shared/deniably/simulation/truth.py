@@ -1,4 +1,4 @@
-"""Every figure of a question's results, as it is among people whose answers are known."""
+"""Computes the true value of every figure, for people whose answers are known."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Truth:
-    """A figure among all people: a share of them if ``share``, else in the question's unit.
+    """The true value of a figure: a share if ``share``, else in the question's unit.
 
-    ``value`` is that of their answers as they are, ``asked`` what is left of it where numbers
-    outside the question's bounds count as the nearer one: reports tell no more, however many.
-    ``outside`` is the share of such answers. ``spread`` is the variance from person to person of
-    that whose mean is estimated, None where the figure is no mean.
+    ``value`` comes from the answers as they are. ``asked`` is the clipped truth: numbers outside the
+    question's bounds count as the nearer bound, and no number of reports can say more. ``outside``
+    is the share of such answers. ``spread`` is the variance between people of the quantity whose
+    mean is estimated, None if the figure is no mean.
     """
 
     name: str
@@ -39,8 +39,10 @@ class Truth:
 
 
 def truths(answers: QuestionAnswers) -> list[Truth | None]:
-    """The figures of a question if everybody's answer were known, as ``groups`` lists them; None
-    where nobody has what a figure is about."""
+    """The true figures of a question, in the order of ``groups``.
+
+    None where nobody has what the figure is about.
+    """
     known = _Known(answers)
     return [truth for group in groups(answers.question) for truth in _of_group(known, group)]
 
@@ -57,7 +59,7 @@ def _of_group(known: _Known, group: Group) -> Iterator[Truth | None]:
 
 
 class _Known:
-    """What is known of the answers to a question; only what is asked for is counted."""
+    """Counts of the answers to a question, made when needed."""
 
     def __init__(self, answers: QuestionAnswers) -> None:
         self.answers = answers
@@ -69,14 +71,14 @@ class _Known:
 
     @cached_property
     def within(self) -> Floats:
-        """The same of those within the bounds of a map; whoever is off it counts at its edge."""
+        """As ``shares``, but without the people off a map, whom ``shares`` counts at its edge."""
         if not isinstance(self.answers.question, Point):
             return self.shares
         return self._counts_within / self.answers.n
 
     @cached_property
     def off_the_map(self) -> float:
-        """The share of people who are."""
+        """The share of people outside the bounds of a map."""
         if not isinstance(self.answers.question, Point):
             return 0.0
         return 1 - int(self._counts_within.sum()) / self.answers.n
@@ -135,7 +137,7 @@ def _mean(known: _Known, group: One) -> Truth | None:
 
 
 def _mean_of_numbers(name: str, grid: Range, positions: Int64, column: Column) -> Truth:
-    """The mean of the numbers as they were given; they are asked as positions on the grid."""
+    """The mean of the numbers as given; the question asks for positions on the grid."""
     counts = column.counts()
     total = int(counts.sum())
     mean = Fraction(int(counts @ positions), total)
@@ -151,8 +153,11 @@ def _mean_of_numbers(name: str, grid: Range, positions: Int64, column: Column) -
 
 
 def _mean_number(question: Number, known: _Known) -> Truth:
-    """The mean of the numbers themselves, also where they are reported by buckets and estimated
-    from the middles: that is an error of the survey which the simulation has to show."""
+    """The mean of the numbers themselves, even if they are reported by buckets.
+
+    The estimate then takes the middles of buckets. That error belongs to the survey, and the
+    simulation has to show it.
+    """
     grid, (column,) = question.range, known.answers.columns
     if question.mechanism.k == grid.positions:
         return _mean_of_numbers("mean", grid, known.answers.encoded[0], column)
@@ -185,7 +190,7 @@ def _quantiles(known: _Known, group: Buckets) -> Iterator[Truth]:
 
 
 def _numbers(column: Column) -> Floats:
-    """The numbers that stand in a column, as they were given."""
+    """The numbers of a column, as given."""
     return np.array([float(text) for text in column.texts])
 
 

@@ -1,4 +1,4 @@
-"""Tables of people as they are written: in a file, in a DataFrame, in rows."""
+"""Reads the rows of a table of people: from a CSV file, a DataFrame or rows of text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deniably.core.errors import BadAnswer
 
 @runtime_checkable
 class Frame(Protocol):
-    """What is used of a pandas DataFrame."""
+    """The part of a pandas DataFrame that is used here."""
 
     @property
     def columns(self) -> Iterable[Any]:
@@ -25,13 +25,13 @@ class Frame(Protocol):
 
 
 Written = str | Path | Iterable[Sequence[str]] | Frame
-"""A CSV file (UTF-8), rows of texts of which the first has the names, or a DataFrame."""
+"""A CSV file (UTF-8), a DataFrame, or rows of text whose first row has the column names."""
 
 
 def rows_of(table: Written) -> Iterator[Sequence[str]]:
-    """A row of names, then a row a person; a cell that is missing is empty.
+    """Yields a row of column names, then one row a person. A missing cell is empty.
 
-    Raises OSError, and BadAnswer where a file is no CSV in UTF-8.
+    Raises OSError, and BadAnswer if a file is not CSV in UTF-8.
     """
     if isinstance(table, str | Path):
         yield from _in_file(Path(table))
@@ -53,8 +53,11 @@ def _in_file(path: Path) -> Iterator[Sequence[str]]:
 
 
 def _text(cell: object) -> str:
-    """A cell of a DataFrame as a file would have it: whole numbers come as floats where some are
-    missing, and what is missing is the value that differs from itself."""
+    """A cell of a DataFrame as a file would have it.
+
+    Whole numbers come as floats if some are missing. A missing value is one that differs from
+    itself (nan).
+    """
     if cell is None or cell != cell:
         return ""
     if isinstance(cell, float) and cell.is_integer():

@@ -1,9 +1,9 @@
-"""Many answers randomised at once, for simulations: every one of ``mechanisms``, in numpy,
-and slower any other that has a law.
+"""Randomises many answers at once in numpy, for simulations.
 
-Whole numbers and the operating system's generator only, and exactly the law of the mechanism; but
-the random bytes are spent in another way than SPEC section 1 says. A device, which has one
-answer, uses ``mechanism.randomise``.
+Every mechanism of ``mechanisms`` has a sampler; any other with a law works, but slowly. Samplers
+use whole numbers and the operating system's generator only, and follow the law of the mechanism
+exactly. They spend random bytes in another way than SPEC section 1 says. A device has one answer
+and uses ``mechanism.randomise``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Reports = npt.NDArray[Any]
 
 
 def randomise_many(mechanism: Randomiser[Law], answers: AnswerArray) -> Reports:
-    """One report for each of n answers.
+    """Randomises n answers into n reports.
 
     ``answers`` are choices or positions, shape (n,); booleans, shape (n, k), where several options
     can be ticked; positions, shape (n, d), for a vector and for Gaussian noise on d > 1 numbers.
@@ -46,7 +46,7 @@ def randomise_many(mechanism: Randomiser[Law], answers: AnswerArray) -> Reports:
 
 
 def _given(law: Law, answers: AnswerArray) -> Any:
-    """The answers, each one that can be given. Raises BadAnswer."""
+    """The checked answers. Raises BadAnswer."""
     match law.domain:
         case Ticks(k=k, most=most):
             return ticks(answers, k, most)

@@ -1,4 +1,4 @@
-"""Many answers, refused before any draw where one of them could not be given."""
+"""Checks many answers before any draw."""
 
 from __future__ import annotations
 
