@@ -24,10 +24,10 @@ Int64 = npt.NDArray[np.int64]
 class Truth:
     """The true value of a figure: a share if ``share``, else in the question's unit.
 
-    ``value`` comes from the answers as they are. ``asked`` is the clipped truth: numbers outside the
-    question's bounds count as the nearer bound, and no number of reports can say more. ``outside``
-    is the share of such answers. ``spread`` is the variance between people of the quantity whose
-    mean is estimated, None if the figure is no mean.
+    ``value`` comes from the answers as they are. ``asked`` is the clipped truth, where numbers
+    outside the question's bounds count as the nearer bound. No number of reports can say more.
+    ``outside`` is the share of such answers. ``spread`` is the variance between people of the
+    quantity whose mean is estimated, None if the figure is no mean.
     """
 
     name: str
