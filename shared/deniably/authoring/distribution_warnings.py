@@ -1,9 +1,9 @@
-"""Does noise on a number leave its distribution to be seen? A warning for authors.
+"""Warns authors where noise on a number hides how the numbers are distributed.
 
-A number plus noise has a distribution from which that of the number must be deconvolved. Gaussian
-noise wipes out detail faster than any number of reports can restore it: its characteristic function
-exp(-sigma^2 t^2 / 2) makes every estimate converge at a logarithmic rate only (Fan 1991, Annals of
-Statistics 19:1257), and below the accuracy of floating point there is none at all.
+The distribution of a number must be deconvolved from that of the number plus noise. Gaussian noise
+wipes out detail faster than any number of reports can restore it. Its characteristic function
+exp(-sigma^2 t^2 / 2) makes every estimate converge at a logarithmic rate (Fan 1991, Annals of
+Statistics 19:1257), and below the accuracy of floating point there is no estimate at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from deniably.survey.survey import Survey
 
 REPORTS = 1000
 USELESS = 0.25
-"""Standard error of a share from which on its 95 % interval is of no use."""
+"""The standard error of a share above which its 95 % interval is useless."""
 
 _REACH = 6  # standard deviations of noise
 _MOST_BUCKETS = 128  # with more, no noise of epsilon 10 or less leaves an error that is of use
@@ -31,8 +31,8 @@ _MOST_CELLS = 2_000_000  # of the channel; it is larger only where noise dwarfs 
 def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
     """The standard error of the share of numbers in the lower half of the buckets, from n reports.
 
-    Of the best unbiased estimate where answers are evenly spread (see ``inversion.scores``);
-    infinite where there is none, or noise is so large that working it out would be in vain.
+    It is that of the best unbiased estimate for evenly spread answers (see ``inversion.scores``).
+    It is infinite where no such estimate exists, or where the noise is too large to compute it.
     """
     law = mechanism.law
     k = law.k
@@ -53,7 +53,7 @@ def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
 
 
 def distribution_warnings(survey: Survey) -> Iterator[str]:
-    """A sentence on each distribution that its noise leaves nothing of."""
+    """A sentence for each question whose noise hides the distribution that it asks for."""
     for question in survey.questions:
         mechanism = question.report_mechanism
         if not isinstance(question, Number) or question.aim != "distribution":

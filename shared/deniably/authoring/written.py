@@ -1,8 +1,8 @@
-"""What an author writes, as typed values: a survey, and one struct for each type of question.
+"""An author's survey as typed values: one struct for the survey, and one for each question type.
 
-All that hangs on the type of a question stands in its struct: its keys, what it offers to
-respondents, what it asks of a mechanism and what it shows in a published definition. ``reading``
-makes these values of a document, ``combinations`` says which of their keys do not go together.
+A question type's struct holds everything that depends on the type: its keys, its choices, the task
+of its mechanism, and its fields in a published definition. ``reading`` makes these values from a
+document, ``incompatible_keys`` checks which keys contradict each other.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _no_more(kind: str, instead: str) -> dict[str, str]:
 
 
 class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
-    """What every question has; ``refused`` says of keys that it cannot have why it is so."""
+    """The keys of every question; ``refused`` gives the reason for each key that a type lacks."""
 
     refused: ClassVar[Mapping[str, str]] = {}
 
@@ -77,7 +77,7 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
 
     @property
     def promised(self) -> dict[str, list[Numeral]]:
-        """The keys that state its privacy, each with the numbers that stand there."""
+        """The keys that state its privacy, each with its numbers."""
         numbers = {
             "epsilon": [self.epsilon],
             "odds": [self.odds],
@@ -88,7 +88,7 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
 
     @property
     def privacy(self) -> Privacy:
-        """What it promises by itself. Raises ValueError or ZeroDivisionError."""
+        """The privacy that its own key states. Raises ValueError or ZeroDivisionError."""
         if self.epsilon is not None:
             return self.within(self.epsilon.exact)
         if self.odds is not None:
@@ -97,20 +97,22 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
         return Privacy(odds=self._odds_of(self.coins))
 
     def within(self, epsilon: Fraction) -> Privacy:
-        """What it promises of a survey's budget."""
+        """The privacy with this part of the survey's budget."""
         return Privacy(epsilon=epsilon)
 
     def task(self, privacy: Privacy) -> Task:
-        """What it asks of its mechanism. Raises ValueError with the mend where that cannot be."""
+        """The task of its mechanism. Raises ValueError with the mend where there is none."""
         raise NotImplementedError
 
     def mechanism_for(self, privacy: Privacy) -> Mechanism:
-        """The best mechanism that keeps the promise, or the one that is named. Raises ValueError
-        with the mend where there is none."""
+        """The best mechanism within the privacy, or the named one.
+
+        Raises ValueError with the mend where there is none.
+        """
         return self.task(privacy).choose(privacy, self.mechanism)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """What its type has in a published definition, with what an author left open filled in."""
+        """Its type's fields in a published definition, with defaults filled in."""
         raise NotImplementedError
 
     def _odds_of(self, coins: keys.WrittenCoins) -> Fraction:
@@ -122,11 +124,11 @@ class _WithChoices(_Written, frozen=True, kw_only=True):
     show_if: keys.ShowIf = None
 
     def given(self, words: Words = ENGLISH) -> list[Choice]:
-        """The choices that are written, or go without saying."""
+        """The choices that are written, or implied by the type."""
         raise NotImplementedError
 
     def offered(self, words: Words = ENGLISH) -> list[Choice]:
-        """The choices, with those that are added by name."""
+        """All choices, with those that ``also`` and ``show_if`` add."""
         given = self.given(words)
         names = {choice.name for choice in given}
         wanted: list[str] = list(self.also or ())
@@ -135,7 +137,7 @@ class _WithChoices(_Written, frozen=True, kw_only=True):
         return given + [Choice(one, words(ALSO[one])) for one in wanted if one not in names]
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:
-        """The choices, and who is asked."""
+        """The choices, and the condition."""
         shown: dict[str, object] = {"choices": msgspec.to_builtins(self.offered(words))}
         if self.show_if:
             shown["show_if"] = {"question": self.show_if.question, "is": self.show_if.names}
@@ -148,7 +150,7 @@ class _OneAnswer(_WithChoices, frozen=True, kw_only=True):
         return choice_task(len(self.offered()))
 
     def mechanism_for(self, privacy: Privacy) -> Mechanism:
-        """The best mechanism, the one that is named, or two coins of which the second is unfair."""
+        """The best mechanism, the named one, or two coins with an unfair second one."""
         if self.coins and (yes := self.coins.unfair) is not None:
             return two_coins(self.coins.truth.exact, yes)
         return super().mechanism_for(privacy)
@@ -156,7 +158,7 @@ class _OneAnswer(_WithChoices, frozen=True, kw_only=True):
     def _odds_of(self, coins: keys.WrittenCoins) -> Fraction:
         if (yes := coins.unfair) is not None:
             return two_coins(coins.truth.exact, yes).loss.odds
-        # Without choices, which is told elsewhere, any number of them will do.
+        # Missing choices are reported elsewhere; any number will do here.
         return two_coin_odds(coins.truth.exact, len(self.offered()) or 2)
 
 
@@ -315,8 +317,7 @@ class WrittenPoint(_Written, frozen=True, kw_only=True, tag="point"):
         return {"parts": parts, "grid": self._grid(privacy)}
 
     def _grid(self, privacy: Privacy) -> int:
-        """Coarse where the noise is large: k-means and the eye average over areas, but not for
-        ever."""
+        """The grid; by default coarser where the noise is larger."""
         if self.grid is not None:
             return self.grid
         usual = 8 if privacy.ln <= 1 else 12 if privacy.ln < 4 else 16
@@ -404,7 +405,11 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
 
 
 def slug(label: str) -> str:
-    """The name of a choice that is given as a text alone: 'Very happy' becomes very_happy."""
+    """The name of a choice that is written as a label alone.
+
+    >>> slug("Very happy")
+    'very_happy'
+    """
     name = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:64]
     return f"_{name}" if name[:1].isdigit() else name
 
@@ -418,12 +423,12 @@ def named(choices: Iterable[str | WrittenChoice]) -> list[Choice]:
 
 
 def positions(written: WrittenNumber | WrittenNumberPart) -> int:
-    """How many numbers can be given. Raises ValueError with the mend where the range is none."""
+    """The count of numbers in the range. Raises ValueError with the mend for a bad range."""
     return msgspec.convert(published_range(written), Range).positions
 
 
 def published_range(written: WrittenNumber | WrittenNumberPart) -> dict[str, str]:
-    """The range, in decimals of one spelling."""
+    """The range as canonical decimals."""
     step = Fraction(1) if written.step is None else written.step.exact
     numbers = {"minimum": written.minimum.exact, "maximum": written.maximum.exact, "step": step}
     texts = {key: to_decimal_text(value) for key, value in numbers.items()}

@@ -1,4 +1,4 @@
-"""How accurate a question is with its mechanism, and what waves cost of that.
+"""The accuracy of a question with its mechanism, and how much of it waves cost.
 
 Needs the extra ``author``.
 """
@@ -15,8 +15,10 @@ from deniably.survey.questions import Number, Question
 
 
 def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
-    """n times the variance of a share of 30 %, or of a mean on 0 to 1, where a question of this
-    type is asked by the mechanism."""
+    """n times the variance of a share of 30 %, or of a mean on 0 to 1.
+
+    ``kind`` is the type of the question that the mechanism asks, such as "select_one".
+    """
     law = mechanism.law
     if isinstance(law, Supporting):
         return share_variance(law, SHARE)
@@ -26,8 +28,10 @@ def accuracy(mechanism: HasLaw[Law], kind: str) -> float:
 
 
 def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
-    """How many times the people one wave of a published question takes for the accuracy that it
-    would have without waves, when ``alone`` would ask it."""
+    """The factor by which one wave needs more people for the accuracy of a survey without waves.
+
+    ``alone`` is the mechanism that would ask the published ``question`` without waves.
+    """
     one, kept = alone.law, question.mechanism.law
     if (
         isinstance(question, Number)
@@ -39,5 +43,5 @@ def cost_of_waves(alone: HasLaw[Law], question: Question) -> float:
 
 
 def _windows_at(law: Law) -> int:
-    """In how many places a window can start; 0 of what is no window."""
+    """The number of places where a window can start; 0 for another mechanism."""
     return law.rows if isinstance(law, Finite) and law.evenly else 0

@@ -1,4 +1,4 @@
-"""What would randomise a published question with another promise.
+"""Chooses the mechanism for a published question at another level of privacy.
 
 Needs the extra ``author``.
 """
@@ -36,10 +36,10 @@ from deniably.survey.questions import (
 
 
 def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
-    """The best mechanism there is for it, or where its own is not that, the one of the same name.
+    """The best mechanism, if the question has the best now; else one of the same name.
 
-    Two coins of a bias become subset selection: their bias is for repeating an old survey.
-    Raises ValueError where there is none.
+    Biased coins become subset selection: their bias is for repeating an old survey. Raises
+    ValueError where no mechanism keeps the privacy.
     """
     task = task_of(question)
     name = None if _has_the_best(question, task) else task.names.of(question.report_mechanism)
@@ -47,7 +47,7 @@ def mechanism_at(question: Question, privacy: Privacy) -> Mechanism:
 
 
 def task_of(question: Question) -> Task:
-    """What a published question asks of its mechanism."""
+    """The task of a published question: what its mechanism has to estimate."""
     match question:
         case YesNo() | SelectOne():
             return choice_task(len(question.choices))

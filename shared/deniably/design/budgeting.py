@@ -1,8 +1,8 @@
-"""One epsilon for a whole survey, and the ways to spend it (needs the extra ``author``).
+"""Spends one epsilon on a whole survey in the best of three ways (needs the extra ``author``).
 
-``split`` gives every question its part; ``sample`` lets each device answer some questions only,
-picked at random, each with a larger part; a ``product`` asks several small questions in one joint
-report. RS+FD (Arcolezi et al. 2021) is not offered: the odds of its whole report exceed its claim.
+``split`` gives every question a part. ``sample`` lets each device answer some questions, drawn at
+random, with a larger part each. ``together`` asks several small questions in one joint report.
+RS+FD (Arcolezi et al. 2021) is not offered: the odds of its whole report exceed its claim.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import MOST_PARTS
 
 SHARE = 0.3
-"""The share at which ways to spend a budget are compared."""
+"""The share at which the ways to spend a budget are compared."""
 
 _PLACES = 10**6
-_PATIENCE = 2  # worse numbers of questions in a row before the search ends
+_PATIENCE = 2  # larger variances in a row before the search ends
 
 
 @dataclass(frozen=True)
 class Spending:
-    """How a budget is spent: ``ask`` questions a person (None for all), each with ``epsilon``, or
-    all in one ``product``. ``variance`` is n times that of a share of 30 % (of a mean on 0 to 1),
-    the average over the questions; ``note`` explains the choice in a sentence."""
+    """How a budget is spent: ``ask`` questions a person (None: all), each with ``epsilon``.
+
+    With ``product`` all are asked in one joint report. ``variance`` is n times the variance of a
+    share of 30 %, or of a mean on 0 to 1, averaged over the questions. ``note`` says in a sentence
+    what respondents answer.
+    """
 
     epsilon: Fraction
     ask: int | None
@@ -50,7 +53,7 @@ def part(epsilon: Fraction, parts: int) -> Fraction:
 
 
 def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -> Spending:
-    """Everybody answers every question."""
+    """Everybody answers all ``count`` questions. Raises ValueError as ``part`` does."""
     each = part(epsilon, count)
     return Spending(
         each,
@@ -66,9 +69,9 @@ def split(epsilon: Fraction, count: int, variance: Callable[[Privacy], float]) -
 def sample(
     epsilon: Fraction, count: int, variance: Callable[[Privacy], float], ask: int | None = None
 ) -> Spending:
-    """Everybody answers ``ask`` questions, by default as many as give the least variance.
+    """Everybody answers ``ask`` questions; by default the number with the least variance.
 
-    Raises ValueError where even one question cannot be asked so.
+    Raises ValueError where not even one question can be asked so.
     """
     plans: list[Spending] = []
     for s in range(1, count) if ask is None else [ask]:
@@ -76,7 +79,7 @@ def sample(
             each = part(epsilon, s)
             asked = variance(Privacy(epsilon=each))
         except ValueError:
-            if plans:  # with the more questions each has the less epsilon
+            if plans:  # more questions leave even less epsilon to each
                 break
             raise
         plans.append(
@@ -95,7 +98,7 @@ def sample(
 
 
 def together(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
-    """One joint report on all questions, of ``sizes`` choices; None where there are too many."""
+    """One joint report on questions with ``sizes`` choices; None where they are too many."""
     k = prod(sizes)
     if len(sizes) < 2 or len(sizes) > MOST_PARTS or k > MOST_CHOICES:
         return None
@@ -112,7 +115,7 @@ def together(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
 
 
 def best(plans: Sequence[Spending]) -> Spending:
-    """The plan with the least variance; its note says by how much."""
+    """The plan with the least variance; its note compares it with the others."""
     ranked = sorted(plans, key=lambda plan: plan.variance)
     first = ranked[0]
     others = ", ".join(f"{plan.variance:.3g}/n if {_briefly(plan)}" for plan in ranked[1:])

@@ -1,8 +1,7 @@
-"""One mechanism, calibrated: the parameters with which it makes the most of a promise.
+"""Calibrates one mechanism: finds the parameters with the most accuracy for a level of privacy.
 
-Needs the extra ``author``. Every function takes a ``Privacy`` and gives a mechanism whose loss is
-within it; raises ValueError with the mend where there is none. Which mechanism to take is in
-``choosing``.
+Needs the extra ``author``. Every function takes a ``Privacy`` and returns a mechanism whose loss is
+within it. Where there is none, it raises ValueError with the mend. ``choosing`` compares them.
 """
 
 from __future__ import annotations
@@ -78,29 +77,29 @@ def two_coins(truth: Fraction, yes: Fraction) -> Channel:
 
 
 def best_subset(k: int, privacy: Privacy) -> SubsetSelection:
-    """Subset selection with subsets of the best size."""
+    """Subset selection (Ye and Barg 2018) with subsets of the best size."""
     return subset_selection(k, *privacy.weights())
 
 
 def k_ary(k: int, privacy: Privacy) -> SubsetSelection:
-    """Generalised randomised response."""
+    """Generalised randomised response (GRR, k-RR; Kairouz, Oh and Viswanath 2014)."""
     return SubsetSelection(k, 1, *privacy.weights())
 
 
 def warner(k: int, privacy: Privacy) -> SubsetSelection:
-    """Warner's design of 1965."""
+    """Warner's randomised response (1965), for two answers."""
     if k != 2:
         raise ValueError("Warner's design is for two answers; for more write k_ary")
     return k_ary(2, privacy)
 
 
 def one_optimised(k: int, privacy: Privacy) -> Unary:
-    """Optimised unary encoding of one answer."""
+    """Optimised unary encoding (OUE; Wang et al. 2017) of one answer."""
     return optimised(k, 1, privacy)
 
 
 def one_symmetric(k: int, privacy: Privacy) -> Unary:
-    """Symmetric unary encoding of one answer."""
+    """Symmetric unary encoding (SUE, basic RAPPOR; Erlingsson et al. 2014) of one answer."""
     return symmetric(k, 1, privacy)
 
 
@@ -108,7 +107,7 @@ def one_symmetric(k: int, privacy: Privacy) -> Unary:
 
 
 def most_accurate(found: Sequence[_T]) -> _T:
-    """The one with the least variance of the share of an option."""
+    """The mechanism with the least variance of an option's share, at a share of 20 %."""
     return min(found, key=lambda mechanism: share_variance(mechanism, TYPICAL_SHARE))
 
 
@@ -134,19 +133,19 @@ def best_set_response(k: int, most: int, privacy: Privacy) -> SetResponse:
 
 
 def best_sampled_ticks(k: int, most: int, privacy: Privacy) -> SampledTicks:
-    """The best number of sampled options; any of them may be ticked."""
+    """The best number of sampled options; ``most`` is not used, any of them may be ticked."""
     del most
     return most_accurate(sampled_ticks(k, privacy))
 
 
 def best_of_ticks(k: int, most: int, privacy: Privacy) -> SetResponse | SampledTicks:
-    """The best of both."""
+    """The best set response or sampling of options."""
     both: list[SetResponse | SampledTicks] = [*set_responses(k, most, privacy)]
     return most_accurate([*both, *sampled_ticks(k, privacy)])
 
 
 def _set_response(k: int, most: int, size: int, privacy: Privacy) -> SetResponse | None:
-    """With the finest weights that fit into 2**53; None where none do."""
+    """A set response with the finest weights within 2**53; None where none fit."""
     for bits in range(BITS, _FEWEST_BITS - 1, -1):
         own, other = privacy.weights(bits=bits)
         if own <= other:
@@ -219,12 +218,12 @@ def laplace(k: int, privacy: Privacy) -> Laplace:
 
 
 def bounded_laplace(k: int, privacy: Privacy, beyond: Beyond = "clamp") -> BoundedLaplace:
-    """Laplace noise that keeps to the range."""
+    """Laplace noise that stays within the range."""
     return _bounded(k, privacy, "bounded_laplace", beyond)
 
 
 def beyond_of(mechanism: Mechanism) -> Beyond:
-    """Where noise goes that lies beyond the ends."""
+    """What happens to noise beyond the ends of the range: clamp or resample."""
     return mechanism.beyond if isinstance(mechanism, BoundedLaplace) else "clamp"
 
 
@@ -297,29 +296,29 @@ def is_of_noise(mechanism: Vector) -> bool:
 
 
 def window_for_mean(k: int, privacy: Privacy) -> Window:
-    """The window whose mean varies least."""
+    """The window with the smallest worst-case variance of the mean."""
     found = best_window(k, *privacy.weights()).mechanism
     assert isinstance(found, Window)
     return found
 
 
 def channel_for_mean(k: int, privacy: Privacy) -> Channel:
-    """The channel whose mean varies least."""
+    """The channel with the smallest worst-case variance of the mean."""
     found = best_channel(k, *privacy.weights()).mechanism
     assert isinstance(found, Channel)
     return found
 
 
 def best_for_a_mean(k: int, privacy: Privacy) -> Window | Channel:
-    """The best of these."""
+    """The best window or channel for a mean."""
     return _design(k, *privacy.weights()).mechanism
 
 
 def _design(k: int, own: int, other: int) -> Design:
-    """The best design for a mean; it is found once for all fine grids.
+    """The best design for a mean; one serves all fine grids.
 
-    Below odds of 1.1 it is a window: the programme's channel gains 0.1 % at 1.1, less below that,
-    and loses from epsilon 0.02 on downwards, where its solver runs out of digits.
+    Below odds of 1.1 it is a window. There the linear programme's channel gains at most 0.1 %, and
+    below epsilon 0.02 it loses, because its solver runs out of digits.
     """
     few = min(k, _ALIKE)
     found = (best_window if 10 * own < 11 * other else best_for_mean)(few, own, other)
@@ -327,10 +326,9 @@ def _design(k: int, own: int, other: int) -> Design:
 
 
 def best_square_wave(k: int, privacy: Privacy) -> Window:
-    """The window that is best for a distribution, as ``cdf_variance`` has it.
+    """The square wave (Li et al. 2020) with the smallest ``cdf_variance``.
 
-    The width is in proportion to k, so with many buckets only those near that are
-    tried.
+    The best width is proportional to k, so with many buckets only the widths near it are tried.
     """
     if k <= _EVERY_WIDTH:
         widths = range(1, k + 1)

@@ -1,9 +1,8 @@
-"""The most accurate mechanism of each type of question, by exact variance, or the one named.
+"""Chooses the most accurate mechanism for a question by exact variance, or the one named.
 
-Needs the extra ``author``. Every function takes a ``Privacy`` and gives a mechanism whose loss is
-within it; raises ValueError with the mend where there is none. The names by which authors ask for a
-mechanism stand in one table for each thing that questions ask of one (``ONE_ANSWER``, ``TICKS``,
-``MEAN``, ...), beside what is made of them.
+Needs the extra ``author``. Every function takes a ``Privacy`` and returns a mechanism whose loss is
+within it. Where there is none, it raises ValueError with the mend. Tables list the names that
+authors can write, one for each task of a question: ``ONE_ANSWER``, ``TICKS``, ``MEAN`` and so on.
 """
 
 from __future__ import annotations
@@ -51,19 +50,23 @@ from deniably.survey.questions import Aim
 
 
 def for_choice(k: int, privacy: Privacy, name: str | None = None) -> OneOf:
-    """One answer out of k. Subset selection is the best for every k and epsilon."""
+    """For one answer out of k. Subset selection is the best for every k and epsilon.
+
+    >>> for_choice(10, Privacy(odds=3)).omega
+    3
+    """
     return ONE_ANSWER[name or "subset_selection"].build(k, privacy)
 
 
 def for_ticks(k: int, most: int, privacy: Privacy, name: str | None = None) -> SomeOf:
-    """Up to ``most`` of k options: the smallest variance at a share of one in five."""
+    """For up to ``most`` of k options: the smallest variance at a share of one in five."""
     if name:
         return TICKS[name].build(k, most, privacy)
     return best_of_ticks(k, most, privacy)
 
 
 def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> OneOf | OfMean:
-    """One of k choices in their order, for their distribution or the mean of their places."""
+    """For one of k ordered choices: for their distribution, or for the mean of their places."""
     if aim == "distribution":
         return SCALE[name or "subset_selection"].build(k, privacy)
     if name in MEAN and name not in SCALE_MEAN:
@@ -72,7 +75,7 @@ def for_scale(k: int, aim: Aim, privacy: Privacy, name: str | None = None) -> On
 
 
 def for_mean(k: int, privacy: Privacy, name: str | None = None, beyond: Beyond = "clamp") -> OfMean:
-    """The mean of a position on a grid of k: the smallest worst-case variance."""
+    """For the mean of a position on a grid of k: the smallest worst-case variance."""
     if name == "bounded_laplace":
         return bounded_laplace(k, privacy, beyond)
     return MEAN[name].build(k, privacy) if name else best_for_a_mean(k, privacy)
@@ -81,14 +84,14 @@ def for_mean(k: int, privacy: Privacy, name: str | None = None, beyond: Beyond =
 def for_distribution(
     k: int, privacy: Privacy, name: str | None = None, beyond: Beyond = "clamp"
 ) -> OfDistribution:
-    """The distribution over k ordered buckets: the square wave with the smallest summed variance
-    of the unbiased distribution function, where answers are evenly spread.
+    """For the distribution over k ordered buckets: the best square wave.
 
-    Subset selection has less of that variance (of 32 buckets 26 % at epsilon 0.25, 14 % at 1, 5 %
-    at 2), but two to three times the error of the displayed distribution (W1, 32 buckets, 2,000
-    people, epsilon up to 2): neighbours of the answer are no likelier in its reports than any other
-    bucket, so the likelihood cannot use them. From about epsilon 4 on the best width is 1, which is
-    k-ary response, and the best subset selection too.
+    Its width minimises the summed variance of the unbiased distribution function with evenly spread
+    answers. Subset selection has less of that variance: with 32 buckets 26 % less at epsilon 0.25,
+    14 % at 1, 5 % at 2. But it has two to three times the error of the displayed distribution (W1,
+    32 buckets, 2,000 people, epsilon up to 2). The answer's neighbours are no likelier in its
+    reports than other buckets, so the likelihood cannot use them. From about epsilon 4 on the best
+    width is 1: k-ary response, which is then the best subset selection too.
     """
     if name == "bounded_laplace":
         return bounded_laplace(k, privacy, beyond)
@@ -96,9 +99,9 @@ def for_distribution(
 
 
 def for_vector(sizes: Sequence[int], privacy: Privacy, name: str | None = None) -> OfVector:
-    """The means of several numbers: the smallest mean of their worst-case variances.
+    """For the means of several numbers: the smallest mean of their worst-case variances.
 
-    Gaussian noise is compared where a delta is given, and needs grids of one size.
+    Gaussian noise takes part where a delta is given; it needs grids of one size.
     """
     if name:
         return VECTOR[name].build(sizes, privacy)
@@ -126,10 +129,10 @@ M_co = TypeVar("M_co", bound=Mechanism, covariant=True)
 
 @dataclass(frozen=True)
 class Named(Generic[P, M_co]):
-    """One mechanism that authors can ask for, by what builds it.
+    """A mechanism that authors can ask for: ``build`` makes it.
 
-    ``is_it`` tells it from others of its class. ``listed`` is how a sentence on what is allowed
-    calls it; empty where that would name it twice, or to those who have no use for it.
+    ``is_it`` tells it from others of its class. ``listed`` is its name in sentences on what is
+    allowed; it is empty where the name would be a duplicate or of no use there.
     """
 
     build: Callable[P, M_co]
@@ -145,7 +148,7 @@ class Named(Generic[P, M_co]):
 
 @dataclass(frozen=True)
 class Names(Generic[P, M_co]):
-    """The mechanisms that can do one task, by name; ``refusal`` is said of any other name."""
+    """The mechanisms for one task, by name; ``refusal`` is the error for any other name."""
 
     refusal: str
     rows: Mapping[str, Named[P, M_co]]
@@ -167,7 +170,7 @@ class Names(Generic[P, M_co]):
         return iter(self.rows)
 
     def of(self, mechanism: Mechanism) -> str | None:
-        """The name by which an author would ask for this mechanism; None where there is none."""
+        """The name under which an author asks for this mechanism; None where there is none."""
         for name, row in self.rows.items():
             if isinstance(mechanism, row.made) and row.is_it(mechanism):
                 return name
@@ -220,7 +223,7 @@ PLACES: dict[str, Named[[int, Privacy], OfDistribution]] = {
     "window": Named(best_square_wave, listed=""),
     "exponential": Named(exponential, listed=""),
 }
-"""Mechanisms of a scale that need a place on it for every choice."""
+"""Mechanisms for a scale where every choice needs a place on it."""
 SCALE: Names[[int, Privacy], OneOf | OfDistribution] = Names(
     ONE_ANSWER.refusal, {**ONE_ANSWER.rows, **PLACES}
 )
@@ -254,14 +257,17 @@ NAMES = tuple(dict.fromkeys(chain(*_OF_ONE, VECTOR)))
 
 
 def made_by(name: str) -> set[type[Mechanism]]:
-    """What mechanisms of this name are made as, but for vectors."""
+    """The classes of the mechanisms with this name, vectors excepted."""
     return {names[name].made for names in _OF_ONE if name in names}
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a question asks of its mechanism: ``choose`` the best that keeps a promise, or the one
-    of a name out of ``names``; raises ValueError with the mend where there is none."""
+    """The task of a question's mechanism, with the ``names`` that an author can write for it.
+
+    ``choose(privacy, name)`` gives the best mechanism (name None) or the named one. It raises
+    ValueError with the mend where there is none.
+    """
 
     names: Names[..., Mechanism]
     choose: Callable[[Privacy, str | None], Mechanism]

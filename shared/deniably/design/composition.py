@@ -1,11 +1,11 @@
-"""What many answers of one person give away together.
+"""Composition: the privacy loss of many answers of one person together, and zCDP accounting.
 
-The ledger of a survey is the plain sum of the epsilons. It is what is promised, and for the
-length of surveys it is nearly exact: with a delta of 1e-6 the exact composition saves a tenth
-from 19 answers at epsilon 0.1, and from 68 at epsilon 1. The functions here calculate that exact
-figure, for information, and the accounting of Gaussian noise (zCDP).
+A survey promises the plain sum of the epsilons. For surveys of usual length that is nearly exact:
+with a delta of 1e-6 the exact composition saves a tenth from 19 answers at epsilon 0.1 on, and from
+68 at epsilon 1. These functions compute the exact figure, for information, and account for Gaussian
+noise (zCDP).
 
-Every result is rounded against the survey: deltas and epsilons are never too small.
+Every result is rounded up: deltas and epsilons are never too small.
 """
 
 from __future__ import annotations
@@ -31,8 +31,11 @@ _GRID = 500  # steps of loss to the mean epsilon
 def basic_composition(charges: Iterable[float | Fraction]) -> float:
     """The sum of epsilons (sequential composition), of deltas or of rhos, rounded up.
 
-    For epsilons it is attained where all answers differ; there is no better "parallel" rule for
-    questions of one person. Source: Dwork and Roth 2014, theorem 3.16.
+    For epsilons the sum is attained where all answers differ; no better "parallel" rule exists for
+    questions to one person. Source: Dwork and Roth 2014, theorem 3.16.
+
+    >>> basic_composition([0.5, 0.25])
+    0.75
     """
     exact = sum((Fraction(charge) for charge in charges), Fraction(0))
     nearest = float(exact)

@@ -1,8 +1,8 @@
-"""How many areas a map should have: few are coarse, many drown in the noise.
+"""Suggests the grid of a map: few areas are coarse, many drown in noise.
 
-The error of a map is that of its density: where areas are large, what lies within one is shown as
-even; where they are many, each has its share of the noise. Which grid balances the two depends on
-how many people report, so it can only be suggested to who knows that.
+The error of a map is the error of its density. A large area is shown as even inside; every small
+area has noise of its own. The best balance depends on the number of reports, so a suggestion needs
+that number.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.questions import LARGEST_GRID, Point
 
 _SPREADS = (0.08, 0.14)
-"""Standard deviations of where people live, in parts of the map's side: a town, and a region."""
+"""Standard deviations of where people live, as fractions of the map's side: a town, a region."""
 _CENTRES = (0.37, 0.45, 0.5, 0.58)
-"""Places of its middle on either side, for a grid may cut it well or badly."""
+"""Positions of its centre along a side, because a grid may cut it well or badly."""
 _REACH, _HALVINGS = 8, 40  # of the shift: in deviations, and how often its range is halved
 _FINE = 720  # cells of a side, to integrate over
 _TABLE = np.linspace(-8, 8, 1601)
@@ -32,8 +32,7 @@ _NORMAL = np.array([NormalDist().cdf(each) for each in _TABLE])
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The ``grid`` that errs least with ``n`` reports; the one in question errs ``times`` as
-    much."""
+    """The ``grid`` with the least error for ``n`` reports; the map's own errs ``times`` as much."""
 
     n: int
     grid: int
@@ -41,7 +40,7 @@ class Suggestion:
 
 
 def suggested(question: Point, n: int) -> Suggestion:
-    """The best grid for n reports at the odds of a map's mechanism, no finer than its parts."""
+    """The best grid for n reports at the map's odds, no finer than its parts."""
     own, other = question.report_mechanism.own, question.report_mechanism.other
     most = min(LARGEST_GRID, *(part.range.positions for part in question.parts))
     best = best_grid(own, other, n, most)
@@ -51,14 +50,17 @@ def suggested(question: Point, n: int) -> Suggestion:
 
 @lru_cache(maxsize=256)
 def best_grid(own: int, other: int, n: int, most: int = LARGEST_GRID) -> int:
-    """The grid of up to ``most`` with the smallest ``map_error``, at odds of own to other."""
+    """The grid up to ``most`` with the smallest ``map_error`` at odds ``own / other``."""
     return min(range(2, most + 1), key=lambda grid: map_error(own, other, grid, n))
 
 
 @lru_cache(maxsize=4096)
 def map_error(own: int, other: int, grid: int, n: int) -> float:
-    """The integrated squared error of the density that a map shows of n reports, as a part of the
-    integral of the squared density: the geometric mean of a town and a region."""
+    """The integrated squared error of the density that a map of n reports shows.
+
+    It is relative to the integral of the squared density, and the geometric mean over a town and a
+    region.
+    """
     mechanism = subset_selection(grid**2, own, other)
     logs = 0.0
     for spread in _SPREADS:
@@ -115,8 +117,10 @@ _WORTH = 1.15
 
 
 def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0) -> str:
-    """A sentence where the grid of a map errs clearly more than the best for so many people, of
-    whom the part ``answered`` is asked; empty where none does."""
+    """A sentence where a map's grid errs clearly more than the best; else empty.
+
+    ``respondents`` are the numbers of people to check; the fraction ``answered`` is asked.
+    """
     better: list[str] = []
     for n in respondents:
         one = suggested(question, max(1, round(n * answered)))

@@ -1,7 +1,7 @@
-"""The best channels for a mean, at given odds: an optimal one by linear programming, and windows.
+"""Finds the best mechanisms for a mean at given odds: windows, and channels by linear programming.
 
-Needs the extra ``analysis`` (scipy). Values are positions on [-1, 1] here; accuracy is the variance
-of one report's unbiased estimate of its value, where it is worst.
+Needs the extra ``analysis`` (scipy). Values are positions on [-1, 1]. Accuracy is the worst-case
+variance of one report's unbiased estimate of its value.
 """
 
 from __future__ import annotations

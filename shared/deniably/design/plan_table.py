@@ -1,4 +1,4 @@
-"""The plan of a survey as a table: respondents, margins and epsilons, and what protection costs."""
+"""Plans a survey as a table: respondents, margins, epsilons, and the price of protection."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TEXTS = 2  # columns
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Planned(Table):
-    """The table of a plan.
+    """The table of a plan; its last row is for all questions together.
 
-    ``rows`` have ``question``, ``figure``, ``epsilon``, ``n`` respondents, ``margin`` (half an
-    interval, as a part of 1 for a share or of the range for a mean), how many people ``direct``
-    questions would take and how many a trusted ``curator``, the ``design_effect`` n / direct, a
-    ``note`` and ``delta``, a text. The last row is for all questions together.
+    Each row has ``question``, ``figure``, ``epsilon``, ``delta`` (a text), ``n`` respondents and a
+    ``note``. ``margin`` is half an interval, as a fraction of 1 for a share or of the range for a
+    mean. ``direct`` is how many people direct questions would take, ``curator`` how many a trusted
+    curator would, and ``design_effect`` is n / direct.
     """
 
 
@@ -34,13 +34,12 @@ def plan_survey(
     share: float | None = None,
     confidence: float = 0.95,
 ) -> Planned:
-    """The margins that ``n`` respondents give, or the respondents that a ``margin`` takes; of
-    both, the epsilon that each question would need.
+    """Plan a survey: the margins of ``n`` respondents, or the respondents for a ``margin``.
 
-    ``margin`` is half an interval: 0.05 for five points of a share, or five percent of the range
-    of a mean. ``share`` is the expected share, by default the worst, and ``confidence`` the part
-    of surveys in which margins hold. Raises ValueError where neither n nor margin is given, and
-    where no epsilon is enough.
+    With both, it finds the epsilon that each question would need. ``margin`` is half an interval:
+    0.05 for five points of a share, or five percent of the range of a mean. ``share`` is the
+    expected share, by default the worst. ``confidence`` is the part of surveys in which margins
+    hold. Raises ValueError where neither n nor margin is given, and where no epsilon is enough.
     """
     rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence)
     rows.append(PlanRow(TOGETHER, "", combined_plan(survey, rows), delta=survey.total.delta))

@@ -1,8 +1,8 @@
-"""How many respondents, how precise, how private: any of the three from the other two.
+"""Plans respondents, margin or epsilon: any of the three from the other two.
 
-Margins are half the width of a normal interval at the exact variance of one report. Beside them
-stands the price: how many people would do if they were asked directly and told the truth, and how
-many if a trusted curator collected true answers and published them at the same epsilon.
+A margin is half the width of a normal interval at the exact variance of one report. A plan also
+states the price: how many people would be enough if they were asked directly and answered
+truthfully, and how many if a trusted curator published true answers at the same epsilon.
 
     rows = plan_figures(survey, margin=0.05)     # respondents for every figure of every question
     combined_plan(survey, rows)                 # for all of them together
@@ -31,9 +31,11 @@ _SMALLEST, _LARGEST = 1, 1000  # hundredths of epsilon
 
 @dataclass(frozen=True)
 class Plan:
-    """``n`` respondents at ``epsilon`` give ``margin`` either way (a share, or a part of the
-    range of a mean). ``direct`` people would do without protection, ``curator`` with a trusted
-    curator at the same epsilon; ``design_effect`` is n / direct."""
+    """``n`` respondents at ``epsilon`` give ``margin``: of a share, or as a fraction of a range.
+
+    ``direct`` people would be enough without protection, ``curator`` with a trusted curator at the
+    same epsilon.
+    """
 
     epsilon: float
     n: int
@@ -43,16 +45,16 @@ class Plan:
 
     @property
     def design_effect(self) -> float:
-        """As many times more respondents as a direct question would need."""
+        """n / direct: how many times the respondents of a direct question are needed."""
         return self.n / self.direct
 
 
 @dataclass(frozen=True)
 class Goal:
-    """What is estimated: its variance at an epsilon, and the spread of the true answers.
+    """A quantity to estimate: ``variance(epsilon)`` of one report, and ``spread``.
 
-    ``spread`` is the variance of one true answer: f (1 - f) for a share, at most 1/4.
-    ``reports`` is the part of the respondents who answer (1 unless questions are sampled).
+    ``spread`` is the variance of one true answer: f (1 - f) for a share, at most 1/4. ``reports``
+    is the fraction of respondents who answer (1 unless questions are sampled).
     """
 
     variance: Callable[[float], float]
@@ -63,10 +65,9 @@ class Goal:
 def share_goal(
     k: int, share: float | None = None, most: int | None = None, reports: float = 1.0
 ) -> Goal:
-    """A share of one of k choices (of k options of which up to ``most`` apply).
+    """A share of one of k choices, or of k options where up to ``most`` apply.
 
-    ``share`` None stands for the worst: where the support of the choice is even. Raises
-    ValueError unless the share is within [0, 1].
+    ``share`` None stands for the worst share. Raises ValueError unless the share is within [0, 1].
     """
     if share is not None:
         _check_share(share)
@@ -82,7 +83,7 @@ def share_goal(
 
 
 def mean_goal(positions: int, reports: float = 1.0) -> Goal:
-    """A mean on a grid, as a part of its range, where answers are spread in the worst way."""
+    """A mean on a grid, as a fraction of its range, for the worst spread of answers."""
 
     def variance(epsilon: float) -> float:
         privacy = Privacy(epsilon=Fraction(str(round(epsilon, 6))))
@@ -92,7 +93,11 @@ def mean_goal(positions: int, reports: float = 1.0) -> Goal:
 
 
 def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float = 0.95) -> Plan:
-    """How many respondents bring the margin. Raises ValueError unless margin is within (0, 1)."""
+    """The fewest respondents for a margin. Raises ValueError unless margin is within (0, 1).
+
+    >>> respondents_for(share_goal(2), epsilon=1, margin=0.05).n
+    1799
+    """
     _check(margin=margin)
     z = _z(confidence)
     variance = goal.variance(epsilon) / goal.reports
@@ -103,7 +108,7 @@ def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float
 
 
 def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
-    """How precise n respondents are. Raises ValueError unless n is at least 1."""
+    """The margin that n respondents give. Raises ValueError unless n is at least 1."""
     if n < 1:
         raise ValueError("the number of respondents is at least 1")
     z = _z(confidence)
@@ -111,10 +116,9 @@ def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> 
 
 
 def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> Plan:
-    """The smallest epsilon, in hundredths, at which n respondents bring the margin.
+    """The smallest epsilon, in hundredths, at which n respondents give the ``wanted`` margin.
 
-    Raises ValueError where no epsilon up to 10 does: the mend is more respondents or a wider
-    margin.
+    Raises ValueError where no epsilon up to 10 is enough: ask more people or accept a wider margin.
     """
     _check(margin=wanted)
     if n < 1:
@@ -137,12 +141,12 @@ def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> 
 
 
 def direct_respondents(spread: float, margin: float, z: float) -> int:
-    """How many people asked directly give this margin."""
+    """The number of people who give this margin if they are asked directly."""
     return max(1, ceil(z * z * spread / (margin * margin) - 1e-9))
 
 
 def curator_respondents(spread: float, epsilon: float, margin: float, z: float) -> int:
-    """How many true answers a trusted curator needs who adds Laplace noise to their sum.
+    """The number of true answers that a trusted curator needs, with Laplace noise on their sum.
 
     One person moves the sum by at most 1 (in units of the range), so the noise on the mean of n
     has the variance 2 / (n epsilon)^2 (Dwork, McSherry, Nissim and Smith 2006, TCC).
@@ -154,7 +158,7 @@ def curator_respondents(spread: float, epsilon: float, margin: float, z: float) 
 
 
 def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal:
-    """The goal of a question that has its mechanism already; its epsilon is fixed."""
+    """The goal of a question with a given mechanism, whose epsilon is fixed."""
     score = of_choice(mechanism)
     at = score.peak if share is None else share
     spread = 0.25 if share is None else share * (1 - share)
@@ -166,8 +170,11 @@ def mechanism_goal(mechanism: Pure, share: float | None, reports: float) -> Goal
 
 @dataclass(frozen=True)
 class PlanRow:
-    """The plan of one figure of a question's results; ``note`` says what the figure is where its
-    name does not. ``delta`` is the probability with which the epsilon need not hold."""
+    """The plan of one figure of a question's results.
+
+    ``note`` explains the figure where its name does not. ``delta`` is the probability with which
+    the epsilon need not hold.
+    """
 
     question: str
     figure: str
@@ -184,11 +191,12 @@ def plan_figures(
     share: float | None = None,
     confidence: float = 0.95,
 ) -> list[PlanRow]:
-    """Every figure of a survey: the margin of ``n`` respondents, or the respondents for a margin,
-    at the epsilons that the survey has; of both, the epsilon that the question would need.
+    """Plan every figure of a survey, at the survey's own epsilons.
 
-    A group of figures is one row, of the figure that varies most. ``share`` is the expected share,
-    by default the worst. Raises ValueError where neither is given, and where no epsilon is enough.
+    With ``n`` it gives margins, with ``margin`` respondents, and with both the epsilon that each
+    question would need. A group of figures is one row, for the figure with the largest variance.
+    ``share`` is the expected share, by default the worst. Raises ValueError where neither n nor
+    margin is given, and where no epsilon is enough.
     """
     if share is not None:
         _check_share(share)
@@ -224,14 +232,18 @@ def plan_figures(
 
 
 def estimable_groups(question: Question) -> list[Group]:
-    """The groups of figures that the results show: some mechanisms have fewer places than there
-    are buckets, and do not tell how numbers are distributed."""
+    """The groups of figures that the results can show.
+
+    A mechanism with fewer places than buckets cannot estimate the distribution of numbers.
+    """
     return [group for group in groups(question) if group.variance(question.report_mechanism) < inf]
 
 
 def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
-    """One plan for all figures: the most respondents and the widest margin, with its price, and
-    the epsilon of a person's whole report (of those questions that are asked, where a part is)."""
+    """One plan for all figures: the most respondents, and the widest margin with its price.
+
+    Its epsilon is that of a person's whole report: the sum over the questions that are asked.
+    """
     needed = {row.question: 0.0 for row in rows}
     for row in rows:
         needed[row.question] = max(needed[row.question], row.plan.epsilon)
@@ -247,7 +259,7 @@ def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
 
 
 def _variance_at(question: Question, group: Group, share: float | None, epsilon: float) -> float:
-    """The variance if the question were published with this epsilon; inf where it cannot be."""
+    """The variance if the question had this epsilon; inf where no mechanism fits."""
     claim = question.claim
     delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None
     try:

@@ -1,9 +1,8 @@
-"""Who can be recognised from one wave to the next, by nothing but two stored reports.
+"""Computes how many people can be recognised across two waves from their stored reports alone.
 
-A report by itself says little of an answer; yet whoever sends the like of it again may be the same
-person. Of two reports the likelihood ratio (one person sent both : two people did) is the best
-clue there is (Neyman and Pearson 1933), and over questions the logarithms add up. Answers are
-taken to be spread evenly over all there are.
+A single report says little about an answer, but two similar reports may come from one person. The
+likelihood ratio (one person sent both, against two people) is the best test (Neyman and Pearson
+1933), and its logarithms add up over questions. Answers are assumed to be evenly spread.
 """
 
 from __future__ import annotations
@@ -24,24 +23,25 @@ from deniably.mechanisms.law import Finite, HasLaw, Supporting, TwoLevel
 from deniably.mechanisms.memoised import Family
 
 PEOPLE = 1000
-"""Of so many people in both waves the recognised are counted."""
+"""The number of people in both waves that a count of the recognised assumes."""
 
 _STEP = 0.002  # of the grid of log likelihood ratios
 _LENGTH = 1 << 16  # of that grid, where it is not made coarser
-_FARTHEST = 30.0  # log likelihood ratios beyond are as good as certainty
+_FARTHEST = 30.0  # larger log likelihood ratios are as good as certainty
 _NOTHING = 1e-12
 
 Asked = Memoised[Any] | Family
-"""What two waves are answered by: a memo that is kept, or fresh chance in each."""
+"""The mechanism of two waves: memoised, or randomised afresh in each."""
 
 
 def recognised(asked: Iterable[Asked], people: int = PEOPLE) -> float:
-    """The share of ``people`` whose report of one wave is matched rightly with theirs of another,
-    by whoever takes the likeliest of all for each; the questions are answered by ``asked``.
+    """The share of ``people`` whose reports of two waves are matched correctly.
 
-    With A the distribution function of the log likelihood ratio of two people's reports, and b its
-    law for one person's two, it is the sum over all values of b times the mean of t**(people - 1)
-    from the A before it to the A at it: ties are broken at random.
+    The attacker matches each report with the likeliest one of the other wave. ``asked`` holds the
+    mechanism of each question. With A the distribution function of the log likelihood ratio of two
+    people's reports, and b its law for one person's two reports, the share is the sum over all
+    values of b times the mean of t**(people - 1) between A before and A at the value. Ties are
+    broken at random.
     """
     laws = Counter(asked)
     pairs = [(*pair_law(one), count) for one, count in laws.items()]
@@ -61,7 +61,7 @@ def recognised(asked: Iterable[Asked], people: int = PEOPLE) -> float:
 
 
 def _wins(law: Floats, people: int) -> Floats:
-    """For each value the chance that it is the largest of ``people``, the others from ``law``."""
+    """For each value the probability that it wins against ``people - 1`` others from ``law``."""
     upto = np.minimum(law.cumsum() / law.sum(), 1.0)
     before = np.concatenate([[0.0], upto[:-1]])
     gap = upto - before
@@ -72,10 +72,10 @@ def _wins(law: Floats, people: int) -> Floats:
 
 @lru_cache(maxsize=256)
 def pair_law(asked: Asked) -> tuple[Floats, Floats]:
-    """P(what two reports show together | one person sent both), and the same of two people; over
-    the kinds of pairs that differ in that, none of them impossible.
+    """P(pair of reports | one person sent both), and P(pair | two people did), by kind of pair.
 
-    Of sets that is how many members they have in common, of single outputs the pair itself.
+    For sets the kind is the number of common members, for single outputs the pair itself. Kinds
+    that are impossible under either are left out.
     """
     law = asked.law
     if isinstance(asked, Memoised):
@@ -96,12 +96,12 @@ def _sent_rows(asked: Memoised[Any]) -> Floats:
 
 
 def overlap_law(mechanism: HasLaw[Supporting]) -> list[Fraction]:
-    """P(two reports of one memo share so many choices), for 0 to omega of them."""
+    """P(two reports of one memo share i choices), for i from 0 to omega."""
     law = mechanism.law
     k, omega, inside = law.k, law.most, law.p
 
     def shared(first: int, second: int, count: int) -> Fraction:
-        """P(``count`` of the other choices are in both, of which so many are in each)."""
+        """P(both reports share ``count`` other choices | they hold ``first`` and ``second``)."""
         if not 0 <= count <= min(first, second):
             return Fraction(0)
         return Fraction(
@@ -122,7 +122,7 @@ def _overlaps(sent: Supporting) -> tuple[Floats, Floats]:
 
 
 def _of_two(domain: int, size: int) -> Floats:
-    """P(two sets that have nothing to do with each other share so many members)."""
+    """P(two independent sets share i members), for i from 0 to ``size``."""
     ways = [comb(size, i) * comb(domain - size, size - i) for i in range(size + 1)]
     return np.array([float(Fraction(way, comb(domain, size))) for way in ways])
 

@@ -1,16 +1,15 @@
-"""Amplification by shuffling: what the anonymous collection of all reports gives away.
+"""Privacy amplification by shuffling: the loss of an anonymous collection of reports.
 
 Reports that were randomised with ``epsilon0`` and then stripped of everything that links them to
-persons protect better than ``epsilon0``, since each hides among the others. Mind what this does
-not cover:
+people protect better than ``epsilon0``, because each hides among the others. This has limits:
 
-* It holds against somebody who sees only the anonymous multiset of reports, or counts made of
-  it. Whoever collects them sees order, time and address, and for them ``epsilon0`` stands.
-* ``n`` is the number of honest reports. Invented ones hide nobody.
+* It holds against an observer of the anonymous multiset of reports, or of counts made of it. The
+  server that collects them sees order, time and address; against it only ``epsilon0`` holds.
+* ``n`` is the number of honest reports. Fake reports hide nobody.
 * It is for one question; over several questions the results add up (composition).
-* Counts published for a group use the n of that group, and small groups get next to nothing.
+* Counts for a group use the n of that group; small groups gain almost nothing.
 
-Every result is rounded against the survey: deltas and epsilons are never too small.
+Every result is rounded up: deltas and epsilons are never too small.
 """
 
 from __future__ import annotations
