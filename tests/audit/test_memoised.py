@@ -218,7 +218,7 @@ def test_a_memo_can_stand_before_so_many_choices_and_no_more(odds: Fraction, tim
         (SubsetSelection(2, 1, 3, 1), 9, 0, "own and other make no memo"),
         (SubsetSelection(2, 1, 3, 1), 3, 1, "the history is too small"),
         (SubsetSelection(2, 1, 3, 1), 36 * 10**14, 4 * 10**14, "at most 2\\*\\*53"),
-        (SetResponse(3, 2, 2, 3, 1), 9, 1, "a memo is one number"),
+        (SetResponse(3, 2, 2, 3, 1), 9, 1, "once.size is 2; a memo is one number"),
     ],
 )
 def test_weights_that_make_no_memo_are_refused(

@@ -35,10 +35,11 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
     of reports gives away at most ``history``. The second round is chosen so that one report by
     itself follows ``single_report_mechanism`` exactly, and is estimated as such.
 
-    Sending the memo itself each time, as RAPPOR does (Erlingsson, Pihur and Korolova 2014, CCS,
-    section 2), would cost no more privacy. But then reports of one person could be linked: there
-    are so many different ones that two equal ones are hers. Two rounds of k-ary response are
-    L-GRR (Arcolezi et al. 2022), here with exact odds for every k.
+    Keeping one report and sending it in every wave, as in RAPPOR (Erlingsson, Pihur and Korolova
+    2014, CCS, section 2), would give away no more of the answer. But it would link a person's
+    reports: there are so many different reports that two equal ones come from one device. Two
+    rounds of k-ary response are L-GRR (Arcolezi et al. 2022, exact for k = 2), here with exact
+    odds for every k.
 
     Raises BadMechanism where the integers break SPEC 2.16.
     """
@@ -50,9 +51,7 @@ class Memoised(Parameters, Generic[F], frozen=True, tag="memoised", rename=_IN_J
     def __post_init__(self) -> None:
         single = self.single_report_mechanism
         if isinstance(single, SetResponse) and single.size != 1:
-            raise BadMechanism(
-                f"a memo is one number: the set response's size is {single.size}, and must be 1"
-            )
+            raise BadMechanism(f"once.size is {single.size}; a memo is one number, so it must be 1")
         try:
             _ = self.memo
         except BadMechanism as error:
@@ -189,9 +188,7 @@ def memoised(single: F, history: Fraction) -> Memoised[F]:
     SubsetSelection(k=2, omega=1, own=26, other=6)
     """
     if history <= single.loss.odds:
-        raise BadMechanism(
-            f"the history's odds are {history}; they must be above {single.loss.odds}"
-        )
+        raise BadMechanism(f"the history's odds, {history}, must be above {single.loss.odds}")
     total = total_weight(single)
     if (history.numerator - history.denominator) * total <= LARGEST:
         return Memoised(single, history.numerator, history.denominator)

@@ -142,9 +142,7 @@ def two_coin_odds(truth: Fraction, k: int) -> Fraction:
     Fraction(3, 1)
     """
     if not 0 < truth < 1:
-        raise BadMechanism(
-            f"the coin shows truth with probability {truth}; use one between 0 and 1"
-        )
+        raise BadMechanism(f"the probability of truth is {truth}; use one between 0 and 1")
     return 1 + k * truth / (1 - truth)
 
 

@@ -34,9 +34,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.parts) <= MOST_PARTS:
-            raise BadMechanism(
-                f"parts has {len(self.parts)} entries; from 2 to {MOST_PARTS} are allowed"
-            )
+            raise BadMechanism(f"there are {len(self.parts)} parts; use from 2 to {MOST_PARTS}")
         if not 1 <= self.s <= len(self.parts):
             raise BadMechanism(f"s is {self.s}; a report has from 1 to {len(self.parts)} parts")
 

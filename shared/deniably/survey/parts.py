@@ -138,9 +138,7 @@ class Range(Value, frozen=True):
                 f" {step} the maximum may be {float(nearest):g} instead of {high}"
             )
         if steps > MOST_STEPS:
-            raise ValueError(
-                f"there are at most {MOST_STEPS:,} steps; take larger ones than {step}"
-            )
+            raise ValueError(f"at most {MOST_STEPS:,} steps are allowed; raise the step, {step}")
 
     @property
     def positions(self) -> int:
@@ -171,9 +169,7 @@ class Range(Value, frozen=True):
     def written(self, position: int) -> str:
         """The number at a position, as a decimal."""
         value = self.value(position)
-        decimal = (
-            Decimal(value.numerator) / value.denominator
-        )  # finite, as is every decimal on the grid
+        decimal = Decimal(value.numerator) / value.denominator  # finite, as all on the grid
         return f"{decimal.normalize():f}"
 
     def cell(self, given: object, cells: int) -> int:

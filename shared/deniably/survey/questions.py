@@ -364,9 +364,7 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
     def __post_init__(self) -> None:
         unique((part.name for part in self.parts), "the part")
         if (k := self.mechanism.k) != prod(self.shape):
-            raise ValueError(
-                f"mechanism.k is {k} but the parts have {prod(self.shape)} combinations"
-            )
+            raise ValueError(f"mechanism.k is {k} but there are {prod(self.shape)} combinations")
         self._keeps_its_claim(self.mechanism)
 
     @property
