@@ -1,5 +1,5 @@
-"""Checks on whole reports, on a page of its own: every report is read, so they are computed when
-asked for."""
+"""Checks on whole reports, as JSON and as a page. They read every report, so they are computed when
+they are asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ blueprint = Blueprint("checks", __name__)
 @Operation({200: {JSON: ChecksResult}}, RESULTS)
 @costly("reports")
 def checks_as_json(name: str) -> Response:
-    """The pairs of choices that chance does not explain."""
+    """The pairs of choices whose joint frequency chance does not explain."""
     return json_answer(current_checks(name))
 
 
@@ -30,13 +30,13 @@ def checks_as_json(name: str) -> Response:
 @or_ask_for_a_token
 @costly("reports")
 def checks_page(name: str) -> str:
-    """The same for people."""
+    """The checks as a page."""
     title = current_store().survey(name).title
     return render_template("checks.html", checks=current_checks(name), title=title)
 
 
 def current_checks(name: str) -> ChecksResult:
-    """The checks of a survey. Raises NotFound, and Hidden as long as its results are."""
+    """The checks of a survey. Raises NotFound, and Hidden while the results are hidden."""
     survey = closed_survey(name)
     chosen = [index for index, _, _ in checkable(survey)]
     return checks_result(survey, current_store().values(name, *chosen) if chosen else ())

@@ -37,7 +37,7 @@ _MOST_CELLS = 1_000
 @Operation({200: {JSON: CrosstabResult}}, RESULTS, query=_PAIR)
 @costly("reports")
 def crosstab_as_json(name: str) -> Response:
-    """How the answers to the questions ``rows`` and ``columns`` go together."""
+    """The joint distribution of the answers to two questions, ``rows`` and ``columns``."""
     return json_answer(current_crosstab(name))
 
 

@@ -1,4 +1,4 @@
-"""Is it a difference, or chance? What a request may ask of the results of a survey, or of two."""
+"""Hypothesis tests of differences, within one survey or between two, as JSON."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _KINDS = ("share", "other", "value", "survey")
 )
 @costly("tallies")
 def difference(name: str) -> Response:
-    """One test. For many at once see ``differences``."""
+    """One hypothesis test. For many at once see ``differences``."""
     given = {key: request.args[key] for key in _KINDS if key in request.args}
     if len(given) != 1:
         raise BadParameter(f"{_HOW}; exactly one of share, other, value and survey is given")
@@ -61,7 +61,7 @@ def difference(name: str) -> Response:
 @Operation({200: {JSON: DifferencesResult}}, RESULTS, query={"question!": NAMED, "survey": NAMED})
 @costly("tallies")
 def differences(name: str) -> Response:
-    """Every two choices of a question; or each one here and in another ``survey``."""
+    """Test every pair of a question's choices, or each choice here and in another ``survey``."""
     here, other = _side(name), request.args.get("survey")
     with _comparable():
         there = _there(here, other) if here.choices and other is not None else None
@@ -73,7 +73,7 @@ def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparis
         if kind == "value":
             return comparison.mean_and_value(side, value)
         return comparison.mean_apart(side, _there(side, value))
-    side.answers(choice)  # what is wrong with this side is told before the other is looked for
+    side.answers(choice)  # an error on this side is reported before the other survey is read
     match kind:
         case "share":
             return comparison.choice_and_share(side, choice, value)
@@ -84,7 +84,7 @@ def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparis
 
 
 def _side(name: str) -> Side:
-    """The question of this survey that the request names, if its results may be seen."""
+    """The question that the request names, in a survey whose results the caller may see."""
     survey = visible_survey(name).survey
     wanted = request.args.get("question", "")
     for question in survey.questions:
@@ -96,7 +96,7 @@ def _side(name: str) -> Side:
 
 
 def _there(here: Side, other: str) -> Side:
-    """The question of the same name in another survey."""
+    """The question of this name in another survey."""
     if other == here.survey.name:
         raise BadParameter("“survey” names another survey, of other people or another wave")
     return _side(other)

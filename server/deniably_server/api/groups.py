@@ -30,7 +30,7 @@ _MOST_GROUPS = 12
 @Operation({200: {JSON: GroupsResult}}, RESULTS, query=_GROUPS)
 @costly("tallies")
 def groups_as_json(name: str) -> Response:
-    """``count`` groups on the map of ``question``."""
+    """Find ``count`` groups of people on the map of ``question``."""
     return json_answer(_groups(name)[1])
 
 

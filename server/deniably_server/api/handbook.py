@@ -1,4 +1,4 @@
-"""The handbook: Markdown that ships with the server, as pages. Nothing of it needs a network."""
+"""Serves the handbook: the Markdown pages of the package, which need no network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deniably_server.web.operation import KEPT_PAGE, Operation
 blueprint = Blueprint("handbook", __name__)
 
 _FOLDER = "server/deniably_server/handbook"
-"""In the source, where links of the pages lead to other files, too."""
+"""The folder in the source. Links of the pages are relative to it."""
 _INDEX = "index"
 _END = ".md"
 
@@ -74,7 +74,7 @@ def _address(path: str) -> str | None:
 
 
 def _response(name: str) -> Response:
-    """A page. Browsers keep it and ask whether it is still right."""
+    """The response with a page. Browsers cache it and revalidate it each time."""
     if name not in texts() or (name == _INDEX and request.path != "/handbook"):
         raise NotFound("the handbook has no such page")
     rendered = _rendered(name)

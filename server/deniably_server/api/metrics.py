@@ -1,4 +1,4 @@
-"""The numbers about the server, for whoever watches it."""
+"""The server's metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _KEY = "deniably.metrics"
 
 
 def attach_metrics(app: Flask, metrics: Metrics) -> None:
-    """Let ``app`` tell ``metrics``."""
+    """Keep ``metrics`` with ``app`` and serve them at ``/metrics``."""
     app.extensions[_KEY] = metrics
     app.register_blueprint(blueprint)
 
 
 def current_metrics() -> Metrics:
-    """The numbers of the current application."""
+    """The metrics of the current application."""
     return cast(Metrics, current_app.extensions[_KEY])
 
 
 @blueprint.get("/metrics")
 @Operation({200: {MEDIA_TYPE: None}}, TOKEN, "monitor")
 def page() -> Response:
-    """The numbers, for a monitor's or an operator's token."""
+    """The metrics, for a monitor's or an operator's token."""
     require("monitor", or_role="operator")
     return Response(current_metrics().page(), content_type=MEDIA_TYPE)

@@ -1,8 +1,8 @@
-"""What the server answers, as an OpenAPI 3.1 document at ``/api/openapi.json``.
+"""The OpenAPI 3.1 document of the server, at ``/api/openapi.json``.
 
-It is collected: addresses, methods and summaries are those of the application itself, parameters,
-bodies and refusals stand above each view (``web.operation``), the shapes of answers come from their
-types, and what refusals are like from the one table of problems. A test holds the answers to it.
+Addresses and methods are collected from the application, summaries from the views' docstrings.
+Parameters, bodies and problems come from each view's declaration (``web.operation``), and the
+schemas of answers from their types. Tests compare real answers with the document.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ VERSION = "3.1.1"
 _PART = re.compile(r"<(\w+)>")
 
 _READS = ("bad-parameter",)
-"""Of every view that only reads: it may be asked with a parameter that it has not."""
+"""Problems of every GET, which may have an unknown parameter."""
 _ALWAYS = ("internal", "misdirected", "unavailable")
 _ELSEWHERE = ("method-not-allowed",)
-"""What belongs to no view: the address is there, the method is not."""
+"""Problems of an address that has no view for the method."""
 
 
 @blueprint.get("/api/openapi.json")
@@ -59,7 +59,10 @@ def _text(app: Flask) -> tuple[bytes, str]:
 
 
 def described(app: Flask) -> dict[str, Any]:
-    """The document of an application."""
+    """The OpenAPI document of an application.
+
+    Raises AttributeError for a view without a declaration.
+    """
     views = app.view_functions
     schemas = _Schemas(_types([operation_of(views[endpoint]) for endpoint in sorted(views)]))
     paths: dict[str, dict[str, Any]] = defaultdict(dict)
@@ -162,7 +165,7 @@ def _responses(known: Operation, method: str, schemas: _Schemas) -> dict[str, An
 def _refusal(
     kinds: Sequence[Kind], *, with_body: bool = True, page: bool = False
 ) -> dict[str, Any]:
-    """The response to refusals that share a status; of a page, as one for people, too."""
+    """The response for problems that share a status; a page also answers with HTML."""
     names = [HEADER]
     if any(kind.status in (401, 403) for kind in kinds):
         names.append("WWW-Authenticate")
@@ -182,7 +185,7 @@ def _refusal(
 
 
 def _problem(kinds: Iterable[Kind]) -> dict[str, Any]:
-    """The shape of a refusal that is of one of these kinds (RFC 9457)."""
+    """The schema of a problem of one of these kinds (RFC 9457)."""
     listed = list(kinds)
     text = {"type": "string"}
     return {
@@ -213,7 +216,7 @@ def _header(text: str) -> dict[str, Any]:
 
 
 def _types(operations: Iterable[Operation]) -> list[Any]:
-    """Every type of a body."""
+    """The distinct types of all bodies."""
     found: dict[str, Any] = {}
     for known in operations:
         for kinds in (*known.answers.values(), known.body or {}):
@@ -224,7 +227,7 @@ def _types(operations: Iterable[Operation]) -> list[Any]:
 
 
 class _Schemas:
-    """The JSON Schemas of types, as msgspec has them."""
+    """The JSON Schemas that msgspec makes of types."""
 
     def __init__(self, types: Sequence[Any]) -> None:
         shown, self.found = msgspec.json.schema_components(
@@ -235,5 +238,5 @@ class _Schemas:
         self._shown = {repr(type_): schema for type_, schema in zip(types, shown, strict=True)}
 
     def content(self, type_: Any) -> dict[str, Any]:
-        """The content of a body of this type; of a text where it is None."""
+        """The OpenAPI content of a body of this type; None means text."""
         return {"schema": {"type": "string"} if type_ is None else self._shown[repr(type_)]}

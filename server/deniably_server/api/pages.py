@@ -1,4 +1,4 @@
-"""The pages for people: the form, the dashboard, and what leads to them."""
+"""The pages for people: the form, the dashboard, and the list of surveys."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _FIELDS = ("select_multiple", "number", "vector", "point", "product")
 @pages.get("/")
 @Operation(PAGE, query=paging.PARAMETERS)
 def home() -> str:
-    """Every survey of this server, some on each page."""
+    """The surveys of this server, 50 on each page."""
     page = paging.wanted()
     surveys, size = current_store().cards(page.start, paging.SIZE)
     return render_template("home.html", surveys=surveys, pages=page.of(size))
@@ -49,7 +49,7 @@ def home() -> str:
 @pages.get("/s/<name>")
 @Operation(PAGE, ("not-found",), query={"language": {"type": "string"}})
 def form(name: str) -> str:
-    """The form that a respondent answers. The answers stay in the page."""
+    """The form that a respondent answers. True answers never leave the browser."""
     store = current_store()
     survey = store.survey(name)
     words = language.chosen(survey)
@@ -89,7 +89,7 @@ def form(name: str) -> str:
 @or_ask_for_a_token
 @costly("tallies")
 def dashboard(name: str) -> str:
-    """The results for people, or why they are not shown yet."""
+    """The dashboard: the results, or why they are not shown yet."""
     survey, smooth, level = current_store().survey(name), wants_smooth(), confidence()
     try:
         results = current_results(name, smooth=smooth, confidence=level)
@@ -118,25 +118,25 @@ def dashboard(name: str) -> str:
 @pages.get("/measures")
 @Operation(PAGE)
 def measures() -> str:
-    """A page about something else: where "Exit this page" leads, without asking a third party."""
+    """A harmless page to which "Exit this page" leads, without a request to a third party."""
     return render_template("measures.html")
 
 
 @pages.app_context_processor
 def default_words() -> dict[str, Words]:
-    """The words of pages that are for authors and analysts."""
+    """English words, for the pages of authors and analysts."""
     return {"words": ENGLISH}
 
 
 @pages.app_template_filter("percent")
 def percent(share: float) -> str:
-    """A share for people: 0.3217 becomes 32.2 %."""
+    """A share as a percentage: 0.3217 becomes 32.2 %."""
     return _narrow(narrative.percent(share))
 
 
 @pages.app_template_filter("estimate")
 def estimate(share: float, interval: list[float]) -> str:
-    """An unbiased share for people, as ``narrative.estimate_text`` has it."""
+    """An unbiased share as text, by ``narrative.estimate_text``."""
     return _narrow(narrative.estimate_text(share, interval))
 
 
@@ -148,7 +148,7 @@ def displayed(share: float, interval: list[float]) -> str:
 
 @pages.app_template_filter("inside")
 def inside(estimate: float, interval: list[float]) -> float:
-    """An estimate that left its scale, moved to the nearer end of its interval."""
+    """An estimate outside its scale, moved to the nearer end of its interval."""
     return narrative.inside(estimate, interval)
 
 
@@ -157,26 +157,26 @@ pages.add_app_template_filter(level_text, "level")
 
 @pages.app_template_filter("number")
 def number(value: float, error: float) -> str:
-    """A number for people, with the decimals that its standard error leaves."""
+    """A number as text, with the decimals that its standard error supports."""
     return narrative.figure_text(value, error)
 
 
 @pages.app_template_filter("nowrap")
 def _narrow(text: str) -> str:
-    """With the narrow space that keeps a number and its sign on one line."""
+    """Put a narrow no-break space before %, which keeps a number and its sign on one line."""
     return text.replace(" %", "\u202f%")
 
 
 def _data_block(text: str) -> Markup:
-    """JSON inside the page: fetching it would be one more way to the server and back.
+    """JSON inside the page, which saves a round trip.
 
-    JSON holds ``<`` only within texts, where it may be escaped; so no text ends the block.
+    JSON has ``<`` only inside strings. There it is escaped, so no string ends the block.
     """
     return Markup(text.replace("<", r"\u003c"))  # noqa: S704
 
 
 def _keyboard(grid: Range) -> str:
-    """The phone's keyboard for the numbers of a range; those with digits alone may lack a minus."""
+    """The ``inputmode`` for the numbers of a range; numeric keyboards may lack a minus sign."""
     if exact(grid.minimum) < 0:
         return "text"
     ends = (exact(grid.minimum), exact(grid.step))
@@ -184,7 +184,7 @@ def _keyboard(grid: Range) -> str:
 
 
 def _hidden_choice(survey: Survey) -> str | None:
-    """What a question that is not shown is answered with, where a survey has such questions."""
+    """The label of the answer to a question that is not shown; None without such questions."""
     for question in survey.questions:
         if show_if(question) and isinstance(question, Conditional):
             return next(one.label for one in question.choices if one.name == NOT_APPLICABLE)

@@ -1,7 +1,7 @@
-"""What stands behind the ? of an address. What is none of its parameters is refused, with the
-nearest that is: who misspells one would else read an answer to another question than was asked.
+"""Refuses unknown query parameters and suggests the nearest known one.
 
-Which parameters an address has says its view (``web.operation``), and nobody else.
+If a misspelt parameter were ignored, the answer would be to another question than was asked. Each
+view declares its parameters (``web.operation``).
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from deniably_server.web.operation import Operation, current_operation
 
 _READS = ("GET", "HEAD")
 _APPENDED = ("fbclid", "gclid", "igshid", "mc_", "msclkid", "utm_")
-"""How parameters begin that networks and newsletters append to whatever link is shared there. Pages
-for people pass over them: nobody is turned away from a survey for where the link was found."""
+"""Prefixes of parameters that social networks and newsletters append to links. Pages ignore them,
+so that a shared link to a survey works."""
 _LONGEST = 32
 
 
 def refuse_unknown(app: Flask) -> None:
-    """Let ``app`` answer a GET with BadParameter where it has a parameter that its address has not,
-    or one of them twice."""
+    """Let ``app`` refuse a GET with an unknown or repeated parameter (BadParameter)."""
 
     @app.before_request
     def _() -> None:  # pyright: ignore[reportUnusedFunction]
@@ -34,7 +33,7 @@ def refuse_unknown(app: Flask) -> None:
 
 
 def _check(operation: Operation) -> None:
-    """Raise BadParameter; what is passed over is gone for whoever reads the parameters later."""
+    """Remove ignored parameters from the request. Raises BadParameter for other unknown ones."""
     known = sorted(key.rstrip("!") for key in operation.query or {})
     for name, values in request.args.lists():
         if name in known:
@@ -47,7 +46,7 @@ def _check(operation: Operation) -> None:
 
 
 def _unknown(name: str, known: list[str]) -> str:
-    # Only what looks like a name is repeated: the rest could be anything.
+    # Only text that looks like a name is repeated in the refusal.
     plain = name.isascii() and name.isidentifier() and len(name) <= _LONGEST
     shown = f"“{name}”" if plain else "what stands behind the question mark"
     if not known:

@@ -1,4 +1,4 @@
-"""The register over HTTP: as JSON for devices, as a page for people. Public, and only read."""
+"""Serves the public register: as JSON for devices, as a page for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_DIGITS = 12
 
 
 class RegisterAnswer(TypedDict):
-    """Entries of the register, and the hash of the last of all (SPEC section 10)."""
+    """Entries of the register, and the hash of its last entry (SPEC section 10)."""
 
     entries: list[dict[str, Any]]
     head: str
@@ -37,7 +37,7 @@ class RegisterAnswer(TypedDict):
 def register() -> Response:
     """Every survey that was ever published here (SPEC section 10).
 
-    It names surveys, so like every page it stays off the disk of a respondent's browser.
+    The answer names surveys, so browsers must not store it.
     """
     store = current_store()
     if request.accept_mimetypes.best_match([JSON, HTML]) == HTML:
@@ -61,7 +61,7 @@ def _after() -> int:
 
 @dataclass(frozen=True)
 class _Row:
-    """A survey as the page lists it."""
+    """A survey in the page's list."""
 
     title: str
     entry: RegisterEntry

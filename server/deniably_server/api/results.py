@@ -1,4 +1,4 @@
-"""The results of a survey, and what a request may ask of them: a confidence, smoothed shares."""
+"""The results of a survey, as JSON and CSV, and their query parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHOWN: Parameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
 @Operation({200: {JSON: SurveyResult}}, RESULTS, query=SHOWN)
 @costly("tallies")
 def as_json(name: str) -> Response:
-    """The estimates, with their intervals and sentences."""
+    """The estimates of a survey, with their confidence intervals and sentences."""
     return json_answer(current_results(name, smooth=wants_smooth(), confidence=confidence()))
 
 
@@ -47,7 +47,7 @@ def as_json(name: str) -> Response:
 @Operation({200: {CSV: None}}, RESULTS, query=SHOWN, headers=("Content-Disposition",))
 @costly("tallies")
 def as_csv(name: str) -> Response:
-    """The estimates for a spreadsheet, one row a choice."""
+    """The estimates for a spreadsheet, with a row for each choice."""
     found = current_results(name, smooth=wants_smooth(), confidence=confidence())
     response = Response(spreadsheet(found), mimetype="text/csv")
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
@@ -55,7 +55,7 @@ def as_csv(name: str) -> Response:
 
 
 def wants_smooth() -> bool:
-    """Whether the request asks for smoothed distributions. Raises BadParameter."""
+    """The query's ``smooth``: whether to smooth distributions. Raises BadParameter."""
     wanted = request.args.get("smooth", "0")
     if wanted not in ("0", "1"):
         raise BadParameter("“smooth” is 0 or 1: ?smooth=1 smooths the distributions that are shown")
@@ -63,9 +63,9 @@ def wants_smooth() -> bool:
 
 
 def confidence() -> float:
-    """The confidence of intervals that the request asks for. Raises BadParameter.
+    """The query's confidence level for intervals, 0.5 to 0.999. Raises BadParameter.
 
-    No more than three decimals, so that there are few different answers.
+    It has at most three decimals, which bounds the number of cached answers.
     """
     wanted = request.args.get("confidence", str(CONFIDENCE))
     if not (_CONFIDENCE.fullmatch(wanted) and float(wanted) >= LEAST_CONFIDENCE):
@@ -77,8 +77,10 @@ def confidence() -> float:
 
 
 def given_query(*names: str) -> str:
-    """Those of these parameters that the request has, for links to the same in another form; with
-    the ? in front, or empty."""
+    """The request's values of these parameters as a query, for links to other forms of an answer.
+
+    It begins with ``?``, or is empty without parameters.
+    """
     query = urlencode({name: request.args[name] for name in names if name in request.args})
     return f"?{query}" if query else ""
 

@@ -1,7 +1,7 @@
-"""How a survey is getting on, for its author: coarse enough that nobody learns when who answered.
+"""The status of a survey for its author, too coarse to show when anybody answered.
 
-Whoever may look as often as they like at an exact count has the time of every answer. So of an open
-survey whole tens are told, and anew once in five minutes at most, as of the server's own numbers.
+Repeated looks at an exact count would give the time of every answer. The count of an open survey is
+therefore rounded down to tens and renewed at most once in five minutes, like the server's metrics.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ blueprint = Blueprint("status", __name__)
 
 
 class StatusResult(TypedDict):
-    """A survey for its author. ``reports`` is a number of reports that are there at least, in steps
-    of ``step``, renewed every ``seconds`` at most; where both are None it is exact, and where it is
-    None, too, the survey was closed with fewer than ``minimum``. ``sentences`` say the same."""
+    """The status of a survey.
+
+    While it is open, ``reports`` is rounded down to a multiple of ``step`` and renewed at most once
+    in ``seconds``. Once it is closed, both are None and ``reports`` is exact, or None if there are
+    fewer than ``minimum``. ``sentences`` say this in words.
+    """
 
     survey: str
     title: str
@@ -43,14 +46,14 @@ class StatusResult(TypedDict):
 @blueprint.get("/api/surveys/<name>/status")
 @Operation({200: {JSON: StatusResult}}, ("not-found", *TOKEN), "author")
 def as_json(name: str) -> Response:
-    """How many reports a survey has, in whole tens, and when its results are shown."""
+    """How many reports a survey has, rounded down to tens, and when its results are shown."""
     return json_answer(_status(name))
 
 
 @blueprint.get("/surveys/<name>/status")
 @Operation(PAGE, ("not-found", *TOKEN))
 def page(name: str) -> str:
-    """The same for people."""
+    """The status as a page."""
     status = _status(name) if is_bearer(request.headers) else None
     return render_template("status.html", survey=current_store().survey(name), status=status)
 

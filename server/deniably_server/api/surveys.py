@@ -1,4 +1,4 @@
-"""Definitions: for devices to fetch, for authors to publish and close."""
+"""Survey definitions: devices fetch them, authors publish and close them."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class SurveyAnswer(TypedDict):
 
 
 class ChangedAnswer(SurveyAnswer):
-    """A survey that was closed, and with how many reports; null where they are too few for
+    """A changed survey. ``reports`` is its final count if it is closed; null if too few for
     results."""
 
     reports: NotRequired[int | None]
 
 
 class Change(msgspec.Struct, forbid_unknown_fields=True):
-    """What of a survey may be changed."""
+    """The body of a request to change a survey."""
 
     state: Literal["open", "closed"]
     only_with_results: bool = False
@@ -79,7 +79,7 @@ def definition(name: str) -> Response:
     required_headers=_SIGNATURE,
 )
 def publish() -> Response:
-    """Publish an author's signed definition, for good."""
+    """Publish an author's signed definition for good."""
     token = require("author")
     survey = compiled(read_body(JSON, *YAML))
     require_scope(token, survey.name)
@@ -101,7 +101,7 @@ def publish() -> Response:
     body={JSON: Change},
 )
 def change(name: str) -> Response:
-    """Close a survey. There is no way back: once results were seen, more reports would mislead."""
+    """Close a survey for good: reports sent after the results were seen could mislead."""
     token = require("author", name, or_role="operator")
     store = current_store()
     survey = store.survey(name)
@@ -126,13 +126,13 @@ def change(name: str) -> Response:
 @surveys.get("/schema/survey.json")
 @Operation({200: {_SCHEMA: dict[str, Any]}})
 def schema() -> Response:
-    """The JSON Schema of what an author writes."""
+    """The JSON Schema of an author's definition."""
     return json_answer(compiling.schema(), mimetype=_SCHEMA)
 
 
 def _require_owner(survey: Survey, token: Token) -> None:
-    """Raise Forbidden unless the survey is the token's, or the author's who signs, or the token is
-    an operator's. Where a survey was stored without a token, any author's will do."""
+    """Raise Forbidden unless the token published the survey, the author's key signed the request,
+    or the token is an operator's. Any author's token may close a survey stored without one."""
     if token.role == "operator":
         return
     store = current_store()
@@ -155,8 +155,8 @@ def _quotas() -> Quotas:
 
 
 def _require_results(survey: Survey) -> None:
-    """Raise TooFew where an open survey has fewer reports than its results need. How many it has
-    is not said: who asks again and again would learn when each report comes."""
+    """Raise TooFew if an open survey has fewer reports than its results need. The refusal does not
+    give the count: repeated requests would show when each report comes."""
     least = survey.results.minimum
     if current_store().state(survey.name) == "open" and final_count(survey) is None:
         raise TooFew(
@@ -166,7 +166,7 @@ def _require_results(survey: Survey) -> None:
 
 
 def final_count(survey: Survey) -> int | None:
-    """How many reports a survey has; None while they are too few for its results."""
+    """The number of reports of a survey; None while they are too few for its results."""
     counts = [tally.n for tally in current_store().tally(survey.name).values()]
     if min(counts) < survey.results.minimum:
         return None
@@ -174,7 +174,7 @@ def final_count(survey: Survey) -> int | None:
 
 
 def _signature() -> Signature:
-    """What the headers say; not verified."""
+    """The signature in the headers, not yet verified. Raises BadSignature if it is missing."""
     found = [request.headers.get(name) for name in _SIGNATURE]
     if None in found:
         raise BadSignature("the headers Deniably-Author and Deniably-Signature are needed")
@@ -196,7 +196,7 @@ def _card(survey: Survey) -> dict[str, object]:
 
 
 def _tagged(response: Response, tag: str) -> Response:
-    """With an ETag, and 304 without a body where the client has this version."""
+    """Add an ETag; answer 304 without a body if the client has this version."""
     response.set_etag(tag)
     response.headers["Cache-Control"] = "no-cache"  # keep it, but ask each time
     response.make_conditional(request)

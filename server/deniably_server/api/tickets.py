@@ -1,7 +1,8 @@
-"""Trading an invitation for a ticket: what a device's report needs where a survey is by invitation.
+"""Trades an invitation for a ticket, which a report needs for a survey by invitation.
 
-What is signed is blinded, and what comes with the report is not: nobody can say from the two which
-belong together. Neither is ever logged. Whoever guesses codes is slowed down, by network address.
+The server signs a blinded message, and the report carries the unblinded ticket. Nobody can link
+the two (blind RSA signatures, RFC 9474). Neither is ever logged. Wrong codes are rate-limited for
+each network address.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ _HEXADECIMAL = re.compile(r"([0-9a-f]{2})*\Z")
 
 
 class Offer(msgspec.Struct, forbid_unknown_fields=True):
-    """An invitation, and what is to be signed for it."""
+    """An invitation, and the blinded message to sign for it, as hexadecimal digits."""
 
     invitation: str
     blinded: str
 
 
 class SignatureAnswer(TypedDict):
-    """What a device makes its ticket of (RFC 9474)."""
+    """The blind signature from which a device makes its ticket (RFC 9474)."""
 
     signature: str
 
@@ -48,7 +49,7 @@ _OFFER = msgspec.json.Decoder(Offer)
     body={JSON: Offer},
 )
 def trade(name: str) -> Response:
-    """Sign what a device has blinded, once for each invitation."""
+    """Sign a device's blinded message, once for each invitation."""
     offer, limits = _offer(read_body(JSON)), current_limits()
     limits.check_failures(request.environ)
     limits.trade(request.environ)
@@ -57,8 +58,8 @@ def trade(name: str) -> Response:
             name, read_code(offer.invitation), bytes.fromhex(offer.blinded)
         )
     except (BadInvitation, Uninvited):
-        # A used code is not counted: whoever has it did not guess. Devices find slips of the pen
-        # before they ask, so a lecture hall behind one address does not come near the limit.
+        # A used code is not counted, because its sender did not guess it. Devices find typing
+        # errors by themselves, so a lecture hall on one connection stays far below the limit.
         limits.count_failure(request.environ)
         raise
     except BadSignature as error:
