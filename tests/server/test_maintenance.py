@@ -102,7 +102,7 @@ def test_a_tally_that_is_wrong_is_found_and_counted_anew(filled: str, sql: str, 
     assert found in sick.output
     assert "--repair" in sick.output
     assert repaired.exit_code == healthy.exit_code == 0
-    assert "counted anew" in repaired.output
+    assert "counted again" in repaired.output
     with closing(Store(filled)) as store:
         for name in store.names():
             assert store.tally(name) == store.recount(name)

@@ -1,4 +1,4 @@
-"""``deniably audit``: what a survey claims, what it realises, and what its reports prove."""
+"""``deniably audit``: compares the epsilon that a survey claims with what its reports realise."""
 
 from __future__ import annotations
 
@@ -31,17 +31,18 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def audit(file: Path, trials: int, as_json: bool) -> None:
-    """Audit the privacy of the survey FILE by the code that devices run.
+    """Audit the privacy of the survey FILE with the code that devices run.
 
-    Every branch of it is walked and held to the exact law of the published integers; where there
-    are too many, the likeliest, and reports are counted. Apart from that, reports of two answers
-    certify an epsilon. Fails (exit 1) where any of it is against the claim, or wrongly so with a
-    chance of at most one in a million for each question. "Counted, nothing certified" is no pass:
-    nothing is against the claim there, and nothing was shown for it.
+    It walks every branch of that code and compares the probabilities with the exact law of the
+    published integers. Where there are too many branches, it walks the likeliest and counts
+    reports. Reports of two answers also certify a lower bound on epsilon. It fails (exit 1) if
+    anything contradicts the claim; the chance of a false alarm is at most one in a million for each
+    question. "Counted, nothing certified" is not a pass: nothing contradicts the claim, and nothing
+    was shown for it.
 
-    Questions that are right one by one can tell more together. So whole reports are walked, too, as
-    they are sent, and held to the product of the questions' laws with an id that nothing else is
-    made of: of all questions together, or else of every two of them, as far as that goes.
+    Questions that are right one by one can reveal more together. So it also walks whole reports, as
+    they are sent. It compares them with the product of the questions' laws and an independent id:
+    for all questions together, or else for every two, as far as possible.
     """  # fmt: skip
     from deniably.audit.survey_audit import explained, line, of_whole
 
@@ -86,7 +87,7 @@ def _audited(survey: Survey, trials: int) -> Iterator[Verdict]:
 
 
 def tell(text: str, stream: TextIO | None = None) -> None:
-    """What is being done, on a line of a terminal that the next one takes the place of."""
+    """Show progress on a terminal, on one line that the next call overwrites."""
     stream = stream or cast("TextIO", sys.stderr)
     if stream.isatty():
         stream.write(f"\r\x1b[K{text}" + (" ..." if text else ""))
@@ -94,7 +95,7 @@ def tell(text: str, stream: TextIO | None = None) -> None:
 
 
 class _Lines:
-    """Rows that are shown as soon as they are there."""
+    """Shows the rows of a table one by one, as they are computed."""
 
     def __init__(self, survey: Survey) -> None:
         from deniably.audit.survey_audit import HEADING

@@ -1,4 +1,4 @@
-"""The author's key in a file that nobody else can read; made when it is first needed."""
+"""Reads the author's signing key from a private file, and creates it when first needed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def author_key(path: Path | None) -> Key:
-    """The key in the file at ``path``, or else in DENIABLY_HOME or the configuration folder.
+    """Read the key at ``path``, by default in DENIABLY_HOME or the configuration folder.
 
-    Only there a new one is made, and that is said: a misspelt path must not make a stranger of
-    the author, because what is published stays under its key. Raises ClickException.
+    A missing key is created, with a message, only at the default path. With a misspelt path it
+    would publish surveys under a key that devices do not know. Raises ClickException.
     """
     if path is not None:
         return _read(path)
@@ -31,14 +31,14 @@ def author_key(path: Path | None) -> Key:
 
 
 def default_path() -> Path:
-    """Where the key is unless the author says otherwise."""
+    """The path of the key unless the author gives another."""
     return home() / "author.key"
 
 
 def _read(path: Path) -> Key:
     try:
         with path.open("rb") as file:
-            # On Windows the folder protects it, and there are no such bits.
+            # Windows has no such mode bits; there the folder protects the key.
             if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
                 raise click.ClickException(
                     f"the author's key {path} can be read by others; if nobody has, make it yours"
@@ -63,9 +63,9 @@ def _make(path: Path) -> None:
             file.write(new_key().text)
             file.flush()
             os.fsync(file.fileno())
-            os.link(file.name, path)  # whole, and never in the place of another
+            os.link(file.name, path)  # atomic, and never replaces a key
     except FileExistsError:
-        return  # another process was first: its key is the one
+        return  # another process was first: use its key
     except OSError as error:
         raise click.ClickException(f"cannot keep an author's key at {path}: {error}") from None
     click.echo(

@@ -1,4 +1,4 @@
-"""The commands of whoever writes surveys: check, publish, status, close.
+"""The commands of a survey's author: check, publish, status, close.
 
 Flask, uvicorn and numpy are imported inside the commands, so that ``deniably --help`` is quick.
 """
@@ -90,8 +90,7 @@ def check(file: Path) -> None:
 def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool) -> None:
     """Sign a survey with the author's key and publish it on a server, for good.
 
-    A survey that no browser will answer, because it gives away too much, is only published
-    with --anyway.
+    Devices refuse a survey that gives away too much. To publish it nevertheless, use --anyway.
     """
     from deniably.authoring.checking import refusals
     from deniably.authoring.compiling import publish_text
@@ -135,8 +134,8 @@ def publish(file: Path, server: str, token: str, path: Path | None, anyway: bool
 def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> None:
     """Close a survey: it takes no more reports, for good.
 
-    That can do the token that published it, or any author's token with the author's key.
-    With fewer reports than its minimum the results would stay hidden for ever, so this asks.
+    You need the token that published it, or any author's token and the author's key.
+    With fewer reports than its minimum, the results would stay hidden for ever, so this asks.
     """
     address = f"{_base(server)}/api/surveys/{quote(name, safe='')}"
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -168,8 +167,8 @@ def close(name: str, server: str, token: str, path: Path | None, yes: bool) -> N
 def status(name: str, server: str, token: str) -> None:
     """Show whether a survey is open, about how many have answered, and when results are shown.
 
-    Of an open survey whole tens are counted, anew every five minutes. An operator's token will
-    do, too.
+    The number of an open survey is in whole tens, at most five minutes old. An operator's token
+    works too.
     """
     address = f"{_base(server)}/api/surveys/{quote(name, safe='')}/status"
     found = _call("GET", address, {"Authorization": f"Bearer {token}"}, b"")
@@ -180,7 +179,7 @@ def status(name: str, server: str, token: str) -> None:
 
 
 def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
-    """The author's signature for a closing, as headers; none where there is no key here."""
+    """The author's signature for a closing, as headers; empty if there is no key here."""
     from deniably.core.errors import DeniablyError
     from deniably.survey.survey import read_survey
     from deniably.trust.register import closing_digest
@@ -190,7 +189,7 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
         return {}
     try:
         survey = read_survey(_get(address))
-    except DeniablyError:  # whatever it is, the server says what becomes of it
+    except DeniablyError:  # the server reports what is wrong
         return {}
     signature = author_key(path).sign(closing_digest(survey.digest))
     return {"Deniably-Author": signature.author, "Deniably-Signature": signature.value}
@@ -198,7 +197,7 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
 
 @contextmanager
 def _sentences(file: Path) -> Iterator[None]:
-    """What is wrong with the survey in the file, for people."""
+    """Turn BadSurvey into a ClickException that lists every problem in the file."""
     from deniably.core.errors import BadSurvey
 
     try:
@@ -213,7 +212,10 @@ def _base(server: str) -> str:
 
 
 def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
-    """What the server answers, or the sentence in its problem."""
+    """Send a request; returns the JSON object of the answer.
+
+    Raises ClickException where no Deniably server answers, _ServerRefused where it refuses.
+    """
     import requests
 
     try:
@@ -236,7 +238,7 @@ def _call(method: str, address: str, headers: dict[str, str], body: bytes) -> di
 
 
 def _get(address: str) -> bytes:
-    """What is there, in bytes; nothing where there is none."""
+    """Fetch the bytes at an address; empty where that fails."""
     import requests
 
     try:
@@ -247,12 +249,12 @@ def _get(address: str) -> bytes:
 
 
 def _as_it_is(request: PreparedRequest) -> PreparedRequest:
-    """With the author's token. Without this, requests puts what ~/.netrc has in its place."""
+    """Keep the author's token; without this, requests replaces it by credentials in ~/.netrc."""
     return request
 
 
 class _ServerRefused(click.ClickException):
-    """What the server says. Attributes: ``kind``, the type of its problem."""
+    """A refusal by the server, as its problem describes it; ``kind`` is the problem's type."""
 
     def __init__(self, problem: dict[str, Any]) -> None:
         self.kind = problem.get("type")

@@ -1,4 +1,4 @@
-"""What several commands share: an option for each setting, and the database that one names."""
+"""What several commands share: options for the settings, and opening the database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def settings_options(*names: str) -> Callable[[_Command], _Command]:
-    """An option for each setting, from the one table of settings."""
+    """A decorator that adds a click option for each named setting, or for all."""
 
     def decorate(command: _Command) -> _Command:
         for setting in reversed(SETTINGS):
@@ -41,8 +41,11 @@ def _type_of(setting: Setting) -> click.IntRange | click.Choice[str] | click.typ
 
 
 def open_store(address: str, *, wait: bool = False) -> Store:
-    """The store, or a sentence on why there can be none at the address. With ``wait`` a PostgreSQL
-    that is not up yet gets a minute."""
+    """Open the store at an address, which is created if missing.
+
+    With ``wait``, waits up to a minute for a PostgreSQL that is not up yet. Raises ClickException
+    with the reason where the database cannot be used.
+    """
     from deniably_server.storage.engines.addresses import (
         await_database,
         engine_at,
@@ -68,7 +71,7 @@ def open_store(address: str, *, wait: bool = False) -> Store:
 
 
 def store_of(address: str) -> Store:
-    """The store that is there already: of a name that was misspelt nothing is made."""
+    """Open an existing store. Raises ClickException for a missing file, as from a misspelt name."""
     from deniably_server.storage.engines.addresses import file_at
 
     file = file_at(address)

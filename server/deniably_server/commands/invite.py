@@ -1,4 +1,4 @@
-"""``deniably invite``: people get a code each, and nobody learns which report came by which."""
+"""``deniably invite``: issues and withdraws invitations, which nobody can link to reports."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def invite(
 ) -> None:
     """Invite people to the survey NAME; without --count, say how many were invited.
 
-    Each invitation is good for one report, and is shown only now: the database keeps a keyed hash
-    of it. Works on the database itself, while the server goes on.
+    Each invitation is good for one report. You see it only now: the database has a keyed hash of
+    it. This works on the database itself, while the server goes on.
     """
     if count is not None and revoke is not None:
         raise click.UsageError("make invitations or take some back, one at a time")

@@ -1,4 +1,4 @@
-"""The commands of whoever looks after a server: doctor, backup, restore, migrate."""
+"""The commands that maintain a server's database: doctor, backup, restore, migrate."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 @click.command()
 @settings_options("database")
-@click.option("--repair", is_flag=True, help="Count tallies that are wrong anew; finish closings.")
+@click.option("--repair", is_flag=True, help="Count wrong tallies again; finish closings.")
 @click.option("--privacy", is_flag=True, help="Look for traces of people instead.")
 @click.argument("files", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) -> None:
-    """Check that everything stored is whole; the server may go on meanwhile.
+    """Check that everything stored is intact; the server may run meanwhile.
 
-    The database itself, every tally against a recount of all reports, and the register's chain.
+    This checks the database itself, every tally against a recount of all reports, and the
+    register's chain.
 
-    With --privacy: that neither the database with its log nor the FILES (server logs, backups) have
-    network addresses, names of browsers, times of day, or the order in which the reports of a
-    closed survey came.
+    With --privacy it looks for traces of people instead: network addresses, names of browsers,
+    times of day, and the order in which the reports of a closed survey came. It looks in the
+    database, its log and the FILES, such as server logs and backups.
     """
     from contextlib import closing
 
@@ -85,8 +86,8 @@ def _number(count: int, noun: str) -> str:
 
 
 _ROOM = 0.5
-"""From what is left of it on, somebody should know."""
-_HINT = ". With --repair tallies that are wrong are counted anew, and closings finished"
+"""Below this share of free room in the register, the doctor mentions it."""
+_HINT = ". With --repair wrong tallies are counted again, and closings finished"
 
 
 @click.command()
@@ -95,8 +96,8 @@ _HINT = ". With --repair tallies that are wrong are counted anew, and closings f
 def backup(database: str, file: Path) -> None:
     """Copy everything into FILE, as of one moment, while the server goes on.
 
-    FILE is an SQLite database, whatever the server's is. It holds the author's surveys and the
-    mixed reports, and may only be read by its owner.
+    FILE is an SQLite database, even if the server uses PostgreSQL. It holds the surveys and the
+    randomised reports. Only its owner may read it.
     """
     if file.exists():
         raise click.ClickException(f"{file} is there already; a backup replaces nothing")
@@ -113,7 +114,7 @@ def backup(database: str, file: Path) -> None:
 @settings_options("database")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def restore(database: str, file: Path) -> None:
-    """Copy everything from the backup FILE into a database that is empty yet."""
+    """Copy everything from the backup FILE into an empty database."""
     moved = _move(str(file), database)
     click.echo(f"{_number(moved, 'report')} copied back")
 
@@ -125,8 +126,8 @@ def restore(database: str, file: Path) -> None:
 def migrate(source: str, target: str, anyway: bool) -> None:
     """Copy everything from the database SOURCE into the empty database TARGET.
 
-    Each is a file or postgresql://... Stop the server before, so that no report is left behind:
-    while one runs on SOURCE this refuses, and none can start until it is done.
+    Each is a file or postgresql://... Stop the server first, so that no report is left behind.
+    This refuses while a server runs on SOURCE, and no server can start until it is done.
     """
     from deniably_server.errors import Conflict
 
@@ -149,6 +150,6 @@ def _move(source: str, target: str) -> int:
 
 
 def _engine(store: Store) -> Engine:
-    """Where something is, or will be; opened once, to say in a sentence what is wrong with it."""
+    """The engine of a store that was opened only to report errors in a sentence."""
     store.close()
     return store.engine

@@ -1,4 +1,4 @@
-"""``deniably plan``: respondents, margin and epsilon, any of the three from the other two."""
+"""``deniably plan``: computes respondents, margin or epsilon from the other two."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def plan(
     confidence: float,
     as_json: bool,
 ) -> None:
-    """Plan a survey: of epsilon, margin and n give two, get the third and its price.
+    """Plan a survey: give two of epsilon, margin and n, and get the third and its price.
 
-    With a survey FILE its own epsilons hold where you give --margin or --n; give both to get the
-    epsilon that each question needs.
+    With a survey FILE, give --margin or --n; the epsilons are the survey's own. Give both to get
+    the epsilon that each question needs.
     """  # fmt: skip
     from deniably.design import planning
     from deniably.design.plan_table import plan_survey, planned
@@ -112,7 +112,7 @@ def _solve(
 
 
 def read_definition(file: Path) -> Survey:
-    """An author's survey or a published definition. Raises ClickException."""
+    """Read an author's survey or a published definition. Raises ClickException."""
     from deniably.authoring.files import load_survey
     from deniably.core.errors import BadSurvey
 

@@ -1,4 +1,4 @@
-"""``deniably serve``: a server on this machine."""
+"""``deniably serve``: runs a server on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STDERR = 2
 @click.command()
 @settings_options()
 def serve(**options: str | int) -> None:
-    """Run a server. Its first start prints a link that is worth the first tokens, once."""
+    """Run a server. The first start prints a link for the first tokens, which works once."""
     from deniably_server.errors import Conflict
     from deniably_server.guard.admin_link import first_link
     from deniably_server.guard.host_names import host_names
@@ -49,8 +49,11 @@ def serve(**options: str | int) -> None:
 
 
 def _hold_standard_streams() -> None:
-    """Where one was closed by who started us, the next file or connection that is opened would take
-    its place, and whatever is written to the stream would go there."""
+    """Open closed standard streams on /dev/null.
+
+    Otherwise the next file or connection would get the number of a closed stream, and output meant
+    for that stream would go there.
+    """
     while (opened := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         pass
     os.close(opened)

@@ -1,6 +1,6 @@
-"""``deniably simulate``: a survey run on a file of true answers, and what the analyst would see.
+"""``deniably simulate``: runs a survey on a file of true answers and shows what an analyst sees.
 
-Nothing is written anywhere but to the screen.
+It writes to the screen only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_RUNS = 10_000
 
 _MOST_CLIPPED = 10
 _WHOLE = 1_000
-"""From here on a figure is read as a whole number."""
+"""From this size on, a figure is shown as a whole number."""
 
 
 @click.command()
@@ -36,8 +36,8 @@ _WHOLE = 1_000
     "--truth",
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="CSV of true answers: a column a question (question.part for parts), a row a person;"
-    " choices by name or label, several ticks as a;b.",
+    help="CSV of true answers: a column for each question (question.part for parts), a row for"
+    " each person; choices by name or label, several ticks as a;b.",
 )
 @click.option(
     "--runs",
@@ -67,7 +67,7 @@ def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
 
 
 def _people(survey: Survey, path: Path) -> People:
-    """The answers in the file. Raises ClickException with the row and what is wrong."""
+    """Read the answers in the file. Raises ClickException with the row and what is wrong."""
     from deniably.core.errors import BadAnswer
     from deniably.simulation.people import read_people
 
@@ -123,7 +123,7 @@ def _many_runs(figure: FigureRuns) -> dict[str, Any]:
 
 
 def _known(value: float) -> float | None:
-    """None where no run could tell it."""
+    """The value, or None for NaN: no run could estimate it."""
     return None if value != value else value
 
 
@@ -179,7 +179,7 @@ def _show_many_runs(figures: Sequence[FigureRuns], runs: int) -> None:
 
 
 def _show_clipping(figures: Sequence[FigureRuns]) -> None:
-    """What the bounds do to each figure, apart from what chance does."""
+    """Show how far clipping to the bounds moves each figure, apart from chance."""
     moved = [figure for figure in figures if figure.truth.outside and figure.clipping]
     if not moved:
         return
@@ -214,7 +214,7 @@ def _show_clipping(figures: Sequence[FigureRuns]) -> None:
 
 
 def _relative(figure: FigureRuns) -> float:
-    """How far the bounds move a figure, as a part of what it would be."""
+    """How far clipping moves a figure, relative to the figure."""
     return abs(figure.clipping) / max(abs(figure.truth.value), abs(figure.truth.asked))
 
 
@@ -232,7 +232,7 @@ def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
 
 
 def _text(figure: FigureRuns, value: float, sign: Literal["+", "-"] = "-") -> str:
-    """A figure to be read; with ``+`` as the sign also above 0."""
+    """Format a value of the figure; with ``+``, positive values get a sign too."""
     if _known(value) is None:
         return "cannot be told"
     if figure.truth.share:

@@ -1,4 +1,4 @@
-"""``deniably token``: who may do what on a server, for whoever runs it."""
+"""``deniably token``: creates, lists and revokes the tokens of a server, for its operator."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def token() -> None:
     """Make, list and revoke the tokens of authors, analysts, monitors and operators.
 
-    Works on the database itself, so whoever may write that needs no token; a running server
-    heeds a change at once.
+    This works on the database itself, so you need no token. A running server follows a change at
+    once.
     """
 
 
@@ -60,10 +60,7 @@ def new(database: str, role: str, survey: str | None, days: int, note: str) -> N
 @token.command(name="list")
 @settings_options("database")
 def show(database: str) -> None:
-    """List every token, and whether it is valid.
-
-    Of each its id, role, survey, last day and note.
-    """
+    """List every token: its id, role, survey, last day, state and note."""
     with closing(store_of(database)) as store:
         tokens = store.tokens()
     rows: list[tuple[str, ...]] = [("id", "role", "survey", "until", "state", "note")]
@@ -78,7 +75,7 @@ def show(database: str) -> None:
 @settings_options("database")
 @click.argument("name", metavar="ID")
 def revoke(database: str, name: str) -> None:
-    """Make the token ID worth nothing, for good."""
+    """Revoke the token ID, for good."""
     with closing(store_of(database)) as store:
         if not store.revoke_token(name):
             raise click.ClickException(f"there is no token {name}; see deniably token list")

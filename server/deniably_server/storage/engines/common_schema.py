@@ -1,4 +1,5 @@
-"""The tables of both databases. None of reports has a column for a time, an address or an order."""
+"""The tables of both databases. No table about reports has a column for a time, an address or an
+order."""
 
 TABLES = (
     """
@@ -37,7 +38,7 @@ TABLES = (
         value TEXT NOT NULL
     )
     """,
-    # How many reports each question has, where a survey asks only some of its questions.
+    # The number of reports of each question, where a survey asks each person only some questions.
     """
     CREATE TABLE answered (
         survey TEXT NOT NULL REFERENCES surveys (name),
@@ -46,9 +47,8 @@ TABLES = (
         PRIMARY KEY (survey, question)
     )
     """,
-    # The entries are public, each chained to the last; ``hash`` is the digest of ``entry``. The
-    # other columns repeat what is in it, so that the database itself refuses a second
-    # publication.
+    # The entries are public and form a hash chain; ``hash`` is the digest of ``entry``. The other
+    # columns repeat parts of the entry, so that the database itself refuses a second publication.
     """
     CREATE TABLE register (
         number INTEGER PRIMARY KEY,
@@ -59,7 +59,7 @@ TABLES = (
         UNIQUE (survey, event)
     )
     """,
-    # The survey of a token need not be published yet.
+    # A token's survey need not be published yet.
     """
     CREATE TABLE tokens (
         id TEXT PRIMARY KEY,
@@ -71,15 +71,15 @@ TABLES = (
         revoked INTEGER NOT NULL CHECK (revoked IN (0, 1))
     )
     """,
-    # The keys that sign tickets blindly.
+    # The private keys that sign tickets blindly.
     """
     CREATE TABLE keys (
         survey TEXT PRIMARY KEY REFERENCES surveys (name),
         secret TEXT NOT NULL
     )
     """,
-    # ``blinded`` is the hash of what was signed for an invitation, 32 zeros as long as nothing
-    # was: the row keeps its length, and with it its place. Nothing here refers to a report.
+    # ``blinded`` is the hash of the message signed for an invitation, 32 zeros before that. So a
+    # row keeps its length and its place on disk. Nothing here refers to a report.
     """
     CREATE TABLE invitations (
         hash BLOB PRIMARY KEY CHECK (length(hash) = 32),
@@ -87,7 +87,7 @@ TABLES = (
         blinded BLOB NOT NULL CHECK (length(blinded) = 32)
     )
     """,
-    # What the results of open surveys show.
+    # The tallies that the results of open surveys show.
     """
     CREATE TABLE snapshots (
         survey TEXT PRIMARY KEY REFERENCES surveys (name),
@@ -95,14 +95,14 @@ TABLES = (
         tallies TEXT NOT NULL
     )
     """,
-    # How many invitations of a survey stand, used or not, without counting them each time.
+    # The number of a survey's invitations, used or not, to avoid counting them each time.
     """
     CREATE TABLE issued (
         survey TEXT PRIMARY KEY REFERENCES surveys (name),
         invitations INTEGER NOT NULL CHECK (invitations >= 0)
     )
     """,
-    # Whose token published a survey, on which day, and how much of the register it takes.
+    # The token that published a survey, the day, and the size of its register entry.
     """
     CREATE TABLE owners (
         survey TEXT PRIMARY KEY REFERENCES surveys (name),

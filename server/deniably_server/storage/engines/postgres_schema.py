@@ -1,4 +1,4 @@
-"""PostgreSQL's tables, as steps: the tables and the promises of ``sqlite_schema``."""
+"""PostgreSQL's tables as schema steps, with the same triggers as in ``sqlite_schema``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from deniably_server.storage.engines.common_schema import TABLES
 
 
 def _own(table: str) -> str:
-    """With PostgreSQL's names of the types."""
+    """Replace SQLite's type names by PostgreSQL's."""
     return table.replace("INTEGER", "BIGINT").replace("BLOB", "BYTEA")
 
 
@@ -80,4 +80,4 @@ STEPS = (
         """,
     ),
 )
-"""Each step's statements; see ``schema``. What was released stays as it is: a change is a step."""
+"""The statements of each step; see ``schema``. Never change a released step; add a new one."""

@@ -1,7 +1,7 @@
-"""SQLite's tables, as steps, with what holds their promises.
+"""SQLite's tables as schema steps, with the triggers that protect them.
 
-Rows are stored under their keys (WITHOUT ROWID); the key of a report is its random id, so that
-the table says nothing about who came first.
+Rows are stored in the order of their keys (WITHOUT ROWID). A report's key is its random id, so the
+table does not reveal who came first.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from deniably_server.storage.engines.common_schema import TABLES
 
 
 def _strict(table: str) -> str:
-    """With types that are held to, and rows under their keys; the register's are numbers as it
-    is."""
+    """Add strict types, and storage in key order; an integer key gives that order already."""
     kept = "STRICT" if "INTEGER PRIMARY KEY" in table else "STRICT, WITHOUT ROWID"
     return f"{table.rstrip()} {kept}"
 
@@ -82,4 +81,4 @@ STEPS = (
         """,
     ),
 )
-"""Each step's statements; see ``schema``. What was released stays as it is: a change is a step."""
+"""The statements of each step; see ``schema``. Never change a released step; add a new one."""

@@ -55,7 +55,7 @@ def repair(store: Store, found: list[Finding]) -> list[str]:
         store.rebuild_tallies(name)
     if marked:
         store.erase_order(*marked)
-    return [f"{name}: counted anew" for name in wrong] + [
+    return [f"{name}: counted again" for name in wrong] + [
         f"{name}: nothing tells the order of its reports any more" for name in marked
     ]
 
