@@ -59,7 +59,7 @@ def certify(
     trials.
     """
     if trials < 10:
-        raise ValueError("an audit needs at least 10 trials")
+        raise ValueError(f"trials is {trials}; an audit needs at least 10 trials")
     few = max(trials // 5, 2)
     ours, theirs = _sample(first, few, coins), _sample(second, few, coins)
     counted = chosen(ours, theirs, trials, event, delta, alpha)

@@ -1,7 +1,7 @@
-"""Reports of several waves together, held to what one memo allows.
+"""Audits the reports of several waves together: memoisation must bound what they give away.
 
-That one report is right says nothing about two: a device that draws a memo anew in each wave makes
-the same reports, one by one, and gives away more with each.
+Single reports cannot show that. A device that draws a new memo in each wave sends reports with the
+right law one by one, and gives away more with each.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Finite, Supporting
 
 InWaves = Callable[[Any, int, Coins], Sequence[Cells]]
-"""What a device sends for an answer in so many waves."""
+"""The reports that a device sends for an answer in this many waves."""
 
 PATHS = 1 << 12
-"""Paths of one question after which no other answer is begun."""
+"""Paths of one question after which no further answer is walked."""
 
 
 def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Fraction:
-    """P(report | memo): what has to be sent so that one report by itself is one of ``once``.
+    """P(report | memo), derived from the law that a single report must have.
 
-    Not by the weights that are sent with, but backwards, from the law of ``once``: the memo says
-    the right number with the odds ``odds`` against each other one, so one report is ``odds - 1``
-    times that of its own memo and once that of every memo. Of padded ticks ``most`` memos are right
-    ones at once, and what the report says of each of them is a step on top of what it says of none.
+    The shipped weights are not used. A memo is right with the odds ``odds`` against each other one,
+    so the single report's law is a mixture: ``odds - 1`` times the law given its own memo, and once
+    that given every memo. This is solved for the law given the memo. With padded ticks ``most``
+    memos are right at once, and each adds one step to the probability given no right memo.
     """
     law: Finite | Supporting = mechanism.single_report_mechanism.law
     odds = Fraction(mechanism.own, mechanism.other)
@@ -54,7 +54,7 @@ def sent_probability(mechanism: Memoised[Any], memo: int, report: Cells) -> Frac
 
 
 def joint_probability(mechanism: Memoised[Any], answer: Any, reports: Sequence[Cells]) -> Fraction:
-    """P(these reports, wave by wave | answer): given the memo each is made by itself."""
+    """P(reports of all waves | answer); given the memo they are independent."""
     keeping = mechanism.memo.law
     return sum(
         (
@@ -126,7 +126,7 @@ def _repeats(
 
 
 def common_law(mechanism: Memoised[Any], answer: Any) -> list[Fraction]:
-    """P(the reports of two waves have so many numbers in common | answer), from none on."""
+    """P(the reports of two waves have i numbers in common | answer), for i from 0 on."""
     if sent := mechanism.fresh:
         return overlap_law(sent)
     outputs = range(mechanism.law.cell_count)

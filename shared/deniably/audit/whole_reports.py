@@ -40,8 +40,8 @@ from deniably.survey.survey import Survey, Waves, show_if
 
 Answers = Mapping[str, object]
 Send = Callable[[Sequence[Survey], Answers, Coins], Sequence[bytes]]
-"""What a device sends of these surveys, one after the other (the waves of a panel; else one), for
-true answers: the bytes of its reports, also of those that it sends again."""
+"""The bytes of all reports that a device sends for true answers to these surveys, one after the
+other: the waves of a panel, else one survey. Repeated reports count too."""
 
 Sent = tuple[tuple[bytes, ...], tuple[str, ...]]
 """What was sent, and the ids that were drawn for it."""
@@ -75,7 +75,7 @@ def reports(make: Callable[..., Any] = make_report) -> Send:
 
 
 def device(respond: Callable[..., Memory] = answer) -> Send:
-    """The same as a device does it, with a memory; each report is sent a second time."""
+    """Each survey's report by a device with a memory; each report is sent twice."""
     everything = Limits(*[Fraction(64)] * 3)
 
     def send(surveys: Sequence[Survey], said: Answers, coins: Coins) -> list[bytes]:
@@ -107,8 +107,9 @@ def law(
     drawn: Sequence[str],
     ids: int = len(IDS),
 ) -> Fraction:
-    """P(this is sent, with the ids that were ``drawn``, each one of so many | ``given``), which are
-    the inputs of the mechanisms by question.
+    """P(``sent``, with the ids ``drawn`` | ``given``), as it must be.
+
+    ``given`` are the mechanisms' inputs by question; each id is one of ``ids``, equally likely.
 
     Raises BadReport where no device may send it.
     """
@@ -152,8 +153,10 @@ def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
 
 
 def inputs(survey: Survey, chosen: Sequence[Input]) -> dict[str, Input]:
-    """What mechanisms get of a respondent who means ``chosen``, by question: of what is hidden by
-    an earlier answer, that it does not apply (SPEC 4.2)."""
+    """The mechanisms' inputs, by question, of a respondent who means ``chosen``.
+
+    A question that an earlier answer hides gets "not applicable" (SPEC 4.2).
+    """
     given: dict[str, Input] = {}
     said: dict[str, object] = {}
     for question, meant in zip(survey.questions, chosen, strict=True):
@@ -196,7 +199,7 @@ def walk_reports(
     paths: int = PATHS,
     ids: Sequence[str] | None = None,
 ) -> ReportWalk:
-    """Walk what is sent, as far as so many paths allow; the most different answers come first.
+    """Walk the bytes that are sent, as far as ``paths`` allow; the most different answers first.
     ``ids`` stand for all, by default as many as there is room for.
 
     Where all paths of an answer were walked, and none is likelier than it may be, every report has
@@ -239,7 +242,7 @@ def _fault(
     found: Exploration[Sent],
     ids: int,
 ) -> str | None:
-    """What is wrong with the paths that were followed for one respondent's answers."""
+    """The first fault in the explored paths of one combination of answers, in words."""
     for (sent, drawn), share in found.law.items():
         shown = " and ".join(body.decode() for body in dict.fromkeys(sent))
         try:
@@ -262,8 +265,10 @@ def _shown(said: Answers) -> str:
 def _room(
     surveys: Sequence[Survey], choice: Sequence[Sequence[str]], most: int
 ) -> tuple[int, Sequence[str]]:
-    """How many paths of each answer are followed, and which ids stand for all: all branches, with
-    as many ids as there is room for, or the likeliest where there are more than ``most``."""
+    """How many paths of each answer to explore, and which ids stand for all.
+
+    Every branch with as many ids as fit into ``most`` paths, or else the likeliest branches.
+    """
     survey = surveys[0]
     first = next(combinations_of(survey, every=False))
     number = comb(len(survey.questions), survey.asked)
@@ -289,7 +294,7 @@ def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Ex
 
 
 def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...]]:
-    """What respondents mean: the most different, then ``every`` other where they are not many."""
+    """Combinations of answers: the most different, then ``every`` other where they are few."""
     pairs = [islice(_meant(question), 2) for question in survey.questions]
     if len(survey.questions) <= _BOTH:
         first = list(product(*pairs))

@@ -205,7 +205,7 @@ class WrittenSelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select
         k = len(self.offered())
         most = self.most or k
         if most > k:
-            raise ValueError(f"most is at most the number of choices, which is {k}")
+            raise ValueError(f"most is {most} but the question has {k} choices")
         return ticks_task(k, most)
 
     def published_fields(self, privacy: Privacy, words: Words) -> dict[str, object]:

@@ -304,13 +304,13 @@ def _minimum(function: Callable[[float], float], low: float, high: float) -> flo
 
 def _check_answers(k: int, epsilon: float) -> None:
     if k < 1:
-        raise ValueError("k is the number of answers, from 1")
+        raise ValueError(f"k is {k}; it is the number of answers, at least 1")
     if not 0 < epsilon < 700:
-        raise ValueError("epsilon is a number above 0 and below 700")
+        raise ValueError(f"epsilon is {epsilon:g}; give a number above 0 and below 700")
 
 
 def _check_delta(delta: float) -> bool:
     """Whether a valid delta is above 0."""
     if not 0 <= delta < 1:
-        raise ValueError("delta is a probability below 1")
+        raise ValueError(f"delta is {delta:g}; it is a probability below 1")
     return delta > 0

@@ -110,7 +110,7 @@ def respondents_for(goal: Goal, epsilon: float, margin: float, confidence: float
 def margin_for(goal: Goal, epsilon: float, n: int, confidence: float = 0.95) -> Plan:
     """The margin that n respondents give. Raises ValueError unless n is at least 1."""
     if n < 1:
-        raise ValueError("the number of respondents is at least 1")
+        raise ValueError(f"n is {n:,} respondents; give at least 1")
     z = _z(confidence)
     return _plan(goal, epsilon, n, _half(goal.variance(epsilon) / goal.reports, n, z), z)
 
@@ -122,7 +122,7 @@ def epsilon_for(goal: Goal, n: int, wanted: float, confidence: float = 0.95) -> 
     """
     _check(margin=wanted)
     if n < 1:
-        raise ValueError("the number of respondents is at least 1")
+        raise ValueError(f"n is {n:,} respondents; give at least 1")
     z = _z(confidence)
 
     def fits(hundredths: int) -> bool:
@@ -286,18 +286,18 @@ def _half(variance: float, n: int, z: float) -> float:
 
 def _z(confidence: float) -> float:
     if not 0 < confidence < 1:
-        raise ValueError("confidence is between 0 and 1, such as 0.95")
+        raise ValueError(f"confidence is {confidence:g}; give it between 0 and 1, such as 0.95")
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 def _check_share(share: float) -> None:
     if not 0 <= share <= 1:
-        raise ValueError("a share is between 0 and 1")
+        raise ValueError(f"share is {share:g}; give it between 0 and 1")
 
 
 def _check(*, margin: float) -> None:
     if not 0 < margin < 1:
-        raise ValueError("the margin is between 0 and 1, such as 0.05 for five points")
+        raise ValueError(f"margin is {margin:g}; give it between 0 and 1: 0.05 is five points")
 
 
 __all__ = [

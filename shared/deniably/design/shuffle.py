@@ -308,8 +308,8 @@ def _up(plus: float, minus: float) -> float:
 
 def _check(n: int, epsilon: float, delta: float = 0.5) -> None:
     if n < 1:
-        raise ValueError("n is the number of honest reports, from 1")
+        raise ValueError(f"n is {n}; it is the number of honest reports, at least 1")
     if not 0 <= epsilon < 700:
-        raise ValueError("epsilon is a number from 0, below 700")
+        raise ValueError(f"epsilon is {epsilon:g}; give a number from 0, below 700")
     if not 0 < delta < 1:
-        raise ValueError("delta is a probability strictly between 0 and 1")
+        raise ValueError(f"delta is {delta:g}; it is a probability strictly between 0 and 1")
