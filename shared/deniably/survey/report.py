@@ -147,7 +147,7 @@ def randomise_answers(
     coins: Coins | None = None,
     questions: Sequence[Question] | None = None,
 ) -> Report:
-    """The report of ``make_report``, where there are no waves or it is the first."""
+    """Randomise true ``answers`` into a report, without earlier memos. See ``make_report``."""
     return make_report(survey, answers, coins, questions).report
 
 
