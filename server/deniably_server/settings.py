@@ -115,7 +115,11 @@ def configuration(given: Mapping[str, object] | None = None) -> dict[str, object
     found = dict(given or {})
     for setting in SETTINGS:
         text = os.environ.get(setting.variable, setting.default)
-        found.setdefault(setting.key, type(setting.default)(text))
-        if setting.choices and found[setting.key] not in setting.choices:
-            raise ValueError(f"{setting.name} is one of {', '.join(setting.choices)}")
+        try:
+            value = found.setdefault(setting.key, type(setting.default)(text))
+        except ValueError:
+            raise ValueError(f"{setting.variable} is {text!r}; use a whole number") from None
+        if setting.choices and value not in setting.choices:
+            choices = ", ".join(setting.choices)
+            raise ValueError(f"{setting.name} is {value!r}; it must be one of {choices}")
     return found

@@ -32,8 +32,13 @@ def test_what_is_given_comes_before_the_environment_and_that_before_the_default(
 def test_a_number_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DENIABLY_PORT", "eight")
 
-    with pytest.raises(ValueError, match="eight"):
+    with pytest.raises(ValueError, match="DENIABLY_PORT is 'eight'; use a whole number"):
         configuration()
+
+
+def test_a_form_of_the_log_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match="log is 'xml'; it must be one of text, json, off"):
+        configuration({"LOG": "xml"})
 
 
 def test_it_listens_to_this_machine_alone_unless_told_otherwise() -> None:

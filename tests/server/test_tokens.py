@@ -19,7 +19,7 @@ from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.commands import token as token_cli
 from deniably_server.errors import Unauthorised
-from deniably_server.guard import link
+from deniably_server.guard import admin_link
 from deniably_server.guard.admin_link import first_link, use_link
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables import tokens
@@ -309,7 +309,7 @@ def test_the_link_works_today_and_tomorrow(
 ) -> None:
     secret = first_link(store)
     assert secret
-    monkeypatch.setattr(link, "day_in", lambda more: tokens.day_in(more + days))
+    monkeypatch.setattr(admin_link, "day_in", lambda more: tokens.day_in(more + days))
 
     if works:
         assert use_link(store, secret)

@@ -8,12 +8,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results.crosstabs import (
-    CrosstabResult,
-    cell_count,
-    crosstab_result,
-    is_crossable,
-)
+from deniably.results.crosstabs import CrosstabResult, cell_count, crosstab_result, is_crossable
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
