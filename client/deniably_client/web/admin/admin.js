@@ -1,4 +1,4 @@
-// The page of the first start: the secret of the link goes out once, in a body, for two tokens.
+// The page of a server's first start: exchanges the link's secret for two tokens, once.
 
 import { PROBLEM, body } from "../core/body.js";
 
@@ -7,7 +7,7 @@ const LINK = "Open the whole link that the server printed at its first start, wi
 const NETWORK = "The server does not answer. Nothing is lost: try again.";
 
 const secret = location.hash.slice(1);
-// Neither the tab's history nor who looks at the address gets to see it from now on.
+// Remove it from the address and the tab's history.
 history.replaceState(null, "", location.pathname);
 
 /**
@@ -45,7 +45,7 @@ async function exchange() {
     const answer = JSON.parse(await body(response, PROBLEM));
     if (response.ok) return reveal(answer);
     tell(String(answer.detail));
-    find("#offer").hidden = response.status < 429; // what is refused now is refused again
+    find("#offer").hidden = response.status < 429; // another try would be refused too
   } catch {
     tell(NETWORK);
   }

@@ -1,6 +1,5 @@
-// What is for analysts or authors alone: for their token the server gives the very page that others
-// give to everybody, or the one that the form names. The token is in this module's memory and nowhere else, neither in an address
-// nor in a cookie or a storage; whoever leaves the page, or loads it again, takes it along.
+// Shows pages that need the token of an analyst or author. The token is only in this module's memory:
+// not in an address, a cookie or browser storage. Leaving or reloading the page deletes it.
 
 import { DEFINITION, PROBLEM, body } from "../core/body.js";
 
@@ -20,7 +19,7 @@ function tell(sentence) {
   why.hidden = sentence === "";
 }
 
-/** Of results that are shown already, such as where a link of theirs leads nowhere. */
+/** A place for errors on a page of results, such as for a dead link. */
 function placeForWhy() {
   const why = Object.assign(document.createElement("p"), { id: "why", className: "error" });
   why.setAttribute("role", "alert");
@@ -29,8 +28,7 @@ function placeForWhy() {
 }
 
 /**
- * What is at an address of this server for whoever has the token; undefined, and told why, where
- * there is nothing.
+ * Fetches an address of this server with the token. Undefined on failure, and the page says why.
  * @param {string} address
  */
 async function ask(address) {
@@ -51,13 +49,13 @@ async function ask(address) {
 }
 
 /**
- * Puts a page of results into the place of this one; whether there is one.
+ * Replaces this page by a page of results; returns whether that worked.
  * @param {string} address
  */
 async function show(address) {
   const text = await ask(address);
   if (text === undefined) return false;
-  // Scripts in it never run, and it came from where this page did.
+  // It has this page's origin, and scripts in it never run.
   const page = new DOMParser().parseFromString(text, "text/html");
   const main = page.querySelector("main");
   if (main === null) return false;
@@ -92,7 +90,7 @@ form.addEventListener("submit", async (event) => {
   if (token === "") field.focus();
 });
 
-// Links of the results need the token, too; all others are followed without it.
+// Links to results need the token; the browser follows all others.
 document.addEventListener("click", async (event) => {
   const link = event.target instanceof Element && event.target.closest("main a[href]");
   if (token === "" || !(link instanceof HTMLAnchorElement) || link.origin !== location.origin) return;
@@ -109,6 +107,6 @@ addEventListener("pagehide", () => {
   token = field.value = "";
 });
 addEventListener("pageshow", ({ persisted }) => {
-  if (persisted) location.reload(); // the results of who had the token are not left standing
+  if (persisted) location.reload(); // do not show the results without the token
 });
 button.disabled = false;

@@ -1,4 +1,4 @@
-// Proof instead of sampling: every branch of the running randomiser, in exact fractions.
+// Enumerates every branch of the running randomiser in exact fractions: proof instead of sampling.
 
 import { Coins } from "../core/coins.js";
 import { fraction, parts } from "../core/fraction.js";
@@ -14,12 +14,12 @@ import { randomise } from "../mechanisms/mechanism.js";
 
 const ENUMERABLE = 1024;
 
-/** This branch is too improbable to follow. */
+/** The branch is less probable than the cut. */
 class CutOff extends Error {}
 
 /** Coins that walk a tree: repeat a path, then take the first branch of every further draw. */
 class Replay extends Coins {
-  /** @type {number[]} the number of branches at each draw */
+  /** @type {number[]} the number of branches of each draw */
   widths = [];
   numerator = 1n;
   denominator = 1n;
@@ -30,7 +30,7 @@ class Replay extends Coins {
   /**
    * @param {number[]} path
    * @param {Fraction} cut
-   * @param {readonly string[]} [ids] what an id can be, equally likely; without any it branches not
+   * @param {readonly string[]} [ids] equally likely values of an id; without them an id has one
    */
   constructor(path, cut, ids) {
     super(() => new Uint8Array(0));
@@ -50,8 +50,8 @@ class Replay extends Coins {
   }
 
   /**
-   * Small weights go through the shipped `choose`, draw by draw, so that it is audited too;
-   * 2^32 branches cannot be, nor those of a run without end: they are taken by their weights.
+   * Small weights go through the shipped `choose`, draw by draw, so that it is audited too. Large
+   * weights and endless runs have too many branches: one branch for each weight stands for them.
    * @override
    * @param {readonly number[]} weights
    */
@@ -65,7 +65,7 @@ class Replay extends Coins {
   }
 
   /**
-   * An id has a door of its own: nobody walks 2^128 of them, so a few stand for all.
+   * Nobody can walk 2^128 ids, so a few stand for all.
    * @override
    */
   drawId() {
@@ -94,7 +94,7 @@ class Replay extends Coins {
 }
 
 /**
- * The exact law of `run(coins)`, which is called once for every path through its draws.
+ * The exact law of `run(coins)`. It calls `run` once for every path through its draws.
  * @param {(coins: Coins) => unknown} run
  * @returns {Law}
  */
@@ -103,8 +103,8 @@ export function distribution(run) {
 }
 
 /**
- * The law of a `run` that may go on for ever, by the paths of probability `cut` and above: a
- * lower bound of each result's probability, and the probability of all that was not followed.
+ * The law of a `run` that may never end, from the paths of probability `cut` and above. `law` is a
+ * lower bound of each result's probability; `unexploredMass` is the probability of all other paths.
  * @param {(coins: Coins) => unknown} run
  * @param {string} cut
  * @returns {{law: Law, unexploredMass: string}}
@@ -152,7 +152,7 @@ export async function wholeReports(send, ids) {
 }
 
 /**
- * The report at the end of a path, and the path's probability; no report where it is cut off.
+ * The report at the end of a path, and the path's probability. A cut path has no report.
  * @param {(coins: Coins) => unknown} run
  * @param {Replay} coins
  */
@@ -173,7 +173,7 @@ function plus(sum, [n, d]) {
 }
 
 /**
- * To the next path in the order of the tree; empty after the last one.
+ * Moves to the next path in the order of the tree; empty after the last one.
  * @param {number[]} path
  * @param {number[]} widths
  */
@@ -185,9 +185,9 @@ function advance(path, widths) {
 }
 
 /**
- * The channel of a shipped randomiser that always comes to an end: a law for each answer.
+ * The channel of a shipped randomiser that always ends: the law of each answer.
  * @param {Mechanism} mechanism
- * @param {Iterable<Input>} [answers] all of them where that is the indices below k
+ * @param {Iterable<Input>} [answers] by default the indices below k
  * @returns {Law[]}
  */
 export function channel(mechanism, answers = Array(mechanism["k"]).keys()) {
@@ -199,7 +199,7 @@ export function channel(mechanism, answers = Array(mechanism["k"]).keys()) {
 /**
  * The largest ratio between two answers' probabilities of one report, and where it is:
  * `report` is `odds` times as probable under the answer `likelier` as under `unlikelier`.
- * `odds` is "infinite" where one answer rules a report out that another allows.
+ * `odds` is "infinite" where a report is possible under one answer and impossible under another.
  * @param {readonly Law[]} laws the law of every answer
  */
 export function worstOdds(laws) {

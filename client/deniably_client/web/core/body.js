@@ -1,14 +1,14 @@
-// What a server answers, read up to a size: one that sends without end fills no device.
+// Reads response bodies up to a size limit, so that an endless one cannot fill the memory.
 
 import { Refused } from "./errors.js";
 
-/** Bytes, once decompressed. */
+/** Size limits in bytes, after decompression. */
 export const DEFINITION = 16 << 20;
 export const REGISTER = 64 << 20;
 export const PROBLEM = 64 << 10;
 
 /**
- * The text of a response. Throws Refused above `most` bytes, without reading on.
+ * Reads the text of a response. Throws Refused once it exceeds `most` bytes.
  * @type {(response: Response, most: number) => Promise<string>}
  */
 export async function body(response, most) {

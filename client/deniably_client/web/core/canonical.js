@@ -3,8 +3,8 @@
 import { Refused } from "./errors.js";
 
 /**
- * The value of a JSON text. JSON.parse keeps the last of repeated keys and rounds numbers
- * without a word, so both are looked for in the text's tokens.
+ * Parses a JSON text. JSON.parse silently keeps the last of repeated keys and rounds numbers, so
+ * this function checks the text's tokens for both.
  * @type {(text: string) => unknown}
  */
 export function parse(text) {
@@ -32,11 +32,11 @@ export function parse(text) {
   return value;
 }
 
-// Strings (with the colon that makes them keys), numbers and the braces of objects.
+// Strings, with a colon where they are keys; numbers; the braces of objects.
 const TOKENS = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?|-?\d[\d.eE+-]*|[{}]/g;
 
 /**
- * The canonical JSON of a value. Throws Refused for fractions, null, integers past 2^53 - 1
+ * Writes a value as canonical JSON. Throws Refused for fractions, null, integers past 2^53 - 1
  * and lone surrogates.
  * @type {(value: unknown) => string}
  */

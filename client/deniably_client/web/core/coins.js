@@ -1,4 +1,4 @@
-// The one door through which randomness enters: exact uniform integers (SPEC section 1).
+// The only source of randomness: exact uniform integers (SPEC section 1).
 
 import { Refused } from "./errors.js";
 
@@ -11,13 +11,13 @@ const DRAW = 7;
 const POOL = 64 * DRAW; // getRandomValues gives at most 65536 bytes at once
 
 /**
- * Uniform integers by rejection from bytes of the operating system's generator. Make a new
- * object for each report: the bytes that are left over die with it.
+ * Uniform integers by rejection sampling from the operating system's random bytes. Make a new
+ * object for each report, so that leftover bytes are never used again.
  */
 export class Coins {
   #source;
 
-  /** @param {Source} [source] leave it out everywhere but in tests */
+  /** @param {Source} [source] for tests only */
   constructor(source = systemBytes()) {
     this.#source = source;
   }
@@ -30,7 +30,7 @@ export class Coins {
     if (!Number.isInteger(n) || n < 1 || n > LARGEST) {
       throw new RangeError("a draw needs a bound from 1 to 2^53");
     }
-    // Below this limit every residue modulo n occurs equally often; the rest is thrown away.
+    // Below this limit every residue modulo n occurs equally often; reject the rest.
     const limit = LARGEST - (LARGEST % n);
     for (;;) {
       const u = integer(this.#source(DRAW));
@@ -45,7 +45,7 @@ export class Coins {
   choose(weights) {
     let total = 0;
     for (const weight of weights) {
-      // Compared before it is added: the sum itself could be rounded to an allowed one.
+      // Compare before adding: the sum itself could be rounded to an allowed one.
       if (!Number.isInteger(weight) || weight < 0 || weight > LARGEST - total) {
         throw new RangeError("weights are non-negative integers with a sum from 1 to 2^53");
       }
@@ -73,8 +73,7 @@ export class Coins {
   }
 
   /**
-   * The id of a report: 128 random bits in hexadecimal. It has a door of its own so that an audit
-   * sees it.
+   * The id of a report: 128 random bits in hexadecimal. A method of its own lets an audit see it.
    */
   drawId() {
     const word = () => this.below(2 ** 32).toString(16).padStart(8, "0");

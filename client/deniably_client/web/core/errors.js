@@ -1,4 +1,4 @@
-// What this device says instead of going on. No message ever holds an answer.
+// The errors that stop a device. No message ever holds an answer.
 
 class DeniablyError extends Error {
   /** @param {string} sentence */
@@ -8,19 +8,19 @@ class DeniablyError extends Error {
   }
 }
 
-/** The device will not answer this survey, or cannot: the sentence, in English, says why. */
+/** The device will not or cannot answer this survey. The message says why, in English. */
 export class Refused extends DeniablyError {
-  /** The type of the server's problem, where it is the server that refuses. */
+  /** The type of the server's problem details, where the server refuses. */
   type = "";
 }
 
-/** The same, where the sentence is in the language of the page and for the respondent. */
+/** A refusal whose message is for the respondent, in the page's language. */
 export class Localised extends Refused {}
 
-/** This device has made the reports of all waves that were stated for a panel. */
+/** This device has sent a report in every wave that the panel stated. */
 export class WavesSent extends Refused {}
 
-/** Another author signed than those that the device knows at this server; fingerprints. */
+/** The author is not one that the device knows at this server. Both fields are fingerprints. */
 export class AuthorChanged extends Refused {
   /**
    * @param {string} fingerprint
@@ -33,11 +33,11 @@ export class AuthorChanged extends Refused {
   }
 }
 
-/** An answer is missing or is none of the question's choices. */
+/** An answer is missing or invalid. */
 export class BadAnswer extends DeniablyError {}
 
 /**
- * Refuses unless the condition holds at this place of a definition.
+ * Throws Refused with the path unless the condition holds.
  * @type {(condition: boolean, path: string, sentence: string) => void}
  */
 export function must(condition, path, sentence) {

@@ -1,4 +1,4 @@
-// Exact fractions as they are written in claims and vectors: "3" or "13/7", in lowest terms.
+// Exact fractions and their text form: "3" or "13/7", in lowest terms.
 
 /** @import { Fraction } from "./types.js" */
 

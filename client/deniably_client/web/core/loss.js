@@ -1,12 +1,12 @@
-// What several reports of one person give away together (SPEC sections 2.2 and 2.14).
+// Composition: the privacy loss of several reports of one person (SPEC sections 2.2 and 2.14).
 
 import { atMostExp, pure } from "./odds.js";
 
 /** @import { Fraction, Loss } from "./types.js" */
 
 /**
- * The most that `count` of the losses, whichever they are, can add up to: the largest odds, and
- * the largest deltas, which may be those of others.
+ * An upper bound of the composition of any `count` of the losses. It combines the largest odds with
+ * the largest deltas, which may belong to other losses.
  * @type {(losses: readonly Loss[], count: number) => Loss}
  */
 export function largest(losses, count) {
@@ -19,7 +19,7 @@ export function largest(losses, count) {
   return { ...most(above), delta };
 }
 
-/** @type {(one: Loss, two: Loss) => Loss} */
+/** @type {(one: Loss, two: Loss) => Loss} sequential composition */
 export const sum = (one, two) => ({
   odds: [one.odds[0] * two.odds[0], one.odds[1] * two.odds[1]],
   exponent: plus(one.exponent, two.exponent),
@@ -33,7 +33,7 @@ const plus = ([n, d], [m, e]) => [n * e + m * d, d * e];
 const quotient = ({ odds: [n, d] }, { odds: [m, e] }) => [n * e, d * m];
 
 /**
- * Whether odds * e^exponent is larger. The odds compared are below 2^53, and that below e^40.
+ * Whether the first odds * e^exponent is larger. The odds are below 2^53, which is below e^40.
  * @type {(one: Loss, two: Loss) => boolean}
  */
 function above(one, two) {

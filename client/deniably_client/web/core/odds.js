@@ -1,10 +1,10 @@
-// Odds held against powers of e, and the loss that is odds alone (SPEC section 2.2).
+// Compares odds with powers of e, and makes losses without delta (SPEC section 2.2).
 
 /** @import { Fraction, Loss } from "./types.js" */
 
 /**
- * Whether odds <= e^(n/d), by a lower bound of the right side: the Taylor series with every
- * term rounded down, which is less than 2^-100 short of it where n/d is at most 10.
+ * Whether odds <= e^(n/d), decided by a lower bound of e^(n/d). The bound is the Taylor series with
+ * every term rounded down. It is less than 2^-100 too small where n/d is at most 10.
  * @type {(odds: Fraction, n: bigint, d?: bigint) => boolean}
  */
 export function atMostExp([numerator, denominator], n, d = 1n) {
@@ -17,7 +17,7 @@ export function atMostExp([numerator, denominator], n, d = 1n) {
   return numerator << 128n <= sum * denominator;
 }
 
-/** @type {(odds: Fraction) => Loss} */
+/** @type {(odds: Fraction) => Loss} pure differential privacy: delta is 0 */
 export const pure = (odds) => ({ odds, exponent: [0n, 1n], delta: [0n, 1n] });
 
 /** @type {(mechanism: {own: number, other: number}) => Loss} the loss of two weights */

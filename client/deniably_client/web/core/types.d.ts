@@ -1,4 +1,4 @@
-// The types of bytes and numbers, apart from what respondents download.
+// Types of bytes, numbers and losses. Respondents do not download this file.
 
 /** Gives the next `count` random bytes. */
 export type Source = (count: number) => Uint8Array;
@@ -6,12 +6,12 @@ export type Source = (count: number) => Uint8Array;
 /** Numerator and denominator, which is above 0; in lowest terms only where that is said. */
 export type Fraction = [bigint, bigint];
 
-/** Throws Refused unless the value at the path of a definition is as it must be. */
+/** Validates the value at a path of a definition. Throws Refused. */
 export type Check = (value: any, path: string) => void;
 
 /**
- * A report shifts the odds between two answers at most `odds * e^exponent` times, except with
- * probability `delta`.
+ * A privacy loss: a report shifts the odds between two answers by at most `odds * e^exponent`, except
+ * with probability `delta`.
  */
 export interface Loss {
   odds: Fraction;

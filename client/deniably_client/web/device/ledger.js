@@ -1,4 +1,4 @@
-// What one person has given away: one entry for every charge, added up exactly (SPEC section 8).
+// The ledger of one person's privacy losses: an entry for each charge, composed exactly (SPEC 8).
 
 import { Refused } from "../core/errors.js";
 import { decimal, fraction, parts } from "../core/fraction.js";
@@ -8,21 +8,21 @@ import { atMostExp, pure } from "../core/odds.js";
 /** @import { Fraction, Loss } from "../core/types.js" */
 /** @import { LedgerEntry, Limits, Scope } from "./types.js" */
 
-/** The largest epsilon that a device spends: in one survey, for one author, over all. */
+/** The largest epsilon that a device spends: in one survey, for one author, overall. */
 export const LIMITS = Object.freeze({ survey: "5", author: "10", overall: "20" });
 
-/** The largest delta of each total is one in so many. */
+/** Each total has a delta of at most 1 / DELTA_LIMIT. */
 const DELTA_LIMIT = 1000n;
 
 const LONGEST = 10n ** 400n;
 
-/** A report would take what is given away about one person over a limit of the device. */
+/** A report would take the total privacy loss over a limit of the device. */
 export class BudgetSpent extends Refused {
   /**
    * @param {Scope} scope
    * @param {Loss} spent
    * @param {Loss} asked
-   * @param {string | undefined} limit of epsilon; undefined where it is the one of delta
+   * @param {string | undefined} limit of epsilon; undefined for the limit of delta
    */
   constructor(scope, spent, asked, limit) {
     const [before = 0, more = 0] = [spent, asked].map((loss) => percent(loss, limit));
@@ -35,7 +35,7 @@ export class BudgetSpent extends Refused {
 }
 
 /**
- * The charge of a question's loss. Odds and exponents of more than 400 digits are rounded up.
+ * Makes the ledger entry for a question's loss. Odds and exponents over 400 digits are rounded up.
  * @type {(head: Omit<LedgerEntry, "question" | "odds" | "exponent" | "delta">, question: string,
  *   loss: Loss) => LedgerEntry}
  */
@@ -47,12 +47,12 @@ export const entry = (head, question, { odds, exponent, delta }) => ({
   delta: fraction(...delta),
 });
 
-/** What all of the entries together can give away, exactly. */
+/** The exact composition of all entries. */
 const total = (/** @type {readonly LedgerEntry[]} */ ledger) =>
   ledger.map(loss).reduce((one, two) => lowest(sum(one, two)), pure([1n, 1n]));
 
 /**
- * What was given away in this version of a survey, to its author, and over all.
+ * The loss so far in this version of a survey, for its author, and overall.
  * @type {(ledger: readonly LedgerEntry[], version: string, author: string) => Record<Scope, Loss>}
  */
 export const spent = (ledger, version, author) => ({
@@ -62,8 +62,8 @@ export const spent = (ledger, version, author) => ({
 });
 
 /**
- * The ledger with the charges of one report, all of one survey. Throws BudgetSpent, for the
- * narrowest scope whose limit they would exceed; no charge at all exceeds none.
+ * Adds the charges of one report to the ledger. Throws BudgetSpent for the narrowest scope whose
+ * limit they would exceed. An empty list of charges never exceeds one.
  * @type {(ledger: readonly LedgerEntry[], entries: readonly LedgerEntry[], limits: Limits) =>
  *   readonly LedgerEntry[]}
  */
@@ -90,13 +90,13 @@ export function check(scope, before, asked, limit) {
 }
 
 /**
- * How much of its limits a loss takes, for people: in percent, rounded up; of epsilon or delta,
- * whichever is more.
+ * The share of its limit that a loss takes, in percent, rounded up. The larger of the shares of
+ * epsilon and delta counts.
  * @type {(loss: Loss, limit: string) => number}
  */
 export const share = (loss, limit) => Math.max(percent(loss, limit), percent(loss, undefined));
 
-/** @type {(loss: Loss, limit: string | undefined) => number} of one limit; undefined is delta's */
+/** @type {(loss: Loss, limit: string | undefined) => number} the share of one limit; undefined is delta's */
 function percent({ odds: [n, d], exponent: [a, b], delta: [e, f] }, limit) {
   if (limit === undefined) return Number((100n * e * DELTA_LIMIT + f - 1n) / f);
   const epsilon = ln(n) - ln(d) + Number(a) / Number(b);
@@ -117,7 +117,7 @@ const loss = ({ odds, exponent, delta }) => ({
   delta: parts(delta),
 });
 
-/** @type {(loss: Loss) => Loss} the same in lowest terms, so that long ledgers stay quick */
+/** @type {(loss: Loss) => Loss} reduces the fractions, so that long ledgers stay quick */
 const lowest = ({ odds, exponent, delta }) => ({
   odds: parts(fraction(...odds)),
   exponent: parts(fraction(...exponent)),

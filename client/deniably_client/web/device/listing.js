@@ -9,7 +9,7 @@ import { keep, kept, registerOf } from "./vault.js";
 /** @import { Definition } from "../survey/types.js" */
 /** @import { VerifiedSurvey, Known } from "../trust/types.js" */
 
-/** Milliseconds; a network that is silent for longer counts as none, where a register is kept. */
+/** Milliseconds to wait for the network where a copy of the register is kept. */
 const PATIENCE = 4000;
 
 /**
@@ -31,17 +31,17 @@ export async function meet(known, definition, version, accepted) {
     register = await asked;
     return verifyListing(known, origin, definition, version, register, accepted);
   }
-  // What was seen since, with other surveys, is not in the copy.
+  // The copy may lack entries seen since with other surveys: ignore the checkpoint.
   const before = { authors: known.authors, registers: {} };
   return verifyListing(before, origin, definition, version, copy, accepted);
 }
 
-/** @type {string | undefined} the register that was believed */
+/** @type {string | undefined} the register that was verified */
 let register;
 
 /**
- * Where the reports of a survey's version go, by the register that was believed; nowhere where it
- * does not list that version, or where the survey is closed.
+ * The address that takes reports to a survey's version, from the verified register. Undefined where
+ * the register does not list that version, or lists it as closed.
  * @type {(version: string) => string | undefined}
  */
 export function reportsOf(version) {
@@ -53,30 +53,30 @@ export function reportsOf(version) {
   return `/api/surveys/${encodeURIComponent(listed.survey)}/reports`;
 }
 
-/** Keeps the register beside the page. */
+/** Stores the verified register beside the page. */
 export async function keepRegister() {
   if (register !== undefined) {
     await keep(registerOf(location.pathname), { headers: [], body: register }).catch(() => {});
   }
 }
 
-/** Whether to try; where this is wrong, trying shows it. */
+/** Whether the network may be there. A wrong yes only costs a failed request. */
 const online = () => navigator.onLine;
 
 /** @type {() => Promise<string>} the register as the server shows it now */
 async function fresh() {
-  // Just so, for it is the request that the page has announced, and under way already.
+  // Without options, so that the browser reuses the page's preload of this address.
   const response = await fetch("/register");
   if (!response.ok) throw new Refused("the server shows no register");
   if (response.status === 204) throw new TypeError("there is no network");
   return body(response, REGISTER);
 }
 
-/** @returns {Promise<string | undefined>} the register that was kept beside the page */
+/** @returns {Promise<string | undefined>} the stored register */
 const old = async () => (await kept(registerOf(location.pathname)).catch(() => undefined))?.body;
 
 /**
- * Whether the server shows another version by now. Without a network nobody can tell.
+ * Whether the server now shows another version. False without a network.
  * @param {string} address
  * @param {string} version
  */
@@ -92,6 +92,6 @@ export async function hasChanged(address, version) {
     });
     return response.ok && (await sha256(await body(response, DEFINITION))) !== version;
   } catch (error) {
-    return error instanceof Refused; // it sends without end
+    return error instanceof Refused; // the response was too long
   }
 }

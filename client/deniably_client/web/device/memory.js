@@ -1,5 +1,5 @@
-// What a device remembers between reports, as one document, and how it changes (SPEC section 7).
-// It never holds a true answer: what is remembered is the perturbed report.
+// A device's memory: one document, and the functions that change it (SPEC section 7). It never holds a
+// true answer, only randomised reports.
 
 import { canonicalise, digest, parse } from "../core/canonical.js";
 import { BadAnswer, Refused, WavesSent, must } from "../core/errors.js";
@@ -27,10 +27,10 @@ export const EMPTY = Object.freeze({
   registers: {},
 });
 
-/** @type {(memory: Memory) => string} the document, to be encrypted and kept */
+/** @type {(memory: Memory) => string} the document's text, before encryption */
 export const written = (memory) => canonicalise(memory);
 
-/** @type {(text: string) => Memory} throws Refused unless it is one, in canonical JSON */
+/** @type {(text: string) => Memory} throws Refused unless it is valid canonical JSON */
 export function readMemory(text) {
   const value = parse(text);
   MEMORY(value, "memory");
@@ -49,7 +49,7 @@ function values({ reports }, version) {
 }
 
 /**
- * Under which key each question of a wave has its memo; empty where there are no waves.
+ * The key of each question's memo in `memory.memos`; empty for a survey without waves.
  * @type {(definition: Definition, author: string) => Promise<Map<string, string>>}
  */
 async function memoKeys({ waves, questions }, author) {
@@ -61,7 +61,7 @@ async function memoKeys({ waves, questions }, author) {
 }
 
 /**
- * The memos that earlier waves of a survey's panel left, by the name of the question.
+ * The memos from earlier waves of a survey's panel, by question name.
  * @type {(memory: Memory, definition: Definition, author: string) =>
  *   Promise<Map<string, readonly number[]>>}
  */
@@ -74,7 +74,7 @@ async function keptMemos({ memos }, definition, author) {
 }
 
 /**
- * The names of the questions that this device has answered: in this survey, else in earlier waves.
+ * The names of the questions this device has answered, in this survey or else in earlier waves.
  * @type {(memory: Memory, definition: Definition, version: string, author?: string) =>
  *   Promise<string[]>}
  */
@@ -85,10 +85,10 @@ export async function knownQuestions(memory, definition, version, author = "") {
 }
 
 /**
- * The questions to be asked, randomised and charged: what is not remembered, or changed.
+ * The questions to ask, randomise and charge: those not remembered, and those that changed.
  *
- * `drawn` are those that this device asks where nothing is remembered. A question that is only
- * shown after a changed one is changed, too. Throws BadAnswer for one that was not answered.
+ * `drawn` are the questions for a device without memory of the survey. A question shown only after a
+ * changed one counts as changed. Throws BadAnswer for a changed question that was not answered.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) => Promise<readonly Question[]>}
  */
 export async function freshQuestions(memory, { definition, version, drawn, changed = [], author }) {
@@ -112,8 +112,8 @@ export async function freshQuestions(memory, { definition, version, drawn, chang
 }
 
 /**
- * What it costs to randomise these questions: one entry for each. A memo is paid for once, with the
- * loss of all waves.
+ * The ledger entries for randomising these questions, one for each. A memo is charged once, with the
+ * loss over all waves.
  * @type {(definition: Definition, version: string, fresh: readonly Question[], author: string,
  *   day: string) => LedgerEntry[]}
  */
@@ -124,8 +124,8 @@ export const charges = ({ name }, version, fresh, author, day) =>
   });
 
 /**
- * What `memory.waves` is once these questions are drawn afresh for a wave. The smallest number of
- * waves that was ever stated counts. Throws WavesSent where they were sent.
+ * Counts one more wave for each of these questions; returns the new `memory.waves`. The smallest
+ * number of waves ever stated is the limit. Throws WavesSent beyond it.
  * @type {(memory: Memory, definition: Definition, fresh: readonly Question[], author: string) =>
  *   Promise<Pick<Memory, "waves">>}
  */
@@ -145,11 +145,11 @@ export async function rounds({ waves: before }, definition, fresh, author) {
 }
 
 /**
- * The memory once the survey is answered: its charges and its report stand in it.
+ * Answers the survey; returns the memory with the new charges and report.
  *
- * Where the survey was answered before, and nothing is said to have changed, the memory stays as
- * it is: the stored report goes out again. Of changed questions, and only of them, the answers
- * are needed. Throws BudgetSpent before a coin is thrown, BadAnswer, and Refused.
+ * If the survey was answered before and nothing changed, the memory stays as it is, and the stored
+ * report is sent again. Only changed questions need answers. Throws BudgetSpent before anything is
+ * drawn, BadAnswer, and Refused.
  * @type {(memory: Memory, answering: Answering) => Promise<Memory>}
  */
 export async function answer(memory, answering) {
@@ -171,8 +171,8 @@ export async function answer(memory, answering) {
 }
 
 /**
- * What answering comes to: the questions to be asked, and the ledger and the waves afterwards. Throws
- * WavesSent and BudgetSpent, also where the survey could give away too much, whichever questions were drawn.
+ * What answering would do: the questions to ask, and the ledger and waves afterwards. Throws WavesSent
+ * and BudgetSpent, also where the worst draw of questions would exceed the survey's limit.
  * @type {(memory: Memory, answering: Omit<Answering, "answers">) =>
  *   Promise<{fresh: readonly Question[], ledger: readonly LedgerEntry[],
  *   waves: Pick<Memory, "waves">}>}
@@ -188,18 +188,18 @@ export async function plan(memory, answering) {
   return { fresh, ledger: charge(memory.ledger, entries, limits), waves };
 }
 
-/** @type {(memory: Memory, version: string, text: string) => Memory} once this text was sent */
+/** @type {(memory: Memory, version: string, text: string) => Memory} marks this text as sent */
 export const markSent = (memory, version, text) =>
   memory.reports[version]?.text === text
     ? { ...memory, reports: { ...memory.reports, [version]: { text, sent: true } } }
     : memory;
 
-/** The day by the device's clock, in UTC. */
+/** Today in UTC by the device's clock. */
 const today = () => new Date().toISOString().slice(0, 10);
 
 // --- the shape of the document --------------------------------------------------------------
 
-/** @type {(key: Check, item: Check) => Check} an object with any keys of one kind */
+/** @type {(key: Check, item: Check) => Check} validates an object with arbitrary keys */
 const record = (key, item) => (value, path) => {
   must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object");
   for (const [name, one] of Object.entries(value)) {
@@ -260,13 +260,13 @@ const ROUNDS = (value, path) => {
   must(value.sent >= 1 && value.sent <= value.count, path, "is more than there are waves");
 };
 
-/** @type {(item: Check, key?: Check) => Check} one or more, by version */
+/** @type {(item: Check, key?: Check) => Check} validates a record that is not empty */
 const some = (item, key = HASH) => (value, path) => {
   record(key, item)(value, path);
   must(Object.keys(value).length > 0, path, "is empty");
 };
 
-/** @type {(least: number, most: number) => Check} so many bytes, in hexadecimal */
+/** @type {(least: number, most: number) => Check} validates a number of bytes in hexadecimal */
 const NUMBER = (least, most) => like(new RegExp(`^([0-9a-f]{2}){${least},${most}}$`));
 
 const MEMORY = object({

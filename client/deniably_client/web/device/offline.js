@@ -1,13 +1,13 @@
-// Working without a network: what the page needs is kept, so that it can also be opened again.
+// Keeps the page and its code, so that the form opens and works without a network.
 
 import { keep, keepCode, kept } from "./vault.js";
 
 const ENCODED = ["content-encoding", "content-length"];
 
 /**
- * Keeps this page and its code, once everything that it needs is there. Says whether it could: some
- * browsers keep nothing, such as in private windows, and then the page works until it is closed.
- * @param {string} version of the survey; what is kept of this build, version and language stays
+ * Stores this page and its code; returns whether that worked. Some browsers store nothing, such as in
+ * private windows; there the page works until it is closed.
+ * @param {string} version of the survey; a stored page of this build, version and language is reused
  * @returns {Promise<boolean>}
  */
 export async function keepPage(version) {
@@ -26,13 +26,13 @@ export async function keepPage(version) {
   }
 }
 
-/** The files that the page names: the same in every browser, whatever has arrived by now. */
+/** The files that the page's HTML names. The list is the same in every browser. */
 const named = () =>
   [...document.querySelectorAll("link[href], script[src]")].map((element) =>
     element instanceof HTMLLinkElement ? element.href : /** @type {HTMLScriptElement} */ (element).src,
   );
 
-/** @type {(again: () => void) => void} calls whenever the network may be back */
+/** @type {(again: () => void) => void} calls `again` whenever the network may be back */
 export function whenBack(again) {
   addEventListener("online", again);
   document.addEventListener("visibilitychange", () => {
@@ -42,7 +42,7 @@ export function whenBack(again) {
 
 /**
  * @param {ServiceWorker | null} worker
- * @returns {Promise<void>} which fails where the browser gives the worker up
+ * @returns {Promise<void>} rejects where the browser drops the worker
  */
 const activated = (worker) =>
   new Promise((resolve, reject) => {

@@ -1,12 +1,12 @@
-// Sending a report: patiently, and the same bytes each time (SPEC section 6).
+// Sends a report, and retries with the same bytes (SPEC section 6).
 
 import { PROBLEM, body } from "../core/body.js";
 import { Refused, Localised } from "../core/errors.js";
 import { words } from "../wording/words.js";
 
 /**
- * No usable answer after every try; the same text can be sent again later. The message is empty, or
- * where the server asks to wait, what it says of how long.
+ * No usable answer after the last try; the same text can be sent again later. The message is the
+ * server's Retry-After if it asked to wait, else empty.
  */
 export class Unreachable extends Error {}
 
@@ -16,9 +16,9 @@ const FIRST_WAIT = 500;
 /**
  * Sends a report's text until the server says that it is stored.
  *
- * Network faults, 429 and 5xx are tried again after waits that double, with some chance in them
- * so that many phones do not come back at once. Throws Refused with the server's sentence after
- * any other refusal, and Unreachable after the last try. Gives what the server answers.
+ * Network faults, 429 and 5xx are retried. The waits double and are jittered, so that many phones do
+ * not return at once. Returns the server's answer. Throws Refused with the server's sentence after any
+ * other refusal, and Unreachable after the last try.
  * @param {string} url
  * @param {string} text
  * @param {string} [ticket] of a report to a survey by invitation
@@ -27,7 +27,7 @@ const FIRST_WAIT = 500;
 export async function send(url, text, ticket, waiting = () => {}) {
   for (let tries = 1; ; tries++) {
     const response = await attempt(url, text, ticket);
-    // Of a report the status says it all; reading to the end lets the connection go.
+    // The status suffices for a report. Reading to the end frees the connection.
     if (response?.ok) return body(response, PROBLEM).catch(() => "");
     if (response && response.status !== 429 && response.status < 500) {
       throw await refusal(response);
@@ -73,7 +73,7 @@ async function refusal(response) {
   }
 }
 
-/** @param {number} milliseconds between one and two times this */
+/** @param {number} milliseconds the wait is one to two times this */
 function pause(milliseconds) {
   const chance = crypto.getRandomValues(new Uint8Array(1))[0] ?? 0;
   return new Promise((done) => setTimeout(done, milliseconds * (1 + chance / 256)));

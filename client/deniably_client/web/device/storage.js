@@ -1,5 +1,5 @@
-// Where a browser keeps a device's memory: encrypted in IndexedDB, under a key that scripts can use
-// and not read (SPEC section 7). What cannot be read is never taken for empty.
+// Stores a device's memory in a browser: encrypted in IndexedDB, with a key that scripts can use but not
+// read (SPEC section 7). Unreadable memory is an error, never empty memory.
 
 import { sha256 } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
@@ -12,18 +12,18 @@ const STORE = "memory";
 const CIPHER = "AES-GCM";
 const PURPOSE = new TextEncoder().encode("deniably memory 1");
 
-/** What is kept was changed, or lost in part. */
+/** The stored memory was changed, or a part of it is lost. */
 export class Damaged extends Refused {}
 
 /**
- * A document and its key, as they are kept. The random `iv` names this writing of the document.
+ * An encrypted document and its key. The random `iv` also identifies this version of the document.
  * @typedef {{key: CryptoKey, iv: Uint8Array<ArrayBuffer>, sealed: ArrayBuffer}} Sealed
  */
 
-/** Without a place for databases, the memory ends with the page. @type {Memory | undefined} */
+/** The memory of a browser without databases; it ends with the page. @type {Memory | undefined} */
 let transient;
 
-/** @type {() => Promise<boolean>} whether this browser keeps anything; some do not, in private */
+/** @type {() => Promise<boolean>} whether this browser stores anything; private windows may not */
 export async function keeps() {
   try {
     (await open(false))?.close();
@@ -34,15 +34,15 @@ export async function keeps() {
   return transient === undefined;
 }
 
-/** @type {() => Promise<Memory>} as it is; throws Damaged */
+/** @type {() => Promise<Memory>} the memory; throws Damaged */
 export const read = async () => transient ?? unsealed(await load());
 
-/** @type {(version: string) => Promise<string | undefined>} what a report goes out with, if with anything */
+/** @type {(version: string) => Promise<string | undefined>} the ticket to send with a report, if any */
 export const ticketOf = async (version) => (await read()).tickets?.[version]?.ticket;
 
 /**
- * Changes the memory and gives it back, once it is on the disk. Where another tab was quicker,
- * `change` is asked again, with what that tab has left. What it throws changes nothing.
+ * Applies `change` and returns the new memory once it is on the disk. If another tab wrote meanwhile,
+ * `change` runs again on that tab's memory. If it throws, nothing changes.
  * @type {(change: (memory: Memory) => Memory | Promise<Memory>) => Promise<Memory>}
  */
 export async function update(change) {
@@ -58,13 +58,13 @@ export async function update(change) {
 
 /** @type {(version: string, text: string) => Promise<void>} */
 export async function recordSent(version, text) {
-  // It is sent; where this cannot be kept, the same bytes go out again and count once.
+  // If storing fails, the same bytes are sent again and count once.
   await update((memory) => markSent(memory, version, text)).catch(() => {});
 }
 
 /**
- * Notes beside the document that a server refused this text: only its survey's own page may send it
- * again. What is kept is its digest, which tells nothing: there is a random id in it.
+ * Notes beside the document that a server refused this text. Only its survey's own page may send it
+ * again. The note is a digest; the report's random id makes it meaningless to others.
  * @type {(text: string) => Promise<void>}
  */
 export async function setAside(text) {
@@ -92,12 +92,12 @@ async function beside(mode, work) {
   }
 }
 
-/** What was set aside on this page. @type {Set<string>} */
+/** The texts that this page set aside. @type {Set<string>} */
 const aside = new Set();
 
 const refused = async (/** @type {string} */ text) => `refused ${await sha256(text)}`;
 
-/** Destroys the key and the document, readable or not. */
+/** Destroys the key and the memory, readable or not. */
 export async function forget() {
   if (transient) transient = EMPTY;
   else await done(indexedDB.deleteDatabase(DATABASE));
@@ -112,7 +112,7 @@ const newKey = () =>
 async function seal(memory, key) {
   const iv = crypto.getRandomValues(new Uint8Array(12));
   const text = written(memory);
-  readMemory(text); // what could not be read again is not kept, and so nothing of it is sent
+  readMemory(text); // what could not be read again is neither stored nor sent
   const how = { name: CIPHER, iv, additionalData: PURPOSE };
   const sealed = await crypto.subtle.encrypt(how, key, new TextEncoder().encode(text));
   return { key, iv, sealed };
@@ -148,13 +148,13 @@ async function load() {
 }
 
 /**
- * Puts a document in the place of the one that was found; false where that is no longer there.
+ * Replaces the document that was loaded; false where another tab has replaced it meanwhile.
  * @type {(before: Sealed | undefined, after: Sealed) => Promise<boolean>}
  */
 async function swap(before, { key, iv, sealed }) {
   const database = /** @type {IDBDatabase} */ (await open(true));
   try {
-    // "strict": on the disk, not only on its way there, before anything is sent.
+    // "strict": on the disk before anything is sent.
     const change = database.transaction(STORE, "readwrite", { durability: "strict" });
     const store = change.objectStore(STORE);
     const now = await done(store.get("document"));
@@ -172,7 +172,7 @@ async function swap(before, { key, iv, sealed }) {
 }
 
 /**
- * The database; where there is none, it is made only if it is wanted.
+ * Opens the database. Where there is none, it is created only if `wanted`.
  * @param {boolean} wanted
  * @returns {Promise<IDBDatabase | undefined>}
  */

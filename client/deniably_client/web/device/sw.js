@@ -1,12 +1,12 @@
-// The service worker: gives the form what was kept when there is no network. It only reads; what
-// is kept, and forgotten, the page itself decides (offline.js, exit.js).
+// The service worker: serves the stored form when there is no network. It only reads; the page itself
+// stores and forgets (offline.js, exit.js).
 
 import { kept } from "./vault.js";
 
 /** @import { Fetching, Worker } from "./types.js" */
 
 const worker = /** @type {Worker} */ (/** @type {unknown} */ (globalThis));
-/** A network that is silent for so many milliseconds counts as none, where a page is kept. */
+/** Milliseconds to wait for the network where a page is stored. */
 const PATIENCE = 3000;
 
 worker.addEventListener("install", () => worker.skipWaiting());
@@ -19,7 +19,7 @@ worker.addEventListener("fetch", (event) => {
 });
 
 /**
- * The page from the network; where that is down, silent or in trouble, the one that is kept.
+ * The page from the network, or the stored one if the network is down, silent or failing.
  * @param {Fetching} event
  * @param {string} path
  */
@@ -33,13 +33,13 @@ async function page({ request }, path) {
 }
 
 /**
- * The register from the network, or nothing at all: the page then looks for the copy that it believed.
+ * The register from the network, or status 204: the page then uses its verified copy.
  * @param {Request} request
  */
 const register = (request) => fetch(request).catch(() => new Response(null, { status: 204 }));
 
 /**
- * A file has one content for ever: its address names the build.
+ * A file from the cache. Its content never changes, because its address names the build.
  * @param {Request} request
  */
 const file = async (request) => (await caches.match(request)) ?? fetch(request);

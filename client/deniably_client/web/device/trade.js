@@ -1,6 +1,5 @@
-// Trading an invitation for a ticket (SPEC section 11): how a device's memory changes. The report's
-// id is drawn and blinded before anything is sent, and whoever signs it cannot tell later which
-// invitation a report came by.
+// Trades an invitation for a ticket (SPEC section 11). The report's id is drawn and blinded before
+// anything is sent, so the server that signs it cannot link a report to an invitation.
 
 import { Coins } from "../core/coins.js";
 import { blind, finalise, prepare } from "../trust/blind_rsa.js";
@@ -8,7 +7,7 @@ import { blind, finalise, prepare } from "../trust/blind_rsa.js";
 /** @import { Memory, Trade } from "./types.js" */
 
 /**
- * The memory with a trade of this code in it that may be sent; as it was where it has one, or a ticket.
+ * Adds a trade of this code to the memory. No change where it has a trade or a ticket already.
  * @type {(memory: Memory, version: string, key: string, code: string) => Promise<Memory>}
  */
 export async function beginTrade(memory, version, key, code) {
@@ -22,8 +21,8 @@ export async function beginTrade(memory, version, key, code) {
 }
 
 /**
- * The memory with the ticket in it; as it was where this trade has come to an end. Throws Refused
- * where the server signed something else, or with another key than everybody's.
+ * Turns the trade into a ticket. No change where this trade is over. Throws Refused where the server
+ * signed something else, or with another key than its register shows.
  * @type {(memory: Memory, version: string, key: string, trade: Trade, signed: string) =>
  *   Promise<Memory>}
  */
@@ -36,7 +35,7 @@ export async function finishTrade(memory, version, key, trade, signed) {
 }
 
 /**
- * The memory without a trade that the server refused; as it was where it has another one.
+ * Removes a trade that the server refused. No change where the memory has another one.
  * @type {(memory: Memory, version: string, trade: Trade) => Memory}
  */
 export function endTrade(memory, version, trade) {

@@ -1,9 +1,9 @@
-// The types of what a device keeps and sends, apart from what respondents download.
+// Types of what a device stores and sends. Respondents do not download this file.
 
 import type { Coins } from "../core/coins.js";
 import type { Answers, Definition, Question } from "../survey/types.js";
 
-/** One charge; its fractions are texts. `author` is a public key, or empty. No answer is here. */
+/** One charge. Its fractions are texts; `author` is a public key, or empty. It holds no answer. */
 export interface LedgerEntry {
   day: string;
   author: string;
@@ -15,13 +15,13 @@ export interface LedgerEntry {
   delta: string;
 }
 
-/** What limits are for: one version of a survey, one author, everything. */
+/** What a limit applies to: one version of a survey, one author, or everything. */
 export type Scope = "survey" | "author" | "overall";
 
 /** The largest epsilon of each, as plain decimals. */
 export type Limits = Record<Scope, string>;
 
-/** The whole memory of a device, by SPEC section 7. */
+/** The whole memory of a device (SPEC section 7). */
 export interface Memory {
   spec: 1;
   ledger: readonly LedgerEntry[];
@@ -34,13 +34,13 @@ export interface Memory {
   waves?: Record<string, { count: number; sent: number }>;
 }
 
-/** What an invitation was traded for: the id of the report, and who signed that without seeing it. */
+/** What an invitation was traded for: the report's id and its blind signature. */
 export interface Ticket {
   id: string;
   ticket: string;
 }
 
-/** What is needed to trade an invitation, and to trade it again where no answer came. */
+/** A trade of an invitation that can be repeated where no answer came. */
 export interface Trade {
   blinded: string;
   code: string;
@@ -49,7 +49,7 @@ export interface Trade {
   prefix: string;
 }
 
-/** What a respondent says to one version of a survey, and what of it has changed. */
+/** A respondent's answers to one version of a survey, and the names of those that changed. */
 export interface Answering {
   definition: Definition;
   version: string;
@@ -59,7 +59,7 @@ export interface Answering {
   drawn?: readonly Question[] | undefined;
   changed?: readonly string[];
   limits?: Limits;
-  /** Only tests bring coins. */
+  /** For tests only. */
   coins?: Coins;
 }
 
@@ -69,7 +69,7 @@ export interface Page {
   body: string;
 }
 
-/** The keys of what is kept; no script can read them. */
+/** The keys of the stored pages; scripts cannot export them. */
 export interface Keys {
   cipher: CryptoKey;
   names: CryptoKey;

@@ -1,21 +1,21 @@
-// What a device keeps of a survey so that it works without a network: nothing that can be read.
+// Stores a survey's page encrypted, so that the form works without a network.
 //
-// A page says what a survey asks. It is kept encrypted (AES-GCM), under a keyed hash (HMAC) of its
-// address, with keys that no script can take out of the browser. Code and style are the same for
-// every survey, and are kept as they are. No answer is ever kept here.
+// A page reveals what a survey asks. So it is encrypted (AES-GCM) and stored under a keyed hash (HMAC)
+// of its address, with keys that scripts cannot export. Code and style are the same for every survey
+// and stored as they are. No answer is ever stored here.
 
 /** @import { Keys, Page } from "./types.js" */
 
 const DATABASE = "deniably-offline";
 const CODE = "deniably-code-";
 const CIPHER = "AES-GCM";
-/** The page that is open was forgotten: whatever would still like to keep it comes too late. */
+/** The open page was forgotten: later attempts to store it do nothing. */
 let closed = false;
 
-/** @type {(path: string) => string} under which the register is kept in which the page's survey is */
+/** @type {(path: string) => string} the key of the register beside a page */
 export const registerOf = (path) => `${path} register`;
 
-/** @type {(path: string) => string} under which an invitation is kept until it is traded */
+/** @type {(path: string) => string} the key of an untraded invitation */
 export const invitationTo = (path) => `${path} invitation`;
 
 /** @type {(path: string, page: Page) => Promise<void>} */
@@ -28,7 +28,7 @@ export const keep = (path, page) =>
     if (!closed) await done(pages(database).put({ iv, sealed }, name));
   });
 
-/** @type {(path: string) => Promise<Page | undefined>} the page that is kept for a path */
+/** @type {(path: string) => Promise<Page | undefined>} the stored page of a path */
 export const kept = (path) =>
   opened(async (database) => {
     const { name, cipher } = await known(database, path);
@@ -39,7 +39,8 @@ export const kept = (path) =>
   });
 
 /**
- * Forgets the page of a path and what is kept beside it; with the last one also the keys, the code and the worker.
+ * Deletes the page of a path and what is beside it. The last page takes the keys, the code and the
+ * service worker along.
  * @type {(path: string) => Promise<void>}
  */
 export async function forget(path) {
@@ -55,7 +56,7 @@ export async function forget(path) {
 }
 
 /**
- * Keeps the code of a build. That of other builds goes, and so do the pages that need it.
+ * Caches the code of a build. Code of other builds is deleted, with the pages that need it.
  * @type {(build: string, files: readonly string[]) => Promise<void>}
  */
 export async function keepCode(build, files) {
@@ -102,7 +103,7 @@ async function opened(work) {
 const pages = (database) => database.transaction("pages", "readwrite").objectStore("pages");
 
 /**
- * The cipher's key, and the name under which the page of a path is kept.
+ * The encryption key, and the name under which the page of a path is stored.
  * @param {IDBDatabase} database
  * @param {string} path
  */
@@ -128,7 +129,7 @@ async function keys(database) {
     await done(store().add(made, "keys"));
     return made;
   } catch {
-    return done(store().get("keys")); // another tab was faster, and its keys are the keys
+    return done(store().get("keys")); // another tab was faster: use its keys
   }
 }
 

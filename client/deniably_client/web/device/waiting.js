@@ -1,29 +1,29 @@
-// What waits from other surveys of this server: any page of the form sends it, so that nobody has to
-// come back to the very survey whose report did not get through.
+// Sends unsent reports to other surveys of this server. Any page of the form does it, so that
+// respondents need not return to the survey whose report was not sent.
 
 import { Unreachable, send } from "./send.js";
 import { read, recordSent, setAside, ticketOf, wasRefused } from "./storage.js";
 
-/** At most so many from one page; the next page goes on. */
+/** The most reports that one page sends; the next page sends more. */
 const MOST = 3;
-/** Milliseconds before each, and up to so many more: one person's reports do not come back to back. */
+/** Milliseconds before each report, plus up to VARYING more, so that one person's reports do not
+ * arrive back to back. */
 const SHORTEST = 5000;
 const VARYING = 15_000;
 
 /**
- * Sends, one after the other, the kept bytes of reports that did not get through. `place` gives the
- * address that takes the reports of a version, or nothing where it is unknown or closed. What does
- * not get through now waits on; what is refused is left to its own page from then on. Nothing is
- * thrown, and nothing is shown.
+ * Sends the stored bytes of unsent reports, one after the other. `place` maps a version to the address
+ * for its reports, or to undefined where that is unknown or the survey is closed. A report that fails
+ * waits on. A refused one is left to its own page. Nothing is thrown, and nothing is shown.
  *
- * In the order of the versions, which are digests: it tells nothing of when they were made.
+ * The order is that of the versions. They are digests, so it does not reveal when reports were made.
  * @type {(except: string, place: (version: string) => string | undefined) => Promise<void>}
  */
 export async function sendOthers(except, place) {
   try {
     for (const [version, text] of (await waiting(except, place)).slice(0, MOST)) {
       await pause();
-      // Meanwhile it may be forgotten, changed, or sent from another tab.
+      // It may have been forgotten, changed, or sent from another tab meanwhile.
       if (!(await waiting(except, place)).some((one) => one[1] === text)) continue;
       try {
         await send(place(version) ?? "", text, await ticketOf(version));
@@ -34,12 +34,12 @@ export async function sendOthers(except, place) {
       }
     }
   } catch {
-    // Its own page says why, when it is opened.
+    // The survey's own page says why.
   }
 }
 
 /**
- * The versions and texts that may be sent from here.
+ * The versions and texts of the reports to send from this page.
  * @param {string} except
  * @param {(version: string) => string | undefined} place
  */

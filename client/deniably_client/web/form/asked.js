@@ -1,12 +1,15 @@
-// What is asked, and what is answered. True answers live in the fields of this page and nowhere
-// else; they are wiped when the report is made.
+// Reads, checks and wipes the answers. True answers exist only in the fields of this page, and are
+// wiped when the report is made.
 
 import { CHECK, all, fill, questions, survey } from "./elements.js";
 import { state } from "./state.js";
 
 /** @import { Answer } from "./types.js" */
 
-/** @param {readonly HTMLFormElement[]} forms */
+/**
+ * The answers in these forms, by question name.
+ * @param {readonly HTMLFormElement[]} forms
+ */
 export function answered(forms) {
   /** @type {Map<string, Answer["answer"]>} */
   const answers = new Map();
@@ -17,7 +20,7 @@ export function answered(forms) {
   return answers;
 }
 
-/** The step of the first question without an answer; the check page where there is none. */
+/** The step of the first unanswered question, or the check page if all are answered. */
 export function firstOpen() {
   const open = state.path.shown().find((form) => read(form).answer === undefined);
   return open ? questions.indexOf(open) + 1 : CHECK;
@@ -37,7 +40,7 @@ function readChoice(form) {
 }
 
 /**
- * Whether the question is answered; if not, shows what is missing, also to those who hear the page.
+ * Whether the question is answered. If not, shows what is missing, also to screen readers.
  * @param {HTMLFormElement} form
  */
 export function check(form) {
@@ -48,7 +51,7 @@ export function check(form) {
 }
 
 /**
- * Shows that an answer is missing; or that it is not any more.
+ * Shows or hides the message about a missing answer.
  * @param {HTMLFormElement} form
  * @param {boolean} missing
  * @param {string} [why]
@@ -68,7 +71,7 @@ function tell(form, missing, why, heading) {
 const errorOf = (form) => /** @type {HTMLElement} */ (form.querySelector(".error"));
 
 for (const form of questions) {
-  // Not at "change", which comes with the click on the button and would move it away.
+  // Not at "change": it fires on the click on the button and would move the button away.
   form.addEventListener("input", () => tell(form, false));
   form.querySelector(".error a")?.addEventListener("click", (event) => {
     event.preventDefault();
@@ -76,7 +79,7 @@ for (const form of questions) {
   });
 }
 
-/** Takes every answer off the page, also what was hidden or said because of one. */
+/** Removes every answer from the page, and all that shows or depends on one. */
 export function wipe() {
   for (const form of all("form", HTMLFormElement)) form.reset();
   for (const form of questions) tell(form, false);

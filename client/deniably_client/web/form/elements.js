@@ -1,10 +1,10 @@
-// The page's elements, as the server wrote them.
+// Finds the page's elements, as the server rendered them.
 
 export const survey = /** @type {HTMLElement} */ (document.getElementById("survey"));
 const { name = "", digest = "" } = survey.dataset;
 /** The version of the survey that the page shows. */
 export const version = digest;
-/** Where the server takes what concerns this survey. */
+/** The survey's address in the HTTP API. */
 export const api = `/api/surveys/${name}`;
 export const steps = all(".step", HTMLElement);
 export const questions = all("form[data-question]", HTMLFormElement);
@@ -27,11 +27,11 @@ export function byId(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
-/** @type {WeakMap<Element, string | null>} what the server wrote */
+/** @type {WeakMap<Element, string | null>} the server's text of each element */
 const written = new WeakMap();
 
 /**
- * Shows a text, or again what the server wrote.
+ * Shows a text; undefined restores the server's text.
  * @param {Element | null} element
  * @param {string | undefined} text
  */

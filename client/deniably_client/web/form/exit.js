@@ -1,6 +1,6 @@
-// "Exit this page": wipes the answers and what is kept of this survey, and shows another page in
-// its place. The form brings a copy of that page, which is shown at once and stays where there is
-// no network. What leaving cannot do, the page says: the browser's own history keeps the address.
+// "Exit this page": wipes the answers and what is stored of this survey, and shows another page in its
+// place. The form brings a copy of that page, so it appears at once and without a network. The browser's
+// own history keeps the address; the page says so.
 
 import { forget } from "../device/vault.js";
 
@@ -10,7 +10,7 @@ const presses = /** @type {HTMLElement} */ (document.getElementById("presses"));
 const NEEDED = 3;
 /** Milliseconds between two presses of Escape that count together. */
 const TOGETHER = 3000;
-/** Milliseconds; leaving does not wait longer for anything. */
+/** The most milliseconds that leaving waits for anything. */
 const PATIENCE = 500;
 
 let count = 0;
@@ -30,7 +30,7 @@ addEventListener("keydown", ({ key, repeat, timeStamp }) => {
   if (count === NEEDED) void leave();
 });
 
-// Another language takes this page's place in the tab: leaving would not reach the place before.
+// Another language replaces this page in the tab's history, so that leaving finds the first entry.
 for (const other of document.querySelectorAll("nav.languages a")) {
   other.addEventListener("click", async (event) => {
     event.preventDefault();
@@ -45,17 +45,17 @@ async function leave() {
   for (const form of document.forms) form.reset();
   document.title = copy.title;
   document.documentElement.lang = copy.lang;
-  document.body.replaceChildren(copy.content.cloneNode(true)); // whoever looks sees this from now on
+  document.body.replaceChildren(copy.content.cloneNode(true)); // from now on the screen shows this
   scrollTo(0, 0);
   await soon(Promise.all([forget(path).catch(() => {}), toFirstStep()]));
-  // The entry of the first step becomes the other page; one more cuts off those that came after.
+  // The first step's entry becomes the other page; one more entry cuts off the later ones.
   history.replaceState(null, "", away);
   history.pushState(null, "", away);
-  if (await answers(away)) location.replace(away); // else the browser would complain, and wonder
+  if (await answers(away)) location.replace(away); // else the browser would show its error page
 }
 
 /**
- * Whether a page is there. Not asked for by going there: then it is too late.
+ * Whether a page answers. Navigating to find out would be too late.
  * @param {string} address
  */
 async function answers(address) {

@@ -1,4 +1,4 @@
-// Fields beyond a single choice: ticks, numbers, and several parts. Loaded where a survey has some.
+// Reads fields beyond a single choice: ticks, numbers and several parts. Loaded only where needed.
 
 import { encode } from "../survey/questions.js";
 import { nearest, parseNumber } from "../wording/number_input.js";
@@ -11,7 +11,7 @@ import { decimal, words } from "../wording/words.js";
 const known = new Map();
 
 /**
- * To be called once the definition is verified.
+ * Prepares the forms. Call it once the definition is verified.
  * @param {readonly HTMLFormElement[]} forms
  * @param {Definition} definition
  */
@@ -25,7 +25,7 @@ export function prepare(forms, definition) {
 }
 
 /**
- * What a form says; or what is missing in it, as a sentence.
+ * The answer in a form, or a sentence that says what is missing.
  * @param {HTMLFormElement} form
  * @returns {Answer}
  */
@@ -48,7 +48,7 @@ export function read(form) {
 const boxes = (form) => [...form.querySelectorAll("input")];
 
 /**
- * "None of these" and its like stand alone.
+ * Unticks all others for "None of these" and the like, and the reverse.
  * @param {HTMLFormElement} form
  * @param {HTMLInputElement} ticked
  */
@@ -116,7 +116,7 @@ function numbers(form) {
 }
 
 /**
- * What is wrong with what was written: nothing there, two readings, or no number.
+ * What is wrong with a written number: it is missing, ambiguous, or no number.
  * @param {string | undefined} written
  * @param {boolean | undefined} ambiguous
  * @param {string} missing
@@ -129,7 +129,7 @@ function wrong(written, ambiguous, missing) {
 }
 
 /**
- * The number as it counts: within its bounds, and on a step.
+ * The number as text, with the value that it counts as: within its bounds and on a step.
  * @param {HTMLInputElement | null} input
  * @param {string} given
  */

@@ -1,6 +1,6 @@
-// The respondent's form: nobody is asked anything before the definition is verified. What is asked,
-// shown and sent have a module each (asked.js, steps.js, sending.js); this one begins, and begins
-// again where something was answered before.
+// Starts the respondent's form. It asks nothing before the definition is verified. Asking, showing and
+// sending have a module each (asked.js, steps.js, sending.js). This one also starts again where the
+// survey was answered before.
 
 import { parse } from "../core/canonical.js";
 import { AuthorChanged, Localised } from "../core/errors.js";
@@ -36,7 +36,7 @@ async function start() {
   await settle();
 }
 
-/** All that has to be known before anybody is asked: the survey, its author, and what was before. */
+/** Verifies the survey and its author, and reads the memory, before the first question. */
 async function prepare() {
   const definition = /** @type {Definition} */ (parse(byId("definition").textContent ?? ""));
   const invited = definition.invited && (await import("./invited.js"));
@@ -63,7 +63,7 @@ async function prepare() {
   state.barred = await invited.enter(api, version, invitations, () => go(1), refuse);
 }
 
-/** Keeps the page for when there is no network, and sends what waits: nobody waits for either. */
+/** Stores the page for use offline and sends waiting reports, in the background. */
 async function settle() {
   const offline = await keepPage(version);
   if (offline) await keepRegister();
@@ -92,7 +92,7 @@ byId("changed").addEventListener("submit", async (event) => {
 });
 
 /**
- * From now on asks only what has changed, and what this device does not know yet.
+ * From now on asks only what has changed or what this device does not remember.
  * @param {string[]} names
  */
 async function askOnly(names) {
@@ -103,7 +103,7 @@ async function askOnly(names) {
 }
 
 /**
- * Shows who asks and which register it was.
+ * Shows the author's fingerprint and the head of the register.
  * @param {VerifiedSurvey} verified
  */
 function showVerified({ fingerprint, head }) {
@@ -118,7 +118,7 @@ function code(text) {
   return element;
 }
 
-/** The verified survey, once the respondent has accepted an author who is new there. */
+/** The verified survey. An author who is new at this server needs the respondent's consent. */
 async function met() {
   /** @type {string | undefined} */
   let accepted;

@@ -1,6 +1,6 @@
-// The start of a survey by invitation: the code, from the link or typed, is traded for a ticket before
-// anything is asked (SPEC section 11). That of a link leaves the address before anything else is
-// done, and is kept with the page's copy, encrypted, until it is traded or "Exit this page" is pressed.
+// Starts a survey by invitation: trades the code, from the link or typed, for a ticket before the first
+// question (SPEC section 11). A link's code is removed from the address first. It is stored encrypted
+// beside the page's copy until it is traded or "Exit this page" is pressed.
 
 import { Refused } from "../core/errors.js";
 import { EMPTY } from "../device/memory.js";
@@ -14,18 +14,18 @@ import { byId } from "./elements.js";
 
 /** @import { Memory } from "../device/types.js" */
 
-/** What is said where the server takes no such invitation, by the type of its problem. */
+/** The message for a refused invitation, by the type of the server's problem details. */
 const SAID = new Map([
   ["/problems/uninvited", () => words("invited.unknown")],
   ["/problems/used", () => words("invited.used")],
 ]);
 
-/** What the link brought, to this page or to one before it. */
+/** The code from the link, of this page or an earlier one. */
 let brought = "";
 
 /**
- * Takes the invitation out of the address, which has it no more then: nor has the tab's history.
- * Where nothing can be kept, it stays in this page alone.
+ * Moves the invitation from the address, and so from the tab's history, into encrypted storage. Where
+ * nothing can be stored, it stays in this page alone.
  */
 export async function bring() {
   const { hash, pathname, search } = location;
@@ -35,13 +35,13 @@ export async function bring() {
   else brought ||= (await kept(invitationTo(pathname)).catch(() => undefined))?.body ?? "";
 }
 
-/** @param {string} text kept instead of what is; empty once the invitation is traded */
+/** @param {string} text replaces the stored code; empty once it is traded */
 const put = (text) =>
   keep(invitationTo(location.pathname), { headers: [], body: text }).catch(() => {});
 
 /**
- * Asks for an invitation, and goes `on` once it is traded. What it gives tells whether one still is
- * needed. `key` is that of the register; `refuse` is called where nothing goes on.
+ * Asks for an invitation, and calls `on` once it is traded. Returns a function that says whether one is
+ * still needed. `key` is the register's; `refuse` shows an error that ends the form.
  * @param {string} api
  * @param {string} version
  * @param {string} key
@@ -96,13 +96,13 @@ export async function enter(api, version, key, on, refuse) {
       look(await update((memory) => endTrade(memory, version, open)));
       if (readCode(brought) === open.code) void put((brought = ""));
       if (open.code === code) throw error;
-      await trade(code); // the one from before is of no use; this one may be
+      await trade(code); // the earlier code failed: try the new one
     }
   };
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    if (done) look(await read()); // another tab may have let it be forgotten
+    if (done) look(await read()); // another tab may have forgotten it
     if (done) return on();
     const code = readCode(field.value);
     if (code === undefined) return tell(words("invited.wrong"));
@@ -136,7 +136,7 @@ export async function enter(api, version, key, on, refuse) {
   return () => !done;
 }
 
-/** @type {(wait: string) => string} that nothing is lost, and when to try again; `wait` in seconds */
+/** @type {(wait: string) => string} says that nothing is lost and when to try again; `wait` in seconds */
 const later = (wait) =>
   wait === ""
     ? words("invited.offline")
@@ -145,7 +145,7 @@ const later = (wait) =>
 /** @type {(url: string, invitation: string, blinded: string) => Promise<string>} */
 async function ask(url, invitation, blinded) {
   const answer = await send(url, JSON.stringify({ invitation, blinded }));
-  if (answer === "") throw new Unreachable(); // it broke off
+  if (answer === "") throw new Unreachable(); // the response broke off
   try {
     return String(JSON.parse(answer).signature);
   } catch {

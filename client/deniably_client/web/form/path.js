@@ -1,4 +1,4 @@
-// The way through a survey in which not everybody is asked everything: loaded where it is so.
+// Finds the way through a survey with `ask` or `show_if`. Loaded only where needed.
 
 import { drawQuestions, hiddenQuestions } from "../survey/answers.js";
 import { words } from "../wording/words.js";
@@ -7,8 +7,8 @@ import { words } from "../wording/words.js";
 /** @import { Path } from "./types.js" */
 
 /**
- * Draws the questions, once, before anything is answered and without a look at any answer (unless
- * it is known which are asked), and follows the conditions of the others.
+ * Draws the questions once, before anything is answered, unless `drawn` gives them. Then applies the
+ * conditions of the questions as answers change.
  * @param {readonly HTMLFormElement[]} forms one for each question, in order
  * @param {Definition} definition
  * @param {(forms: readonly HTMLFormElement[]) => Answers} answered what they say now

@@ -1,5 +1,5 @@
-// A harmless question that shows what the device would send: by the code that randomises real
-// answers, twenty times over. Nothing of it leaves this module.
+// A practice question that shows what the device would send. It runs the code that randomises real
+// answers, twenty times. Nothing is sent.
 
 import { Coins } from "../core/coins.js";
 import { randomise } from "../mechanisms/mechanism.js";
@@ -11,7 +11,7 @@ const SENDS = 20;
 const ready = new WeakSet();
 
 /**
- * Lets people try it, from the start each time.
+ * Prepares the practice question, empty each time.
  * @param {HTMLFormElement} form with two choices, and the odds of a question of the survey
  */
 export function prepare(form) {

@@ -1,5 +1,5 @@
-// What this device remembers, on the page: what was given away so far and will be after this, the
-// survey that was answered before, and how to forget.
+// Shows this device's memory on the page: the privacy loss before and after this report, the survey
+// answered before, and how to forget.
 
 import { Localised, WavesSent } from "../core/errors.js";
 import { BudgetSpent, LIMITS, share, spent } from "../device/ledger.js";
@@ -30,10 +30,9 @@ function reveal(selector, shown) {
  */
 
 /**
- * The text that was made for this survey before, and whether it was sent (undefined where it was
- * not answered yet); and the names of the questions that were answered, in it or in earlier waves.
- * Shows what is kept. Throws Localised where nothing more may be given away, or where what is kept
- * cannot be read.
+ * Shows the memory. Returns `kept`, the stored report of this survey, if any, and `known`, the names of
+ * the questions answered in it or in earlier waves. Throws Localised where the budget is spent or the
+ * memory cannot be read.
  * @param {About} about
  */
 export async function remembered(about) {
@@ -60,8 +59,8 @@ export async function remembered(about) {
 }
 
 /**
- * The questions to be asked where these have changed. Shows what they cost; throws Localised where that
- * is too much.
+ * The questions to ask where these have changed. Shows their cost; throws Localised where it exceeds
+ * the budget.
  * @type {(about: About, changed: readonly string[]) => Promise<readonly Question[]>}
  */
 export async function changes(about, changed) {
@@ -74,7 +73,7 @@ export async function changes(about, changed) {
   }
 }
 
-/** The memory, for what is known of servers. Throws Localised where it cannot be read. */
+/** The memory, with the known authors and registers. Throws Localised where it cannot be read. */
 export async function whatIsKnown() {
   try {
     await keeps();
@@ -85,8 +84,8 @@ export async function whatIsKnown() {
 }
 
 /**
- * The text to send for these answers. Before this ends it is charged and kept, and so are the author
- * and the register. Where another tab answered the survey meanwhile, it is that tab's text.
+ * Randomises the answers and returns the text to send. The charge, the report, the author and the
+ * register are stored before this returns. If another tab answered meanwhile, it is that tab's text.
  * @type {(about: About, answers: Answers, changed: readonly string[], verified: VerifiedSurvey) =>
  *   Promise<string>}
  */
@@ -103,7 +102,7 @@ export async function record(about, answers, changed, verified) {
 }
 
 /**
- * Shows what was given away so far, and what will be after this.
+ * Shows the spent share of the budget before and after this report.
  * @type {(memory: Memory, about: About, changed: readonly string[]) => Promise<void>}
  */
 async function tell(memory, about, changed) {

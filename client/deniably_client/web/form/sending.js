@@ -1,4 +1,4 @@
-// What is sent: the answers become a report, which goes out until the server has it, or is refused.
+// Turns the answers into a report and sends it until the server has it or refuses it.
 
 import { sha256 } from "../core/canonical.js";
 import { Refused, Localised } from "../core/errors.js";
@@ -32,7 +32,7 @@ byId("send").addEventListener("click", async () => {
 });
 
 /**
- * Sends what is kept; nothing else can be sent from this page any more.
+ * Sends the stored report. This page can send nothing else afterwards.
  * @param {string} text
  * @param {string} saying
  */
@@ -103,7 +103,7 @@ export function refuse(error) {
 }
 
 /**
- * Why nothing goes on, in the language of the page.
+ * Why the form stopped, in the language of the page.
  * @param {unknown} error
  */
 function refusalText(error) {

@@ -1,5 +1,4 @@
-// What the form knows and what of it changes: one object for what is asked, shown and sent. No
-// answer is in it.
+// The form's state: one object, shared by the modules that ask, show and send. It holds no answer.
 
 import { questions, version } from "./elements.js";
 
@@ -20,7 +19,7 @@ const begun = {
 
 export const state = /** @type {State} */ (begun);
 
-/** What this survey is, for the memory. */
+/** The survey as the memory's functions take it. */
 export const about = () => ({
   definition: state.definition,
   version,

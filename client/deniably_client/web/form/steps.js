@@ -1,5 +1,5 @@
-// What is shown: one step at a time, and what the tab's history keeps of that. Step 0 is the start,
-// then come the questions, then the check page; the others have a kind and no number.
+// Shows one step at a time and keeps the tab's history. Step 0 is the start, then come the questions,
+// then the check page. Other steps have a kind instead of a number.
 
 import { check, firstOpen, read } from "./asked.js";
 import { CHECK, all, byId, questions, steps, survey } from "./elements.js";
@@ -38,10 +38,10 @@ function fillCheckPage() {
 }
 
 /**
- * Goes to a step, or the next one that is shown, and lets the phone's Back button return.
+ * Goes to a step, or the next one that is shown, so that the phone's Back button returns.
  *
- * Browsers write a tab's history to the disk. So a step that is skipped gets its entry, too: the
- * entries are the same whatever was answered.
+ * Browsers write a tab's history to the disk. So skipped steps get an entry too: the entries must not
+ * depend on the answers.
  * @param {number} wanted
  */
 export function go(wanted) {
@@ -56,11 +56,11 @@ export function go(wanted) {
   showNumber(number);
 }
 
-/** Browsers keep 50 entries of a tab and drop the oldest, and "Exit this page" has to find the first. */
+/** Browsers keep 50 entries of a tab and drop the oldest; "Exit this page" must find the first. */
 const DEEPEST = 40;
 
 /**
- * An entry of the tab's history: the number alone, and how many of this page's are before.
+ * Adds an entry to the tab's history: the step, and how many of this page's entries precede it.
  * @param {number} step
  */
 function enter(step) {
@@ -69,7 +69,7 @@ function enter(step) {
     if (depth < DEEPEST) history.pushState({ step, depth: depth + 1 }, "");
     else history.replaceState({ step, depth }, "");
   } catch {
-    // Some browsers allow so many in so much time. The form goes on without the entry.
+    // Some browsers limit the rate. The form goes on without the entry.
   }
 }
 
@@ -77,7 +77,7 @@ addEventListener("popstate", ({ state: entry }) => {
   if (!state.locked) showNumber(state.path.nearest(Number(entry?.step ?? 0), state.current));
 });
 
-// A page that comes back from the browser's memory starts afresh.
+// A page restored from the browser's back-forward cache starts again.
 addEventListener("pageshow", ({ persisted }) => {
   if (persisted && !state.locked) location.reload();
 });

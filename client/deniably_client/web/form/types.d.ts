@@ -1,10 +1,10 @@
-// The types of the form, apart from what respondents download.
+// Types of the form. Respondents do not download this file.
 
 import type { Definition, Question } from "../survey/types.js";
 import type { VerifiedSurvey } from "../trust/types.js";
 
-/** What a form says, with a text for the check page; or what is missing in it, as a sentence, and a
- * heading for it where the question's own does not fit. */
+/** An answer with its text for the check page; or a sentence that says what is missing, and a
+ * heading where the question's own does not fit. */
 export interface Answer {
   answer?: string | string[] | Map<string, string>;
   text?: string;
@@ -12,38 +12,38 @@ export interface Answer {
   heading?: string;
 }
 
-/** The questions that one person is asked. `nearest` is the next step on the way to a step that
- * this person does not see, coming from another. */
+/** The questions that one person is asked. `nearest` is the shown step next to a hidden one, in the
+ * direction of travel. */
 export interface Path {
   drawn: readonly Question[] | undefined;
   shown(): readonly HTMLFormElement[];
   nearest(number: number, current: number): number;
 }
 
-/** What the form knows, and what of it changes while it is answered. */
+/** The form's state while it is answered. */
 export interface State {
-  /** Once it is verified. */
+  /** Set once it is verified. */
   definition: Definition;
-  /** Once the server was met. */
+  /** Set once its listing in the register is verified. */
   verified: VerifiedSurvey;
   /**
-   * Nobody is asked before the survey is trusted; and once the coins are thrown there is no way
-   * back: fresh coins would weaken the first ones.
+   * Nothing is asked before the survey is verified. Once an answer is randomised there is no way
+   * back: a second randomisation would weaken the first.
    */
   locked: boolean;
-  /** Whether this page has sent, or tried to. */
+  /** Whether this page has sent a report, or tried to. */
   sent: boolean;
   /** The step that is seen: 0 is the start, then come the questions, then the check page. */
   current: number;
   /** Which questions this person is asked: all, unless the survey says otherwise. */
   path: Path;
-  /** The questions that chance picked for this person, where it picks some. */
+  /** The questions drawn for this person, where the survey has `ask`. */
   drawn: Path["drawn"];
-  /** Reads questions that are more than one choice, where there are some. */
+  /** Reads questions beyond a single choice, where there are some. */
   readFields: ((form: HTMLFormElement) => Answer) | undefined;
-  /** Whether this person cannot go on yet, for want of an invitation. */
+  /** Whether this person still needs an invitation. */
   barred(): boolean;
-  /** What this device made for the survey before. */
+  /** The report that this device made for the survey before. */
   kept: { text: string; sent: boolean } | undefined;
   /** The questions whose answers have changed since then. */
   changed: string[];

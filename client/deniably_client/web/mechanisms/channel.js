@@ -1,4 +1,4 @@
-// Any finite channel, written out in integers (SPEC section 2.6).
+// A mechanism given by its whole channel matrix, in integer weights (SPEC section 2.6).
 
 import { LARGEST } from "../core/coins.js";
 import { must } from "../core/errors.js";

@@ -1,4 +1,4 @@
-// Whether Gaussian noise keeps its epsilon and delta: a certified bound in whole numbers.
+// Certifies that discrete Gaussian noise is (epsilon, delta)-private, in whole numbers.
 // (SPEC section 2.15. Canonne, Kamath and Steinke 2020, NeurIPS, theorem 7; for several numbers
 // Kairouz, Liu and Steinke 2021, ICML, theorem 5.)
 
@@ -41,7 +41,7 @@ export function keeps(sigma2, shift, d, epsilon, delta) {
 export function upperDelta([p, q], shift, d, epsilon) {
   if (epsilon[0] === 0n) return ONE;
   if (d === 1n) return upperDeltaOfOne([p, q], shift, epsilon);
-  // The sum of the noises is all that counts, and nearly a discrete Gaussian itself.
+  // Only the sum of the noises matters, and it is nearly a discrete Gaussian itself.
   if (p < 9n * q) return ONE;
   return upperDeltaOfOne([d * p, q], d * shift, epsilon) + ((40n * d) << (BITS - 128n));
 }

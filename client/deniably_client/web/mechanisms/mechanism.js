@@ -1,4 +1,4 @@
-// How one answer is randomised: the door to every mechanism (SPEC section 2).
+// Checks mechanisms, randomises answers and states privacy losses, for every mechanism (SPEC 2).
 
 import { Refused } from "../core/errors.js";
 import subsetSelection from "./subset_selection.js";
@@ -26,8 +26,8 @@ const sources = {
 const families = new Map(Object.entries(subsetSelection));
 
 /**
- * Adds what the module of this name holds to what is `found` already: code is fetched when a
- * survey first needs it, so that a simple one stays light.
+ * Imports the module of this name on its first use and adds its exports to `found`. So a simple
+ * survey downloads little code.
  * @type {<T>(found: Map<string, T>, sources: Sources<T>, name: unknown) => Promise<void>}
  */
 export async function load(found, sources, name) {
@@ -36,7 +36,7 @@ export async function load(found, sources, name) {
   for (const [key, one] of Object.entries(module)) found.set(key, one);
 }
 
-/** @type {(name: unknown) => Promise<void>} to be awaited before a mechanism's first use */
+/** @type {(name: unknown) => Promise<void>} await it before a mechanism's first use */
 export const loadMechanism = (name) => load(families, sources, name);
 
 /** @type {(mechanism: Mechanism, path?: string) => void} throws Refused */
@@ -44,7 +44,7 @@ export const checkMechanism = (mechanism, path = "mechanism") =>
   family(mechanism, path).check(mechanism, path);
 
 /**
- * The report for an answer: a list of integers. Throws BadAnswer before any draw.
+ * Randomises an answer into a report, a list of integers. Throws BadAnswer before any draw.
  * @type {(mechanism: Mechanism, answer: Input, coins: Coins) => number[]}
  */
 export function randomise(mechanism, answer, coins) {
@@ -53,8 +53,8 @@ export function randomise(mechanism, answer, coins) {
 }
 
 /**
- * The same, and the memo that the report was made from where the mechanism has one: the one that
- * the device keeps, or one that is drawn now, to be kept.
+ * Randomises an answer; with memoisation, also returns the memo behind the report. The memo is the
+ * one that the device keeps, or a new one for it to keep.
  * @type {(mechanism: Mechanism, answer: Input, coins: Coins, kept?: readonly number[]) =>
  *   {report: number[], memo?: readonly number[]}}
  */
@@ -66,14 +66,14 @@ export function respond(mechanism, answer, coins, kept) {
   return { report: reportFromMemo(mechanism, memo, coins), memo };
 }
 
-/** The most that one report can give away, exactly. */
+/** The exact worst-case privacy loss of one report. */
 export const loss = (/** @type {Mechanism} */ mechanism) => family(mechanism).loss(mechanism);
 
-/** The same of all reports that are made from one memo; undefined where none is kept. */
+/** The loss of all reports made from one memo; undefined for mechanisms without a memo. */
 export const history = (/** @type {Mechanism} */ mechanism) =>
   family(mechanism).history?.(mechanism);
 
-/** @type {(mechanism: any) => any} the mechanism that takes the answer: of a memoised one one report */
+/** @type {(mechanism: any) => any} the mechanism of a single report, also behind memoisation */
 export const inner = (mechanism) => (mechanism?.name === "memoised" ? mechanism.once : mechanism);
 
 /** @type {(mechanism: Mechanism, path?: string) => Family} */

@@ -1,4 +1,5 @@
-// Answers for surveys that are repeated: a kept answer, and fresh chance in each wave (SPEC 2.16).
+// Memoisation for repeated surveys: a permanent randomised answer (the memo), randomised afresh in
+// each wave (SPEC section 2.16). RAPPOR (Erlingsson, Pihur and Korolova 2014) uses this design.
 
 import { LARGEST } from "../core/coins.js";
 import { must } from "../core/errors.js";
@@ -19,10 +20,10 @@ const FAMILIES = new Map(Object.entries(ALLOWED));
 /** @type {(mechanism: Mechanism) => Family} */
 const family = ({ name }) => /** @type {Family} */ (FAMILIES.get(name));
 
-/** @type {(once: Mechanism) => number} the places to which positions are rounded */
+/** @type {(once: Mechanism) => number} the number of rows that positions are rounded to */
 const rows = ({ m, w, weights }) => (weights ? weights.length : m - w + 1);
 
-/** @type {(mechanism: Memoised) => Mechanism} what randomises the answer once, for all waves */
+/** @type {(mechanism: Memoised) => Mechanism} the mechanism that makes the memo */
 function memo({ once: { name, k, most, ...once }, own, other }) {
   if (name === "subset_selection") return { name, k, omega: 1, own, other };
   if (name === "set_response") return { name, k, most, size: 1, own, other };
@@ -30,8 +31,8 @@ function memo({ once: { name, k, most, ...once }, own, other }) {
 }
 
 /**
- * `memos`: how many there are; `of`: of how many of the others a report can have been made most
- * probably. A report has a number of `favoured` out of `all`, or is one of a row of outputs.
+ * `memos` counts the possible memos. `of` counts those other than the true one that make a report
+ * most probable. A report has `favoured` of `all` elements, or is one output of a row.
  * @type {(once: Mechanism) => Record<"memos" | "of" | "favoured" | "all", number>}
  */
 function sizes(once) {
@@ -53,8 +54,8 @@ function total(once) {
 }
 
 /**
- * The weight of a report without the memo in it that `of` memos make most probably, and how much
- * more one weighs with the memo.
+ * The weight of a report that `of` memos make most probable but not this memo, and how much more
+ * one weighs that this memo favours.
  * @type {(mechanism: Memoised, of: number) => [bigint, bigint]}
  */
 function weights(mechanism, of) {
@@ -64,7 +65,7 @@ function weights(mechanism, of) {
   return [least, (high - low) * total(memo(mechanism))];
 }
 
-/** @type {(mechanism: Memoised) => Mechanism & SubsetSelection} what randomises a memo, where that is no row */
+/** @type {(mechanism: Memoised) => Mechanism & SubsetSelection} the mechanism that randomises a memo in each wave */
 function fresh(mechanism) {
   const { once } = mechanism;
   const { memos: k, of: omega } = sizes(once);
@@ -90,7 +91,7 @@ function row(mechanism, kept) {
   });
 }
 
-/** @type {(mechanism: Memoised) => boolean} whether no memo rules a report out */
+/** @type {(mechanism: Memoised) => boolean} whether every memo can make every report */
 function fits(mechanism) {
   const { once } = mechanism;
   if (once.name !== "channel") return weights(mechanism, sizes(once).of)[0] >= 1n;
@@ -122,7 +123,7 @@ const memoised = {
   drawMemo: (mechanism, answer, coins) =>
     family(memo(mechanism)).randomise(memo(mechanism), answer, coins),
 
-  // The same draws are made for every memo.
+  // Every memo takes the same draws.
   reportFromMemo(mechanism, kept, coins) {
     const { once } = mechanism;
     const [one = -1] = kept;

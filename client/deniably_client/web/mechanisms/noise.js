@@ -1,4 +1,4 @@
-// Whole-number noise on a grid, sampled exactly (SPEC sections 2.10 to 2.13).
+// Discrete Laplace and Gaussian noise on a grid, sampled exactly (SPEC sections 2.10 to 2.13).
 // Source of all samplers: Canonne, Kamath and Steinke 2020 (NeurIPS), algorithms 1 to 3.
 
 import { LARGEST } from "../core/coins.js";
@@ -15,8 +15,8 @@ import { checkPosition, checkPositions } from "./positions.js";
 // --- samplers ---------------------------------------------------------------------------------
 
 /**
- * True with probability e^-(n/d), for 0 <= n <= d: the series 1 - x + x^2/2! - ... as a game.
- * Both draws are always made: together they succeed with probability (n/d) / j.
+ * True with probability e^-(n/d), for 0 <= n <= d: by the series 1 - x + x^2/2! - ...
+ * Both draws are always made. Together they succeed with probability (n/d) / j.
  * @param {number} n
  * @param {number} d
  * @param {Coins} coins
@@ -110,7 +110,7 @@ const UNBOUNDED = object(LAPLACE);
 const BOUNDED = object({ ...LAPLACE, beyond: like(/^(clamp|resample)$/) });
 
 /**
- * The number, or the nearest that may be reported.
+ * Clamps a noisy number to the range of reports.
  * @type {(y: number, k: number, reach: number) => number}
  */
 const within = (y, k, reach) => Math.min(Math.max(y, -reach), k - 1 + reach);
@@ -119,7 +119,7 @@ const within = (y, k, reach) => Math.min(Math.max(y, -reach), k - 1 + reach);
 const checkReach = (k, reach, path) =>
   must(k + 2 * reach <= 2 ** 24, path, "the noise is too wide for so fine a grid");
 
-/** @type {(scale: string) => number} how far beyond the grid a report may lie */
+/** @type {(scale: string) => number} how far a report may lie beyond the grid */
 function wide(scale) {
   const [t, s] = ratio(scale);
   return 40 * Math.ceil(t / s);

@@ -1,4 +1,4 @@
-// Answers that are positions on a grid, and their rounding to fewer places without bias.
+// Checks answers that are positions on a grid, and rounds them to fewer places without bias.
 
 import { BadAnswer, must } from "../core/errors.js";
 
@@ -18,8 +18,8 @@ export function checkPosition(answer, k) {
 }
 
 /**
- * `answer * (knots - 1) / (k - 1)`, rounded at random so that its mean is exact; draws also
- * where there is nothing to round. Every product is far below 2^53.
+ * Rounds `answer * (knots - 1) / (k - 1)` at random so that its mean is exact. It draws even where
+ * there is nothing to round. Every product is far below 2^53.
  * @param {number} answer
  * @param {number} k
  * @param {number} knots

@@ -1,4 +1,5 @@
-// Subset selection, for one choice out of several (SPEC section 2.1).
+// Subset selection, for one choice out of several (SPEC section 2.1). With omega = 1 it is generalised
+// randomised response (GRR, k-RR).
 
 import { LARGEST } from "../core/coins.js";
 import { BadAnswer, must } from "../core/errors.js";
@@ -24,8 +25,8 @@ const subsetSelection = {
 
   loss: twoWeights,
 
-  // The same draws with the same bounds are made whether the answer is kept or not, so their
-  // number and their bytes say nothing about it.
+  // Whether the answer is kept or not, the draws and their bounds are the same. So their number
+  // and their bytes reveal nothing about it.
   randomise({ k, omega, own, other }, answer, coins) {
     if (!Number.isInteger(answer) || answer < 0 || answer >= k) {
       throw new BadAnswer(`an answer is the index of a choice, from 0 to ${k - 1}`);

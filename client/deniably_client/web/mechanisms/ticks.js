@@ -1,4 +1,5 @@
-// Several ticks at once: set response, sampled ticks, unary encoding (SPEC sections 2.7 to 2.9).
+// Mechanisms for several ticks: set response (PrivSet), sampled ticks, unary encoding (SUE, OUE); SPEC
+// sections 2.7 to 2.9.
 
 import { LARGEST } from "../core/coins.js";
 import { BadAnswer, must } from "../core/errors.js";
@@ -10,7 +11,7 @@ import { anything, integer, object } from "../core/validators.js";
 
 const KEYS = { name: anything, k: integer, own: integer, other: integer };
 
-/** @type {(keys: Record<string, Check>) => Check} what the three have in common, and these keys */
+/** @type {(keys: Record<string, Check>) => Check} checks the common keys of all three, and these */
 const common = (keys) => (value, path) => {
   object({ ...KEYS, ...keys })(value, path);
   const { k, most = 1, own, other } = value;
@@ -55,8 +56,8 @@ const setResponse = {
 
   loss: twoWeights,
 
-  // An answer is padded with blanks to `most` ticks: else the sum of the weights would give
-  // their number away. The same draws are made for every answer.
+  // Blanks pad an answer to `most` ticks. Otherwise the sum of the weights would reveal the number
+  // of ticks. Every answer takes the same draws.
   randomise(mechanism, answer, coins) {
     const { k, most, size } = mechanism;
     checkTicks(answer, k, most);
@@ -120,7 +121,7 @@ const unary = {
     must(mechanism.own < mechanism.total, path, "own is below total");
   },
 
-  // The worst pair: `most` options ticked only in the one, and as many as are left in the other.
+  // The worst pair: one answer ticks `most` options, the other as many of the rest as it can.
   loss({ k, most, own, other, total }) {
     const [a, b] = [BigInt(own), BigInt(other)];
     const [c, d] = [BigInt(total) - b, BigInt(total) - a];

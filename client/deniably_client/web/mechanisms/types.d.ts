@@ -1,4 +1,4 @@
-// The types of mechanisms, apart from what respondents download.
+// Types of mechanisms. Respondents do not download this file.
 
 import type { Coins } from "../core/coins.js";
 import type { Loss } from "../core/types.js";
@@ -10,12 +10,12 @@ export type Mechanism = { name: string } & Record<string, any>;
 export type Input = number | readonly number[];
 
 /**
- * What mechanisms of one name do. `check` throws Refused where the parameters make no
- * mechanism; `loss` and `randomise` take checked ones. `randomise` makes the report of an answer,
- * a list of integers, and throws BadAnswer before any draw.
+ * The functions of all mechanisms of one name. `check` throws Refused for invalid parameters; `loss`
+ * and `randomise` take checked ones. `randomise` makes the report of an answer, a list of integers, and
+ * throws BadAnswer before any draw.
  *
- * Those that keep a memo also have `history`, the loss of all reports that are made from it;
- * `drawMemo`, which makes it, and `reportFromMemo`, which makes a report from it alone.
+ * Memoised mechanisms also have `history`, the loss of all reports from one memo; `drawMemo`, which
+ * makes the memo; and `reportFromMemo`, which makes a report from the memo alone.
  */
 export interface Family<M = any, A = any> {
   check(mechanism: M, path: string): void;
@@ -26,7 +26,7 @@ export interface Family<M = any, A = any> {
   reportFromMemo?(mechanism: M, memo: readonly number[], coins: Coins): number[];
 }
 
-/** Modules that are fetched when first needed; their default exports hold things by name. */
+/** Modules imported on first use. Their default exports map names to things. */
 export type Sources<T> = Record<string, () => Promise<{ default: Record<string, T> }>>;
 
 export interface Weights {
@@ -43,7 +43,7 @@ export interface SubsetSelection extends Weights {
   omega: number;
 }
 
-/** Report one of `m` outputs; the `w` of the window around the answer weigh more. */
+/** Report one of `m` outputs; the `w` in the window around the answer weigh more. */
 export interface Window extends Weights {
   k: number;
   m: number;
@@ -109,8 +109,8 @@ export interface Vector {
 }
 
 /**
- * Randomise the answer once with the odds `own / other`, keep what came of it, and randomise that
- * afresh in each wave, so that one report by itself is one of `once`.
+ * Randomise the answer once with the odds `own / other`, keep the result as the memo, and randomise
+ * the memo afresh in each wave. A single report has the law of `once`.
  */
 export interface Memoised extends Weights {
   once: Mechanism;

@@ -1,4 +1,4 @@
-// Several numbers of one person: all of them, or some picked at random (SPEC section 2.14).
+// Several numbers of one person: reports all of them, or some picked at random (SPEC section 2.14).
 
 import { BadAnswer, must } from "../core/errors.js";
 import { largest } from "../core/loss.js";

@@ -1,4 +1,4 @@
-// The window mechanism, for answers that have an order (SPEC section 2.5).
+// The window mechanism, for ordered answers: square wave, Duchi et al., piecewise (SPEC section 2.5).
 
 import { LARGEST } from "../core/coins.js";
 import { must } from "../core/errors.js";

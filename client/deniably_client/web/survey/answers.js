@@ -1,4 +1,5 @@
-// Questions that not everybody is asked (SPEC sections 4.2 and 4.3): fetched where there are some.
+// Questions that only some respondents are asked: `show_if` and `ask` (SPEC sections 4.2 and 4.3).
+// Loaded only where a survey has them.
 
 import { Coins } from "../core/coins.js";
 import { must } from "../core/errors.js";
@@ -10,7 +11,7 @@ import { names } from "./choice.js";
 const HIDDEN = "not_applicable";
 const SHOW_IF = object({ question: NAME, is: list(NAME, 1, 1024) });
 
-/** @type {(definition: Definition) => void} throws Refused where `ask` or a `show_if` is none */
+/** @type {(definition: Definition) => void} throws Refused for an invalid `ask` or `show_if` */
 export function checkConditions({ questions, ask }) {
   const some = ask === undefined || (ask >= 1 && ask < questions.length);
   must(some, "survey", "ask is the number of questions asked, from 1 to all but one");
@@ -31,7 +32,7 @@ export function checkConditions({ questions, ask }) {
 
 /**
  * The questions that this device asks, in the survey's order: all, or `ask` of them at random.
- * To be drawn once, before anything is answered.
+ * Draw them once, before anything is answered.
  * @type {(definition: Definition, coins?: Coins) => Question[]}
  */
 export function drawQuestions({ questions, ask }, coins = new Coins()) {
@@ -41,8 +42,8 @@ export function drawQuestions({ questions, ask }, coins = new Coins()) {
 }
 
 /**
- * Their names. A question whose condition is not among these questions is one that its
- * respondent saw before.
+ * The names of the questions that these answers hide. A condition on a question outside this list
+ * counts as met: the respondent saw the question in an earlier report.
  * @type {(asked: {questions: readonly Question[]}, answers: Answers) => string[]}
  */
 export function hiddenQuestions({ questions }, answers) {
@@ -59,7 +60,7 @@ export function hiddenQuestions({ questions }, answers) {
 }
 
 /**
- * The answers, with those to hidden questions.
+ * Adds the answer `not_applicable` for every hidden question.
  * @type {(asked: {questions: readonly Question[]}, answers: Answers) => Answers}
  */
 export function withHidden(asked, answers) {

@@ -1,4 +1,4 @@
-// Questions with one answer out of several, and what all questions have (SPEC section 4.1).
+// Questions with one answer out of several, and the keys that all questions have (SPEC section 4.1).
 
 import { BadAnswer, must } from "../core/errors.js";
 import { NAME, anything, named, object, text } from "../core/validators.js";
@@ -9,7 +9,7 @@ import { NAME, anything, named, object, text } from "../core/validators.js";
 export const CHOICES = named(object({ name: NAME, label: text }), 2, 1024);
 export const ONE_OF = ["subset_selection", "channel", "unary"];
 
-/** @type {(needed: object, optional?: object) => Check} with the keys of all questions */
+/** @type {(needed: object, optional?: object) => Check} checks these keys and the common ones */
 export const asked = (needed, optional) =>
   object(
     { name: NAME, type: text, label: text, claim: anything, mechanism: anything, ...needed },
@@ -19,7 +19,7 @@ export const asked = (needed, optional) =>
 /** @type {(question: Choosing) => string[]} */
 export const names = ({ choices }) => choices.map(({ name }) => name);
 
-/** @type {(question: Choosing, answer: unknown) => number} the place of the choice of this name */
+/** @type {(question: Choosing, answer: unknown) => number} the index of the choice with this name */
 export function index(question, answer) {
   const found = names(question).findIndex((name) => name === answer);
   if (found >= 0) return found;

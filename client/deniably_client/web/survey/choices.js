@@ -1,4 +1,4 @@
-// Questions with several ticks, and those whose choices have an order (SPEC section 4.1).
+// Questions with several ticks, and questions with ordered choices (SPEC section 4.1).
 
 import { BadAnswer, must } from "../core/errors.js";
 import { anything, integer, like, list } from "../core/validators.js";

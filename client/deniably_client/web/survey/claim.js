@@ -1,4 +1,4 @@
-// What a question promises, held against what its mechanism gives away (SPEC section 2.2).
+// Checks a question's claimed epsilon or odds against its mechanism's privacy loss (SPEC 2.2).
 
 import { must } from "../core/errors.js";
 import { decimal, fraction, parts } from "../core/fraction.js";
@@ -13,8 +13,8 @@ const HISTORY = object({}, { epsilon: DECIMAL, odds: ODDS });
 const CLAIM = object({}, { epsilon: DECIMAL, odds: ODDS, delta: DECIMAL, history: anything });
 
 /**
- * Throws Refused unless the loss keeps what a well-formed claim says; in whole numbers. `history`
- * is the loss of all waves together, where the mechanism keeps a memo.
+ * Throws Refused unless the claim is well formed and the loss stays within it, in exact integers.
+ * `history` is the loss of all waves together, where the mechanism keeps a memo.
  * @type {(claim: unknown, loss: Loss, path?: string, history?: Loss) => void}
  */
 export function checkClaim(claim, loss, path = "claim", history) {

@@ -1,4 +1,4 @@
-// Questions that are answered with numbers, or in several parts (SPEC section 4.1).
+// Questions with numbers or several parts: number, vector, point, product (SPEC section 4.1).
 
 import { BadAnswer, must } from "../core/errors.js";
 import { decimal } from "../core/fraction.js";
@@ -42,7 +42,8 @@ function positions(range) {
 }
 
 /**
- * Which of `cells` equal groups of positions a number falls into; beyond the range its end.
+ * Which of `cells` equal groups of positions a number falls into. Numbers beyond the range count as
+ * its nearest end.
  * @param {Range} range
  * @param {unknown} given a plain decimal, or a number
  * @param {number} cells
@@ -54,7 +55,7 @@ function cell(range, given, cells, name) {
     throw new BadAnswer(`${name} needs a number`);
   }
   const [n, d] = steps(range, decimal(plain));
-  const nearest = Number((2n * n + d) / (2n * d)); // of what is below 0 only the sign counts
+  const nearest = Number((2n * n + d) / (2n * d)); // below 0 only the sign matters
   const count = positions(range);
   return Math.floor((Math.min(Math.max(nearest, 0), count - 1) * cells) / count);
 }
@@ -72,7 +73,7 @@ const NUMBER_PART = object({ name: NAME, label: text, range: checkRange });
 const CHOICE_PART = object({ name: NAME, label: text, choices: CHOICES });
 
 /**
- * What is given for each of the parts, in their order.
+ * The answers to the parts, in the parts' order. Throws BadAnswer unless there is one for each.
  * @param {Question & {parts: {name: string}[]}} question
  * @param {any} answer a Map or an object
  */

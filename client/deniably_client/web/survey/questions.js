@@ -1,4 +1,4 @@
-// The door to every type of question (SPEC section 4.1).
+// Checks questions of every type and encodes their answers (SPEC section 4.1).
 
 import { Refused, must } from "../core/errors.js";
 import { checkMechanism, history, inner, load, loadMechanism, loss } from "../mechanisms/mechanism.js";
@@ -24,7 +24,7 @@ const sources = {
 const types = new Map(Object.entries(choice));
 
 /**
- * Throws Refused unless the question is one, and its mechanism keeps its claim.
+ * Throws Refused unless the question is valid and its mechanism keeps its claim.
  * @type {(question: any, path: string) => Promise<void>}
  */
 export async function checkQuestion(question, path) {
@@ -41,7 +41,7 @@ export async function checkQuestion(question, path) {
   checkClaim(claim, loss(mechanism), `${path}.claim`, history(mechanism));
 }
 
-/** @type {(kind: unknown) => string} why a question of a type that is not known is not asked */
+/** @type {(kind: unknown) => string} why a question of an unknown type is refused */
 function whyNot(kind) {
   if (!FREE_TEXT.test(String(kind).replace(/[ _-]/g, ""))) return "there is no such type of question";
   return "free text cannot be asked: a sentence that a person writes gives its writer away, and no randomised response protects it";
@@ -51,7 +51,7 @@ const FREE_TEXT =
   /^(text|string|str|note|comment|open|sentence|essay|paragraph|(free|open|long|short)text|openended|openquestion|text(area|box))$/i;
 
 /**
- * What a respondent's answer to a verified question is for its mechanism. Throws BadAnswer.
+ * Encodes a respondent's answer to a verified question for its mechanism. Throws BadAnswer.
  *
  * The answer is the name of a choice, a list of names (select_multiple), a number as plain
  * decimal text, or a Map or an object of such by part (vector, point, product).

@@ -1,4 +1,5 @@
-// What leaves the device: the survey's digest, a random id, one perturbed value a question.
+// Makes the report that leaves the device: the survey's digest, a random id and one randomised value
+// for each question.
 
 import { canonicalise, sha256 } from "../core/canonical.js";
 import { Coins } from "../core/coins.js";
@@ -11,15 +12,15 @@ import { conditional, verify } from "./survey.js";
 /** @import { Answers, Memos, Report } from "./types.js" */
 
 /**
- * The report for a respondent's true answers, by the name of the question (see `encode`).
+ * Makes the report for true answers, keyed by question name (see `encode`).
  *
- * The definition is verified before anything is drawn. Every question that is shown needs an
- * answer: a missing report would itself be an exact one. Throws Refused or BadAnswer.
- * Where the survey has `ask`, `drawn` is what drawQuestions gave; where it was answered `before`,
- * what is to be randomised anew, and the other values stay. Where it has waves, `memos` are those
- * that the device keeps for its panel, by the name of the question, which then needs no answer; the
- * others are drawn, and all that were used are in the report. `id` is the report's where it was
- * drawn before, as for an invitation. Only tests bring coins.
+ * The definition is verified before anything is drawn. Every shown question needs an answer,
+ * because a missing value would reveal one exactly. Throws Refused or BadAnswer.
+ *
+ * `drawn` are the questions to randomise: with `ask`, the result of drawQuestions. The values of an
+ * earlier report are in `before`; they stay for all other questions. `memos` are the panel's memos
+ * that the device keeps; their questions need no answer. The result's `memos` are all that were
+ * used. `id` is given where it was drawn earlier, as for an invitation. `coins` are for tests.
  * @type {(definition: unknown, digest: string, answers: Answers, coins?: Coins,
  *   drawn?: readonly {name: string}[], before?: Record<string, number[]>, memos?: Memos,
  *   id?: string) =>
@@ -42,7 +43,7 @@ export async function makeReport(
     throw new BadAnswer("these are not the questions that the survey asks");
   }
   const all = special ? special.withHidden({ questions }, answers) : answers;
-  // Every answer is looked at before the first draw.
+  // Encode every answer before the first draw, so that a bad one throws first.
   const inputs = questions.map((question) =>
     memos?.has(question.name) ? undefined : encode(question, all.get(question.name)),
   );

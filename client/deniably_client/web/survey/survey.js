@@ -1,4 +1,4 @@
-// The published definition: what a device verifies before it draws (SPEC section 4).
+// Verifies a published definition before the device draws anything (SPEC section 4).
 
 import { digest } from "../core/canonical.js";
 import { must } from "../core/errors.js";
@@ -10,8 +10,8 @@ import { checkQuestion } from "./questions.js";
 /** @import { Definition } from "./types.js" */
 
 /**
- * The definition, once everything that it states is verified: its form, each mechanism, each
- * claim, and that its digest is `expectedDigest`. Throws Refused with what is wrong and where.
+ * Verifies a definition's form, each mechanism, each claim and its digest, and returns it. Throws
+ * Refused with what is wrong and where.
  * @type {(definition: unknown, expectedDigest: string) => Promise<Definition>}
  */
 export async function verify(definition, expectedDigest) {
@@ -27,7 +27,7 @@ export async function verify(definition, expectedDigest) {
   return survey;
 }
 
-/** @type {(definition: Definition) => boolean} whether not everybody is asked every question */
+/** @type {(definition: Definition) => boolean} whether some respondents skip questions */
 export const conditional = ({ questions, ask }) =>
   ask !== undefined || questions.some((question) => "show_if" in question);
 

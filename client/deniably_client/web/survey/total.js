@@ -1,4 +1,4 @@
-// What all reports of one person give away (SPEC section 2.2).
+// The total privacy loss of one person in a survey (SPEC section 2.2).
 
 import { largest } from "../core/loss.js";
 import { history as ofMemo, loss } from "../mechanisms/mechanism.js";
@@ -6,14 +6,14 @@ import { history as ofMemo, loss } from "../mechanisms/mechanism.js";
 /** @import { Loss } from "../core/types.js" */
 /** @import { Definition } from "./types.js" */
 
-/** @type {(definition: Definition) => Loss} of one person in a verified survey */
+/** @type {(definition: Definition) => Loss} of one report to a verified survey */
 export const total = ({ questions, ask = questions.length }) =>
   largest(
     questions.map(({ mechanism }) => loss(mechanism)),
     ask,
   );
 
-/** @type {(definition: Definition) => Loss} the same of all waves of its panel */
+/** @type {(definition: Definition) => Loss} of all waves of its panel */
 export const history = ({ questions, ask = questions.length, waves: { count = 1 } = {} }) =>
   largest(
     questions.flatMap(({ mechanism }) => Array(count).fill(ofMemo(mechanism) ?? loss(mechanism))),

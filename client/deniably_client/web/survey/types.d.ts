@@ -1,4 +1,4 @@
-// The types of the definition and what answers it, apart from what respondents download.
+// Types of the definition, answers and reports. Respondents do not download this file.
 
 import type { Check } from "../core/types.js";
 import type { Input, Mechanism } from "../mechanisms/types.js";
@@ -64,9 +64,9 @@ export interface Product extends Question {
 }
 
 /**
- * What questions of one type do. `form` checks the keys; `fits`, called once the mechanism has
- * been checked, all else but the claim. `encode` turns what a respondent says into what the
- * mechanism takes; it throws BadAnswer, which never holds the answer.
+ * The functions of questions of one type. `form` checks the keys. `fits` checks all else but the claim;
+ * it runs after the mechanism's check. `encode` turns an answer into the mechanism's input; it throws
+ * BadAnswer, which never holds the answer.
  */
 export interface Type<Q = any> {
   form: Check;
@@ -89,16 +89,16 @@ export interface Definition {
   questions: Question[];
 }
 
-/** A respondent's answers by the name of the question. */
+/** A respondent's answers, by question name. */
 export type Answers = ReadonlyMap<string, unknown>;
 
-/** What a device keeps for the waves of a panel, by the name of the question. */
+/** The memos of a panel, by question name. */
 export type Memos = ReadonlyMap<string, readonly number[]>;
 
 /**
- * `text` is what to send, and to send again unchanged on every retry; `receipt` is its SHA-256,
- * for the respondent to keep. `memos` are what it was made from, to be kept for the next wave of
- * the panel and not to be sent.
+ * `text` is what to send, unchanged on every retry. `receipt` is its SHA-256, for the respondent.
+ * `memos` are what it was made from: the device stores them for the panel's next wave and never sends
+ * them.
  */
 export interface Report {
   text: string;

@@ -1,5 +1,5 @@
-// Blind signatures (RFC 9474, RSABSSA-SHA384-PSS-Randomized): whoever signs learns neither the
-// message nor the signature. Everything is in hexadecimal; the exponent is 65537.
+// Blind RSA signatures (RFC 9474, RSABSSA-SHA384-PSS-Randomized). The signer learns neither the
+// message nor the signature. All values are hexadecimal; the exponent is 65537.
 
 import { hexadecimal } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
@@ -10,12 +10,12 @@ const PREFIX = 32;
 const HASH = 48;
 const SALT = 48;
 
-/** @type {(message: string) => string} behind a random prefix, so that it cannot be guessed */
+/** @type {(message: string) => string} adds a random prefix, so that the message cannot be guessed */
 export const prepare = (message) => random(PREFIX) + message;
 
 /**
- * What to send to the signer, and what takes the blinding off again. Of a prepared message;
- * `salt` and `inverse` are for known answers.
+ * Blinds a prepared message: `blinded` goes to the signer, `inverse` removes the blinding later. The
+ * parameters `salt` and `inverse` are for tests with known answers.
  * @type {(key: string, prepared: string, salt?: string, inverse?: string) =>
  *   Promise<{blinded: string, inverse: string}>}
  */
@@ -30,7 +30,7 @@ export async function blind(key, prepared, salt = random(SALT), inverse) {
 }
 
 /**
- * The signature of a prepared message, without its blinding. Throws Refused unless it is one.
+ * Removes the blinding and returns the signature. Throws Refused unless the signature is valid.
  * @type {(key: string, prepared: string, blindSignature: string, inverse: string,
  *   saltLength?: number) => Promise<string>}
  */
@@ -44,7 +44,7 @@ export async function finalise(key, prepared, blindSignature, inverse, saltLengt
 }
 
 /**
- * Throws Refused unless the key signed the prepared message: an ordinary RSASSA-PSS.
+ * Throws Refused unless the key signed the prepared message (ordinary RSASSA-PSS).
  * @type {(key: string, prepared: string, signature: string, saltLength?: number) => Promise<void>}
  */
 export async function verify(key, prepared, signature, saltLength = SALT) {
@@ -64,14 +64,14 @@ function checked(key) {
   return key;
 }
 
-/** @type {(text: string, key: string) => boolean} of equal length, texts compare as their numbers */
+/** @type {(text: string, key: string) => boolean} texts of equal length compare as their numbers do */
 const isNumber = (text, key) =>
   text.length === key.length && /^[0-9a-f]+$/.test(text) && text < key;
 
 /** @param {string} text */
 const read = (text) => BigInt(`0x${text}`);
 
-/** @type {(base: bigint, modulus: bigint) => bigint} to the exponent, which is 2^16 + 1 */
+/** @type {(base: bigint, modulus: bigint) => bigint} base^65537, and 65537 is 2^16 + 1 */
 function power(base, modulus) {
   let result = base;
   for (let squared = 0; squared < 16; squared += 1) result = (result * result) % modulus;

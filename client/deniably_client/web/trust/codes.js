@@ -1,12 +1,12 @@
-// The code of an invitation, as people type it and find it in a link (SPEC section 11.1).
+// Reads invitation codes, as typed or from a link (SPEC section 11.1).
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXY";
-/** @type {Record<string, string>} what is mistaken for a character stands for it */
+/** @type {Record<string, string>} look-alikes count as the character they resemble */
 const ALIKE = { O: "0", I: "1", L: "1", Z: "2", U: "V" };
 const LENGTH = 18;
 
-/** @type {(text: string) => string | undefined} the code; undefined where there is none, as after a
- * typing error */
+/** @type {(text: string) => string | undefined} the code; undefined for a text without a
+ * valid one, such as after a typing error */
 export function readCode(text) {
   const last = text.slice(text.lastIndexOf("#") + 1).replace(/[- \t\r\n]/g, "");
   if (!/^[0-9A-Za-z]*$/.test(last)) return undefined;
@@ -14,7 +14,7 @@ export function readCode(text) {
   return code.length === LENGTH && adds(code) ? code : undefined;
 }
 
-/** @type {(code: string) => boolean} whether the last character is that of the sum of the others */
+/** @type {(code: string) => boolean} whether the last character is the check digit */
 function adds(code) {
   const places = [...code].map((char) => ALPHABET.indexOf(char));
   const sum = places.slice(0, -1).reduce((total, digit, i) => total + (i + 1) * digit, 0);

@@ -1,7 +1,6 @@
-// Verifying an Ed25519 signature in whole numbers (RFC 8032, section 5.1), because all else in the
-// form works on phones that will never do it themselves: Android 6 and 7 stay with Chrome 106 and
-// 119, which cannot (137 can), and iPhones up to the X with Safari 15 and 16 (17 can). Everything
-// here is public, so it need not take the same time for all values.
+// Verifies Ed25519 signatures in whole numbers (RFC 8032, section 5.1). Old phones need it: Android 6
+// and 7 stay with Chrome 106 and 119 (137 has Ed25519), iPhones up to the X with Safari 15 and 16 (17
+// has it). All else in the form works there. Every value here is public, so the time may vary.
 
 /** @typedef {[bigint, bigint, bigint, bigint]} Point X, Y, Z, T with x = X/Z, y = Y/Z, xy = T/Z */
 
@@ -49,7 +48,7 @@ function multiply(scalar, point) {
 }
 
 /**
- * The point of an encoding; undefined where it is none, or not the canonical one.
+ * Decodes a point; undefined where the encoding is invalid or not canonical.
  * @type {(encoded: bigint) => Point | undefined}
  */
 export function decode(encoded) {

@@ -1,4 +1,4 @@
-// The register (SPEC section 10): a device answers only what everybody is shown.
+// Verifies a server's register (SPEC section 10): a device answers only surveys that everybody sees.
 
 import { canonicalise, digest, parse } from "../core/canonical.js";
 import { AuthorChanged, Refused } from "../core/errors.js";
@@ -38,8 +38,8 @@ export async function verifyListing(known, origin, definition, version, text, ac
 }
 
 /**
- * The memory with a verified survey's author and register. Of two registers the longer stays: it was
- * checked.
+ * The memory with a verified survey's author and register. The longer of two registers
+ * stays: both were checked.
  * @type {<K extends Known>(memory: K, verified: VerifiedSurvey) => K}
  */
 export function remember(memory, { origin, author, count, head }) {
@@ -54,7 +54,7 @@ export function remember(memory, { origin, author, count, head }) {
 }
 
 /**
- * The entries, once their chain is checked, and that they continue what was seen before.
+ * Checks the chain of entries, and that it continues the checkpoint; returns entries and new one.
  * @type {(document: any, before?: RegisterCheckpoint) =>
  *   Promise<{entries: any[], seen: RegisterCheckpoint}>}
  */
@@ -88,7 +88,7 @@ function find(entries, name) {
 }
 
 /**
- * Throws Refused unless the entry is just the one of the definition.
+ * Throws Refused unless the entry is exactly the one that the definition makes.
  * @type {(entry: Published, definition: Definition, version: string) => void}
  */
 function compare(entry, definition, version) {
@@ -117,7 +117,7 @@ function checkedKey(key) {
 }
 
 /**
- * The entry that a definition makes.
+ * The register entry for a definition.
  * @type {(definition: Definition, version: string, entry: Published) => Published}
  */
 function published(definition, version, { number, previous, day, author, signature, invitations }) {
@@ -158,7 +158,7 @@ function epsilon({ odds, exponent: [n, d] }) {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** @type {(value: [bigint, bigint]) => string} a fraction that is a decimal, in its one spelling */
+/** @type {(value: [bigint, bigint]) => string} the one decimal spelling of a fraction */
 function decimal(value) {
   const [n = "0", d = "1"] = fraction(...value).split("/");
   let scale = 1n;

@@ -1,4 +1,4 @@
-// The author's signature of a definition (SPEC section 9).
+// Checks the author's signature of a definition, and fingerprints keys (SPEC section 9).
 
 import { sha256 } from "../core/canonical.js";
 import { Refused } from "../core/errors.js";
@@ -16,7 +16,7 @@ export async function checkSignature(digest, author, signature) {
   }
 }
 
-/** @type {(author: string) => Promise<string>} what people compare instead of the key */
+/** @type {(author: string) => Promise<string>} a short hash of the key, for people to compare */
 export async function fingerprint(author) {
   return ((await sha256(author)).slice(0, 32).match(/.{4}/g) ?? []).join(" ");
 }
@@ -26,8 +26,8 @@ export const bytes = (hex) =>
   Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
 /**
- * Whether it is the key's signature of the message. Where the browser cannot tell, our own code
- * does (ed25519.js says which phones these are).
+ * Whether the signature of the message is the key's. ed25519.js takes over where the browser has no
+ * Ed25519.
  * @param {Uint8Array<ArrayBuffer>} key
  * @param {Uint8Array<ArrayBuffer>} signature
  * @param {Uint8Array<ArrayBuffer>} message

@@ -1,23 +1,23 @@
-// The types of the register, apart from what respondents download.
+// Types of the register. Respondents do not download this file.
 
-/** How far a register was seen: its entries and the hash of the last. */
+/** How far a register was verified: the count of its entries and the hash of the last. */
 export interface RegisterCheckpoint {
   count: number;
   head: string;
 }
 
-/** What a device knows of servers, by origin: a part of its memory. */
+/** The known authors and registers by server origin, a part of the memory. */
 export interface Known {
   authors: Readonly<Record<string, readonly string[]>>;
   registers: Readonly<Record<string, RegisterCheckpoint>>;
 }
 
-/** Who asks, with the fingerprint of the author's key, and the register that was seen. */
+/** A verified survey's author, with the key's fingerprint, and the register's checkpoint. */
 export interface VerifiedSurvey extends RegisterCheckpoint {
   origin: string;
   author: string;
   fingerprint: string;
-  /** The key of its invitations, where it has such. */
+  /** The key that signs its invitations' tickets, for a survey by invitation. */
   invitations?: string;
 }
 

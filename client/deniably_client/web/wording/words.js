@@ -1,5 +1,5 @@
-// What people read, in their language: the twin of words.py. The page brings the texts that
-// scripts need as data (<script type="application/json" id="words">).
+// Looks up texts in the page's language, as words.py does. The page brings them as data
+// (<script type="application/json" id="words">).
 
 /** @typedef {string | Record<string, string>} Text */
 
@@ -14,8 +14,8 @@ function known() {
 }
 
 /**
- * The text of a key, with its placeholders filled in; the plural form is that of `count`. Whole
- * numbers are written as the language does. Throws where there is no such key or no such value.
+ * The text of a key with its placeholders filled in. `count` selects the plural form. Whole numbers
+ * get the language's thousands mark. Throws Error for an unknown key or a missing value.
  * @param {string} key
  * @param {Record<string, string | number>} [values]
  */
