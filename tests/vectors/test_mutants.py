@@ -673,8 +673,8 @@ MUTANTS = (
     Mutant(
         "the memo is not given back",
         "mechanism.js",
-        "{ report: again(mechanism, memo, coins), memo }",
-        "{ report: again(mechanism, memo, coins), memo: [] }",
+        "{ report: reportFromMemo(mechanism, memo, coins), memo }",
+        "{ report: reportFromMemo(mechanism, memo, coins), memo: [] }",
         "waves",
         1,
     ),
