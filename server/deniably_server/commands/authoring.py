@@ -5,7 +5,7 @@ Flask, uvicorn and numpy are imported inside the commands, so that ``deniably --
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import fill
@@ -196,7 +196,7 @@ def _signed_to_close(address: str, path: Path | None) -> dict[str, str]:
 
 
 @contextmanager
-def _sentences(file: Path) -> Iterator[None]:
+def _sentences(file: Path) -> Generator[None]:
     """Turn BadSurvey into a ClickException that lists every problem in the file."""
     from deniably.core.errors import BadSurvey
 

@@ -28,11 +28,15 @@ def load_survey(source: str | Path | Mapping[str, object]) -> Survey:
     '1.10'
     """
     document = read_document(source)
-    if not (isinstance(document, dict) and "spec" in document):
+    if not _is_published(document):
         return compile_survey(document)
     if problems := list(steering_problems(document)):
         raise BadSurvey(problems)
     return as_survey(document)
+
+
+def _is_published(document: object) -> bool:
+    return isinstance(document, dict) and "spec" in document
 
 
 def read_document(source: str | Path | Mapping[str, object]) -> object:
