@@ -1,1 +1,1 @@
-"""The command line of whoever writes or runs a survey."""
+"""The command line for people who write surveys or run a server."""

@@ -1,2 +1,1 @@
-"""What is kept, and where: one store, whatever database it stands on; everything else of the
-server asks ``store``."""
+"""Storage: ``store`` is the one interface; everything else of the server uses it for data."""

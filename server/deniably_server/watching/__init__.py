@@ -1,1 +1,1 @@
-"""What an operator may know: a log, counts, health."""
+"""What operators may see of a server: the access log, metrics and health."""

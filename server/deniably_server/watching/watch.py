@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from deniably_server.watching import request_facts
+from deniably_server.watching import request_facts as facts
 from deniably_server.watching.request_facts import Answer, milliseconds
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Watch:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve one request."""
         began = perf_counter()
-        request = request_facts.name_request(environ)
+        request = facts.name_request(environ)
         status = 500
 
         def start(
@@ -36,15 +36,11 @@ class Watch:
             status = int(line[:3])
             # A cached response would repeat the id, which belongs to one request.
             kept = not any(key == "Cache-Control" and "no-store" in how for key, how in headers)
-            return start_response(
-                line, headers if kept else [*headers, (request_facts.HEADER, request)]
-            )
+            return start_response(line, headers if kept else [*headers, (facts.HEADER, request)])
 
         body = self._app(environ, start)
         took = milliseconds(perf_counter() - began)
-        answer = Answer(
-            request_facts.method(environ), request_facts.route(environ), status, took, request
-        )
+        answer = Answer(facts.method(environ), facts.route(environ), status, took, request)
         for tell in self._tell:
             tell(answer)
         return body

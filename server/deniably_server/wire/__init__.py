@@ -1,1 +1,1 @@
-"""Between the sockets and the application: nobody who sends or reads slowly holds a thread."""
+"""Between the sockets and the application: slow clients hold connections, but no threads."""

@@ -1,2 +1,2 @@
-"""A database as the store needs it, SQLite or PostgreSQL: connections, transactions and the tables
-themselves; what a row means is known in the next room."""
+"""The databases, SQLite and PostgreSQL: connections, transactions, schemas. ``tables`` knows what the
+rows mean."""

@@ -1,1 +1,1 @@
-"""What an operator does to a whole database, by hand: examine, repair, search for traces, move."""
+"""Maintenance of a whole database by its operator: examine, repair, find traces, migrate."""

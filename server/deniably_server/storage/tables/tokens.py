@@ -86,11 +86,11 @@ def make(
     if role in WIDE and survey is not None:
         raise ValueError(f"{A[role]} token is for the whole server; leave the survey out")
     if survey is not None and not re.match(SURVEY_NAME, survey):
-        raise ValueError("a survey's name is lower-case letters, digits and hyphens")
+        raise ValueError("a survey's name has only lower-case letters, digits and hyphens")
     if not 1 <= days <= MOST_DAYS:
-        raise ValueError(f"a token is valid for 1 to {MOST_DAYS} days")
+        raise ValueError(f"a token is valid for 1 to {MOST_DAYS} days, not for {days}")
     if len(note) > LONGEST_NOTE or not note.isprintable():
-        raise ValueError(f"a note is one line of at most {LONGEST_NOTE} characters")
+        raise ValueError(f"a note is one printable line of at most {LONGEST_NOTE} characters")
     name = secrets.token_hex(6)
     text = f"deniably_{name}_{secrets.token_urlsafe(32)}"
     return Token(name, hash_of(text), role, survey, day_in(days), note), text

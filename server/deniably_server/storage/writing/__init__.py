@@ -1,2 +1,2 @@
-"""Transactions that begin by themselves: reports that waited together, and what a closing leaves to
-be done."""
+"""Transactions that the server begins by itself: storing waiting reports, and erasing the order of
+closed surveys."""

@@ -132,9 +132,7 @@ class Writer:
         return batch, work
 
     def _settle(
-        self,
-        works: Sequence[_Write],
-        commit: Callable[[Connection], list[Outcome]],
+        self, works: Sequence[_Write], commit: Callable[[Connection], list[Outcome]]
     ) -> None:
         """Commit, and only then wake the waiting threads.
 
