@@ -1,2 +1,2 @@
-"""The databases, SQLite and PostgreSQL: connections, transactions, schemas. ``tables`` knows what the
-rows mean."""
+"""The databases, SQLite and PostgreSQL: connections, transactions, schemas. ``tables`` knows what
+the rows mean."""
