@@ -2,9 +2,9 @@
 
     python device.py https://example.org/s/workplace FOLDER stolen=yes often=often
 
-It answers surveys whose questions have one answer, by subset selection, and refuses whatever
-else it meets: a device need not know everything, but must refuse what it does not know. FOLDER
-keeps its memory. Numbers in comments are sections of the specification.
+It answers surveys whose questions have one answer and use subset selection. It refuses all
+others: a device need not know everything, but must refuse what it does not know. FOLDER holds its
+memory. Numbers in comments are sections of the specification.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LIMITS = {"version": Fraction(5), "author": Fraction(10), "overall": Fraction(20
 
 
 class Refused(Exception):
-    """This device does not answer: the sentence says why. It never holds an answer."""
+    """This device does not answer. The message says why and never holds an answer."""
 
 
 def must(holds, why):
@@ -162,7 +162,7 @@ SURVEY_NAME = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
 NAME = r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"
 
 
-# What steers a terminal or the direction of a text. (Marks such as U+200F are allowed.)
+# Control characters, which steer a terminal or a text's direction. U+200F and the like are allowed.
 STEERING = "[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
 
 
@@ -240,7 +240,7 @@ def make_report(survey, answers):
 
 
 def ask(url, body=None):
-    """Status, headers and body of one request that says nothing about its owner."""
+    """Status, headers and body of a request that reveals nothing about its owner."""
     headers = {"User-Agent": "device"} | ({"Content-Type": "application/json"} if body else {})
     request = urllib.request.Request(url, data=body, headers=headers)
     try:
@@ -259,7 +259,7 @@ def fetch(url):
 
 
 def send(url, text):
-    """The same bytes until they are stored."""
+    """Send the same bytes until the server has stored them."""
     for tries in range(6):
         status, _, answer = ask(url, text.encode())
         if status in (200, 201):
@@ -274,7 +274,7 @@ def send(url, text):
 
 
 class Memory:
-    """The document in FOLDER: one owner at a time, and every change at once or not at all."""
+    """The document in FOLDER. One process holds it at a time; every change is atomic."""
 
     def __init__(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -313,7 +313,7 @@ class Memory:
 
 
 def charge(ledger, survey, author):
-    """Adds what the questions cost, unless that would exceed a limit."""
+    """Add the questions' privacy losses to the ledger, unless that would exceed a limit."""
     version, day = digest(survey), datetime.datetime.now(datetime.UTC).date().isoformat()
     same = {"author": author, "day": day, "survey": survey["name"], "version": version}
     same |= {"delta": "0", "exponent": "0"}
@@ -364,7 +364,7 @@ def epsilon_text(odds):
 
 
 def check_register(register, survey, seen):
-    """The survey's entry, once the register is right and goes on where it was seen before."""
+    """Check the register's chain and that it continues what was seen; return the survey's entry."""
     exactly(register, {"entries", "head"})
     hashes = ["0" * 64]
     for number, entry in enumerate(register["entries"], start=1):
@@ -401,9 +401,9 @@ def check_register(register, survey, seen):
 
 
 def answer(url, folder, answers, accept=lambda known, new: False):
-    """Answers a survey, or sends once more what was sent before. Returns the report's digest.
+    """Answer a survey, or send a stored report again. Returns the report's digest.
 
-    ``accept`` is asked with fingerprints where another author signs than those known here.
+    ``accept(known, new)`` gets fingerprints where the author is not one of those known here.
     """
     parts = urlsplit(url)
     place = re.fullmatch(r"(.*)/s/([a-z0-9-]+)", parts.path)
@@ -433,7 +433,7 @@ def answer(url, folder, answers, accept=lambda known, new: False):
         charge(document["ledger"], survey, entry["author"])
         text = make_report(survey, answers)
         document["reports"][version] = {"sent": False, "text": text}
-    memory.keep()  # the report and its price, before a byte is sent
+    memory.keep()  # the report and its charge, before anything is sent
     report = document["reports"][version]
     send(f"{api}/reports", report["text"])
     report["sent"] = True
