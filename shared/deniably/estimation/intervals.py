@@ -1,8 +1,8 @@
-"""Intervals for shares: how far the truth can be from what a tally shows.
+"""Confidence intervals for shares.
 
-With p = P(support | own answer), q = P(support | other answer) and q < p. A share is either that
-of a POPULATION of which the respondents are a random sample, or that of THESE RESPONDENTS, whose
-answers are what they are: only the randomisation is uncertain, and the interval is narrower.
+Let p = P(support | own answer), q = P(support | other answer) and q < p. There are two kinds of
+share. One is that of a population, if the respondents are a random sample of it. The other is that
+of these respondents alone. Then only the randomisation is uncertain, and the interval is narrower.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from deniably.core.binomial import Floats, clopper_pearson, sum_at_most, sum_law
 class Interval:
     """``low <= high`` within [0, 1], arrays of the shape of the counts.
 
-    ``missed`` marks where no share in [0, 1] is compatible with the count. The model makes that
-    happen about alpha / 2 of the time where the share is 0 or 1, else less: among many choices, a
-    sign of a bug or of crafted reports. The interval is then that of the nearest count that a
-    share of 0 or 1 leads to expect: nobody should read certainty into an odd count.
+    ``missed`` marks counts that no share in [0, 1] is compatible with. By chance that happens about
+    alpha / 2 of the time if the share is 0 or 1, else less. Among many choices it is a sign of a
+    bug or of crafted reports. The interval is then that of the nearest count that a share of 0 or 1
+    leads to expect, so that an odd count does not look like certainty.
     """
 
     low: Floats
@@ -38,7 +38,7 @@ class Interval:
 def population_interval(
     count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
 ) -> Interval:
-    """Level 1 - alpha for shares of the population, where ``count`` of n reports support a choice.
+    """Intervals for shares of the population, if ``count`` of n reports support a choice.
 
     The count is exactly Binomial(n, q + (p - q) f), so any binomial interval maps to f. Wilson's,
     widened by ``_half_step``, covers at least 0.927 at a nominal 0.95 for n >= 50 (enumerated for
@@ -63,7 +63,7 @@ def population_interval(
 def respondents_interval(
     count: npt.ArrayLike, n: int, p: float, q: float, alpha: float, *, exact: bool = False
 ) -> Interval:
-    """Level 1 - alpha for the shares of these n respondents, ``count`` of whose reports support.
+    """Intervals for shares of these n respondents, if ``count`` of their reports support a choice.
 
     The score interval: all f with (|count/n - q - (p-q) f| - h/n)^2 <= z^2 (f p(1-p) +
     (1-f) q(1-q)) / n, two quadratics in f, with h from ``_half_step``. It covers at least 0.928 at
@@ -99,12 +99,13 @@ def respondents_interval(
 
 
 def group_interval(total: int, n: int, own: Floats, other: Floats, alpha: float) -> Interval:
-    """Level 1 - alpha, never below, for the share of the population whose answer is in a group.
+    """The exact interval for the share of the population whose answer is in a group of choices.
 
-    ``total`` sums how many of the group's choices each of ``n`` reports names; ``own[j]`` is the
-    probability that a report names j of them if the answer is in the group, ``other[j]`` if not,
-    and own is the larger law. Both tails of the exact law of the sum are inverted, as Clopper and
-    Pearson do for a single choice. Raises ValueError as ``population_interval`` does.
+    ``total`` sums how many of the group's choices each of ``n`` reports names. ``own[j]`` is the
+    probability that a report names j of them if the answer is in the group, ``other[j]`` if not;
+    own is the larger law. Both tails of the exact law of the sum are inverted, as Clopper and
+    Pearson do for a single choice, so coverage is never below 1 - alpha. Raises ValueError as
+    ``population_interval`` does.
     """
     from scipy import optimize
 
@@ -140,13 +141,14 @@ _NORMAL = NormalDist()
 def scores_interval(
     mean: float, n: int, score: Floats, own: Floats, others: Floats, alpha: float
 ) -> Interval:
-    """Level 1 - alpha, never below, for a share of the population from scores of any values.
+    """A guaranteed interval for a share of the population, from scores of any values.
 
-    ``mean`` is that of the ``score`` (outputs,) of n reports; ``own`` (outputs,) is the law of a
-    report of those who have the answer, ``others`` (k - 1, outputs) those of all other answers,
-    whose mixture is not known. The interval has those shares at which Chernoff's bound (1952, Ann.
-    Math. Stat. 23:493), at the mixture that makes it largest, leaves each tail alpha / 2. That is
-    about a quarter wider than a normal interval. Raises ValueError as ``population_interval`` does.
+    ``mean`` is that of the ``score`` (outputs,) of n reports. ``own`` (outputs,) is the law of a
+    report from the answer, ``others`` (k - 1, outputs) the laws from all other answers, in an
+    unknown mixture. The interval has the shares at which Chernoff's bound (1952, Ann. Math. Stat.
+    23:493) leaves each tail alpha / 2, at the mixture that makes it largest. Coverage is never
+    below 1 - alpha; it is about a quarter wider than a normal interval. Raises ValueError as
+    ``population_interval`` does.
     """
     if n < 1 or not 0 < alpha < 1:
         raise ValueError("an interval needs reports, and a risk between 0 and 1")
@@ -178,9 +180,9 @@ def scores_interval(
 
 
 def _half_step(variance: Floats) -> Floats:
-    """By how many reports an interval is widened, for the variance of its count.
+    """By how many reports an interval is widened, given the variance of its count.
 
-    Half a report (Yates 1934) where one more or less decides, hardly any beyond: without it the
+    Half a report (Yates 1934) if one report more or less decides, hardly any beyond. Without it the
     normal curve is too narrow for a count that moves by less than one.
     """
     half: Floats = 0.5 / np.maximum(1.0, variance)
@@ -204,7 +206,7 @@ def _within(
 
 
 def _exact(count: int, n: int, p: float, q: float, alpha: float) -> tuple[float, float]:
-    """Those shares y / n for which neither tail of the count is less likely than alpha / 2."""
+    """The shares y / n for which neither tail of the count is less likely than alpha / 2."""
 
     def law(own: int) -> Floats:
         return sum_law((own, p), (n - own, q))
@@ -220,6 +222,6 @@ def _check(n: int, p: float, q: float, alpha: float) -> None:
     if n < 1:
         raise ValueError("an interval needs at least one report")
     if not 0 < alpha < 1:
-        raise ValueError("alpha, the risk of missing the truth, is between 0 and 1")
+        raise ValueError(f"alpha is {alpha:g}; a risk of missing the truth is between 0 and 1")
     if not 0 <= q < p <= 1:
-        raise ValueError("p and q are probabilities, and p is the larger")
+        raise ValueError(f"p is {p:g} and q {q:g}; they are probabilities, and p is the larger")

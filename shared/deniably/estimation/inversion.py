@@ -1,8 +1,8 @@
-"""Means and shares through any finite channel: every report gets a score, unbiased for its answer.
+"""Estimates means and shares through any finite channel, by a score for each report.
 
-A channel is a matrix Q of shape (inputs, outputs) with Q[x, y] = P(report y | answer x). Scores v
-with Q v = t make v[report] an unbiased estimate of t[answer], whoever answers; t holds positions
-on a scale for a mean, zeros and ones for a share.
+A channel is a matrix Q of shape (inputs, outputs) with Q[x, y] = P(report y | answer x). If scores
+v solve Q v = t, then v[report] is an unbiased estimate of t[answer]. For a mean, t holds positions
+on a scale; for a share, zeros and ones.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from deniably.core.binomial import Floats
 
 @dataclass(frozen=True)
 class Margin:
-    """What is known about one mean: ``low .. high`` covers it, within the range of the target.
+    """The margin of one mean: ``low .. high`` covers it, within the range of the target.
 
     ``missed`` says that no mean in that range is compatible with the reports: a sign of a bug or
-    of crafted reports. The margin is then that of an estimate at the nearer end, since it is the
-    reports that are odd, and not the mean that is known for certain.
+    of crafted reports. The margin is then that of an estimate at the nearer end, because odd
+    reports make no mean certain.
     """
 
     standard_error: float
@@ -36,10 +36,10 @@ class Margin:
 
 @dataclass(frozen=True)
 class Mean:
-    """An unbiased mean, which may leave the scale, in the unit of the target.
+    """An unbiased mean in the unit of the target; it may leave the scale.
 
-    ``population_margin`` holds if the ``n`` respondents are a random sample of those meant,
-    ``sample_margin`` if they are all that is meant; both hold with ``confidence``.
+    ``population_margin`` is for a population that the ``n`` respondents are a random sample of,
+    ``sample_margin`` for these respondents alone. Both hold with ``confidence``.
     """
 
     n: int
@@ -51,10 +51,10 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class Uncertain:
-    """An ``estimate`` that moves by no less than ``step``, of a mean between ``ends``.
+    """An ``estimate`` of a mean between ``ends`` that moves in steps of at least ``step``.
 
-    ``variance`` is what it seems to be, ``variance_at`` what it is at any true mean, ``error`` the
-    standard error to show.
+    ``variance`` is the estimated variance, ``variance_at`` the variance at any true mean, ``error``
+    the standard error to show.
     """
 
     estimate: float
@@ -72,8 +72,10 @@ class Uncertain:
         return replace(found, standard_error=self.error)
 
     def deviate(self, value: float) -> float:
-        """How many standard deviations the estimate lies above ``value`` if that is the mean, less
-        the half step; the margin holds a value where that is at most the normal quantile."""
+        """How many standard deviations the estimate lies above ``value``, less the half step.
+
+        The margin holds a value where that is at most the normal quantile.
+        """
         apart = self.estimate - value
         beyond = max(abs(apart) - half_step(self.step, self.variance), 0.0)
         variance = float(self.variance_at(np.array(value)))
@@ -85,10 +87,14 @@ class Uncertain:
 def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLike = 1) -> Floats:
     """The scores v, shape (outputs,), with channel @ v = target and the smallest variance.
 
-    The variance is taken where answers are distributed in proportion to ``reference``, shape
-    (inputs,) and positive, by default uniform: v = D^-1 Q' (Q D^-1 Q')^-1 t, where D holds the
-    probabilities of the outputs (Gauss-Markov; Aitken 1935).
-    Raises ValueError where no such scores exist: the outputs do not tell the inputs apart.
+    The variance is that for answers in proportion to ``reference``, shape (inputs,) and positive,
+    by default uniform: v = D^-1 Q' (Q D^-1 Q')^-1 t, where D holds the probabilities of the outputs
+    (Gauss-Markov; Aitken 1935).
+
+    >>> scores([[0.75, 0.25], [0.25, 0.75]], [1, 0]).round(3)  # the share of the first answer
+    array([ 1.5, -0.5])
+
+    Raises ValueError if no such scores exist: the outputs do not tell the inputs apart.
     """
     found, exact = _solve(np.asarray(channel, float), np.asarray(target, float), reference)
     if not exact:
@@ -99,16 +105,15 @@ def scores(channel: npt.ArrayLike, target: npt.ArrayLike, reference: npt.ArrayLi
 def linear(
     counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike, confidence: float = 0.95
 ) -> Mean:
-    """The mean of channel @ v over the answers, from the number ``counts`` of reports of each kind.
+    """Estimates the mean of channel @ v over the answers, from the counts of each output.
 
-    ``counts`` and ``v`` have shape (outputs,). Standard errors are over n, not n - 1,
-    and no smaller than the channel allows at the nearest possible mean; of a share half a report is
-    added to either side, as in ``estimate.standard_error``. For these respondents the variance
-    among answers is taken off, estimated through the same channel, or where the channel hides it,
-    not at all. The intervals are score intervals (``margin``): the
-    variance at mean mu is that of the likeliest law of reports with this mean (``tilted``), drawn
-    into the range that the channel allows there. They move with the scale and stretch with it,
-    wherever it starts. For two answers they are those of ``intervals``.
+    ``counts`` and ``v`` have shape (outputs,). Standard errors are over n, not n - 1, and at least
+    what the channel allows at the nearest possible mean. For a share, half a report is added to
+    either side, as in ``estimate.standard_error``. For the sample, the variance among answers is
+    taken off. It is estimated through the same channel; if the channel hides it, nothing is taken
+    off. The intervals are score intervals (``margin``). The variance at mean mu is that of the
+    likeliest law of reports with this mean (``tilted``), clipped to what the channel allows there.
+    They move and stretch with the scale. For two answers they are those of ``intervals``.
 
     Coverage at a nominal 0.95, simulated for k-ary response, windows and square waves, epsilon 0.5
     to 8, n 30 to 1000, flat, humped and one-sided answers: at least 0.92. Where all or nearly all
@@ -122,7 +127,7 @@ def linear(
 
 
 def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
-    """The mean of n reports with its margins, for a population and for these respondents."""
+    """Puts the two uncertain means of n reports, for population and sample, into a ``Mean``."""
     population, respondents = (one.margin(confidence) for one in found)
     return Mean(n, confidence, found[0].estimate, population, respondents)
 
@@ -130,7 +135,7 @@ def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Me
 def uncertain(
     counts: npt.ArrayLike, v: npt.ArrayLike, channel: npt.ArrayLike
 ) -> tuple[Uncertain, Uncertain]:
-    """What ``linear`` makes its margins of, for a population and for these respondents."""
+    """The uncertain means, for population and sample, from which ``linear`` makes its margins."""
     q = np.asarray(channel, dtype=np.float64)
     tallied, score = np.asarray(counts, dtype=np.float64), np.asarray(v, dtype=np.float64)
     if not tallied.shape == score.shape == q.shape[1:]:
@@ -175,11 +180,11 @@ def margin(
     ends: tuple[float, float],
     confidence: float,
 ) -> Margin:
-    """The score interval around a ``mean`` that moves by no less than ``step``.
+    """The score interval around a ``mean`` that moves in steps of at least ``step``.
 
-    All mu with |mean - mu| <= h + z sqrt(variance_at(mu)). Where the standard deviation is below a
-    step, h is half a step (Yates 1934), beyond that it falls with the variance: it is needed
-    where one report more or less decides, and hardly widens any other interval.
+    All mu with |mean - mu| <= h + z sqrt(variance_at(mu)). If the standard deviation is below a
+    step, h is half a step (Yates 1934); beyond that it falls with the variance. It matters where
+    one report more or less decides, and hardly widens any other interval.
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     half = half_step(step, variance)
@@ -211,7 +216,7 @@ _ENDS = np.arange(2)
 
 
 def half_step(step: float, variance: float) -> float:
-    """Half a step where the standard deviation is below one, beyond that it falls."""
+    """Half a step if the standard deviation is below a step; beyond that it falls."""
     return step / 2 * min(1.0, step**2 / variance) if variance > 0 else step / 2
 
 
@@ -225,13 +230,12 @@ def least_step(values: Floats) -> float:
 def tilted(
     weights: npt.ArrayLike, position: npt.ArrayLike, values: npt.ArrayLike
 ) -> Callable[[npt.ArrayLike, int], Floats]:
-    """(mu, kind) -> the mean of ``values[kind]``, shape (kinds, points), where that of
-    ``position`` is mu.
+    """(mu, kind) -> the mean of ``values[kind]`` under the likeliest law whose mean is mu.
 
-    Under the likeliest law on the points, seen with ``weights``, that has this mean: P is in
-    proportion to weights / (1 + s (position - mean)), and where these do not reach mu the rest of
-    it is at the end of the scale, seen or not (Owen 1988, Biometrika 75:237). Tabulated in s and
-    linear in between, exact for two positions.
+    ``values`` has shape (kinds, points). The law is on points at ``position`` that were seen with
+    ``weights``: empirical likelihood (Owen 1988, Biometrika 75:237). P is in proportion to weights
+    / (1 + s (position - mean)). If that does not reach mu, the rest is at the end of the scale,
+    seen or not. Tabulated in s and linear in between, exact for two positions.
     """
     weight, x = np.asarray(weights, dtype=np.float64), np.asarray(position, dtype=np.float64)
     value = np.asarray(values, dtype=np.float64)
@@ -260,9 +264,9 @@ _STEPS = 1 / (1 + np.exp(np.linspace(14, -14, 141)))
 
 
 def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.ArrayLike], Floats]:
-    """(mu, estimate) -> the estimate, drawn into what mixtures of (target, values) allow at mu.
+    """(mu, estimate) -> the estimate, clipped to what mixtures of (target, values) allow at mu.
 
-    ``values`` are what each answer contributes; an average over answers with mean mu lies between
+    ``values`` are what each answer contributes. An average over answers with mean mu lies between
     the lower and the upper hull of the points there.
     """
     # Equal but for rounding is equal: at an end of the range several answers may have one target.

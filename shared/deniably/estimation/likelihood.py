@@ -1,8 +1,8 @@
-"""The distribution of answers that makes whole reports likeliest, through any finite channel.
+"""Maximum likelihood: the distribution of answers that makes whole reports likeliest.
 
-``channel`` has shape (inputs, outputs), channel[x, y] = P(report y | answer x), ``counts`` shape
-(outputs,). Only the columns of outputs that were seen matter, and each only up to a factor, so a
-channel with too many outputs to list (subsets) is given by the columns of its distinct reports.
+``channel`` has shape (inputs, outputs) with channel[x, y] = P(report y | answer x). ``counts`` has
+shape (outputs,). Only the columns of outputs that were seen matter, each up to a factor. So if a
+channel has too many outputs to list (subsets), pass the columns of its distinct reports.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _NOBODY = 1e-300  # a share that can recover, where an exact zero could not
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A distribution of answers, shape (inputs,), on the simplex.
+    """A fitted distribution of answers: ``shares`` (inputs,) on the simplex.
 
-    No distribution has a log-likelihood above ``log_likelihood + shortfall``: for the maximum the
-    shortfall is tiny, for a fit that was smoothed or stopped early it says what that cost.
+    No distribution has a log-likelihood above ``log_likelihood + shortfall``. The shortfall is tiny
+    at the maximum; for a fit that was smoothed or stopped early it is the cost of that.
     """
 
     shares: Floats
@@ -34,13 +34,13 @@ class Fit:
 def maximum_likelihood(
     counts: npt.ArrayLike, channel: npt.ArrayLike, shortfall: float = 1e-4, most_steps: int = 50_000
 ) -> Fit:
-    """The distribution of the largest likelihood, to within ``shortfall`` units of its logarithm.
+    """Fits the distribution of the largest likelihood, within ``shortfall`` of its logarithm.
 
     EM (Dempster, Laird and Rubin 1977), accelerated by squared extrapolation (Varadhan and Roland
     2008, Scand. J. Stat. 35:335, scheme S3). The bound on what is left is that of Lindsay 1983
     (Ann. Stat. 11:86, th. 4.1): n (max_x sum_y c_y/n Q(y|x)/(Qf)_y - 1), exact by concavity.
-    Where ``most_steps`` run out first, the fit says so by its ``shortfall``.
-    Raises ValueError where there is no report or no answer can cause one that was seen.
+    If ``most_steps`` run out first, the ``shortfall`` of the fit says so.
+    Raises ValueError if there is no report, or no answer can cause one that was seen.
     """
     seen = _Seen(counts, channel)
     shares = seen.uniform()
@@ -87,12 +87,15 @@ def expectation_maximisation(
 
 
 class _Seen:
-    """The outputs that were seen, how often, and how likely each is from each answer."""
+    """The outputs that were seen: how often, and how likely from each answer."""
 
     def __init__(self, counts: npt.ArrayLike, channel: npt.ArrayLike) -> None:
         tallied, matrix = np.asarray(counts, np.float64), np.asarray(channel, np.float64)
         if tallied.shape != matrix.shape[1:]:
-            raise ValueError("there is one count for each output of the channel")
+            raise ValueError(
+                f"there is one count for each output of the channel: {tallied.shape} counts and"
+                f" {matrix.shape[1:]} outputs"
+            )
         if not tallied.sum() >= 1:
             raise ValueError("a fit needs at least one report")
         seen = tallied > 0
@@ -125,7 +128,7 @@ class _Seen:
 
 
 def _smoothed(shares: Floats) -> Floats:
-    """Neighbours averaged; at the two ends over those that exist."""
+    """Averages neighbours; at the two ends, those that exist."""
     kernel = np.array([1, 2, 1])
     mean = np.convolve(shares, kernel, "same") / np.convolve(np.ones_like(shares), kernel, "same")
     result: Floats = mean / mean.sum()
