@@ -1,4 +1,4 @@
-"""Finite laws as matrices of probabilities, and the scores that make reports unbiased."""
+"""Turns finite laws into channel matrices, and computes the scores that make reports unbiased."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MOST_INPUTS = 513
 def matrix(mechanism: HasLaw[Law]) -> Floats:
     """Q[x, y] = P(report y | position x), shape (k, outputs); rows sum to 1.
 
-    Of a law where reports name choices only k-ary response has single outputs. Raises ValueError
-    for others, and where there is no end of outputs.
+    Among laws whose reports name choices, only generalised randomised response (GRR, k-RR) has
+    single outputs. Raises ValueError for the others, and if there is no end of outputs.
     """
     law = mechanism.law
     if isinstance(law, Finite):
@@ -36,7 +36,7 @@ def matrix(mechanism: HasLaw[Law]) -> Floats:
 
 
 def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
-    """The same for the reports in ``numbers``, shape (k, numbers), also of noise without an end."""
+    """Q[x, y] for the reports y in ``numbers``, shape (k, numbers); noise may be endless."""
     law, y = mechanism.law, np.asarray(numbers)
     if isinstance(law, Noise):
         return masses(law, y - np.arange(law.k)[:, None])
@@ -44,7 +44,7 @@ def sent(mechanism: HasLaw[Law], numbers: npt.ArrayLike) -> Floats:
 
 
 def masses(mechanism: HasLaw[Noise], noise: npt.ArrayLike) -> Floats:
-    """P(noise) of whole numbers."""
+    """P(noise) for each whole number in ``noise``."""
     return cast(Floats, mechanism.law.mass(np.asarray(noise, dtype=np.float64)))
 
 
@@ -65,7 +65,7 @@ def _rows(law: Finite) -> Floats:
 
 
 def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floats:
-    """P(knot | position) of rounding without bias, shape (positions, knots)."""
+    """P(knot | position) for unbiased rounding, shape (positions, knots)."""
     at = np.arange(k) if positions is None else np.asarray(positions)
     place = at * (knots - 1) / (k - 1)
     return cast(Floats, np.maximum(1 - np.abs(place[:, None] - np.arange(knots)), 0.0))
@@ -74,8 +74,8 @@ def rounding(k: int, knots: int, positions: npt.ArrayLike | None = None) -> Floa
 def position_scores(mechanism: HasLaw[Finite]) -> Floats:
     """For each output the unbiased estimate of the position (0 to k - 1), shape (outputs,).
 
-    Where the mean output is affine in the row, as of a window, so is the score; for others the
-    scores with the least variance where answers are evenly spread.
+    If the mean output is affine in the row, as for a window, so is the score. Other laws get the
+    scores with the least variance for evenly spread answers.
     """
     return _position_scores(mechanism.law)
 
@@ -94,7 +94,7 @@ def _position_scores(law: Finite) -> Floats:
 
 
 def some_positions(mechanism: HasLaw[Finite]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Positions that stand for all (each one where there are few), and their rows of the matrix."""
+    """Positions that represent all of them, and their rows of the matrix; all if there are few."""
     law = mechanism.law
     k = law.k
     if k <= _MOST_INPUTS or k == law.rows:

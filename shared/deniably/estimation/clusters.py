@@ -1,9 +1,9 @@
-"""Groups of people on a map: k-means on the de-biased shares of its areas.
+"""Finds groups of people on a map, by k-means on the de-biased shares of its areas.
 
-Needs the extra ``clusters`` (scikit-learn). Nobody's position is known: what is clustered are the
-middles of the areas, weighted by the shares for display. Perturbing both coordinates and
-clustering the noisy points would be useless at the same epsilon. Central ancestor: Su, Cao, Li,
-Bertino and Jin 2016 (CODASPY, "Differentially private k-means clustering", EUGkM).
+Needs the extra ``clusters`` (scikit-learn). Nobody's position is known. So k-means clusters the
+middles of the areas, weighted by the shares for display. Adding noise to both coordinates and
+clustering noisy points would be useless at the same epsilon. The ancestor under central privacy:
+Su, Cao, Li, Bertino and Jin 2016 (CODASPY, "Differentially private k-means clustering", EUGkM).
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ _STARTS = 8
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """The middle of a group in the map's own units, the share of people in it, and how far both
-    moved when the survey was repeated in simulation (root mean square; distance for the centre)."""
+    """One group: its centre in the map's own units, and the share of people in it.
+
+    The errors say how far both moved when the survey was repeated in simulation: root mean
+    squares, of the distance for the centre.
+    """
 
     centre: tuple[float, float]
     share: float
@@ -60,18 +63,18 @@ def clusters(
     resamples: int = RESAMPLES,
     seed: int | None = None,
 ) -> Clusters:
-    """``count`` groups of the people who answered ``question``.
+    """Finds ``count`` groups among the people who answered ``question``.
 
-    The uncertainty comes from ``resamples`` surveys simulated from the shares for display (a
-    parametric bootstrap, Efron 1979): answers and reports drawn anew, clustered anew, and their
-    groups matched to the nearest ones. ``seed`` is by default made from the tally, so that the same
-    reports always give the same figures; simulated people need no secret.
-    Raises ValueError where there is no report or ``count`` is not from 1 to the number of areas,
-    and ImportError without scikit-learn.
+    The errors come from ``resamples`` surveys simulated from the shares for display (a parametric
+    bootstrap, Efron 1979). Each draws new answers and reports, clusters them, and matches its
+    groups to the nearest ones. By default ``seed`` is made from the tally, so that the same reports
+    always give the same figures; simulated people need no secret.
+    Raises ValueError if there is no report or ``count`` is not from 1 to the number of areas, and
+    ImportError without scikit-learn.
     """
     areas = question.grid**2
     if not 1 <= count <= areas:
-        raise ValueError(f"the number of groups is from 1 to {areas}")
+        raise ValueError(f"{count} groups; a map of {areas} areas has from 1 to {areas}")
     fit = _lloyd(_middles(question.grid), count)
     shares = cell_shares(question, tally).consistent
     centres, labels, spread = fit(shares)
@@ -132,8 +135,11 @@ def _lloyd(
 
 
 def _again(law: Supporting, shares: Floats, n: int, generator: np.random.Generator) -> Floats:
-    """The shares for display of a simulated survey. The supports of different areas are drawn one
-    by one: their exact law joins them only weakly, and k-means averages over many."""
+    """The shares for display of a simulated survey.
+
+    The supports of areas are drawn independently: their exact law correlates them only weakly, and
+    k-means averages over many.
+    """
     people = generator.multinomial(n, shares)
     p, q = float(law.p), float(law.q)
     support = generator.binomial(people, p) + generator.binomial(n - people, q)

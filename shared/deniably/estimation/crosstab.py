@@ -1,8 +1,8 @@
-"""Two questions of the same respondents, randomised independently: what goes with what.
+"""Cross-tabulates two questions that were randomised independently.
 
-Only reports of one and the same respondent can be crossed. The correlation of two reports is
-weaker than that of the answers, by (p1 - q1)(p2 - q2), so reports are never tabulated as they are:
-the joint channel is the product of the two, and so is its inverse.
+Both reports must come from the same respondent. The correlation of two reports is weaker than that
+of the answers, by (p1 - q1)(p2 - q2). So reports are never tabulated as they are. The joint channel
+is the product of the two channels, and so is its inverse.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ Kinds = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class PairTally:
-    """``n`` respondents: ``first`` (k1,) and ``second`` (k2,) count the supports of each choice,
-    ``both`` (k1, k2) the respondents whose two reports support choice a and choice b."""
+    """The tally of pairs of reports from ``n`` respondents.
+
+    ``first`` (k1,) and ``second`` (k2,) count the supports of each choice. ``both`` (k1, k2) counts
+    the respondents whose two reports support choice a and choice b.
+    """
 
     n: int
     first: npt.NDArray[np.int64]
@@ -54,7 +57,10 @@ class Crosstab:
 
 
 def count_pairs(first: npt.ArrayLike, second: npt.ArrayLike) -> PairTally:
-    """The tally of supports as 0/1 matrices, shapes (n, k1) and (n, k2), a row a respondent."""
+    """Tallies supports, given as 0/1 matrices of shapes (n, k1) and (n, k2), a row a respondent.
+
+    Raises ValueError unless both have n rows.
+    """
     a, b = np.asarray(first), np.asarray(second)
     if len(a) != len(b):
         raise ValueError("a cross-table needs both reports of every respondent")
@@ -67,9 +73,11 @@ def supported_together(
     second: npt.NDArray[Any],
     deal: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """How many respondents' two reports support choice a and choice b, shape (k1, k2), of supports
-    as in ``count_pairs``. ``deal`` gives respondents other rows of the two, without a copy; of
-    many deals of the second, shape (deals, n), the result is of shape (deals, k1, k2)."""
+    """How many respondents' two reports support choice a and choice b, shape (k1, k2).
+
+    Supports are as in ``count_pairs``. ``deal`` gives respondents other rows of both, without a
+    copy. For many deals of the second, shape (deals, n), the result has shape (deals, k1, k2).
+    """
     many = () if deal is None else deal[1].shape[:-1]
     both = np.zeros((*many, first.shape[1], second.shape[1]), dtype=np.int64)
     for start in range(0, len(first), _BLOCK):  # whole numbers far below 2^24 are exact
@@ -81,9 +89,10 @@ def supported_together(
 
 
 def kinds(bits: npt.NDArray[np.bool_]) -> Kinds:
-    """Numbers from 0 on, shape (n,), the same for the same rows of ``bits``, shape (n, k).
+    """Numbers the different rows of ``bits`` (n, k) from 0 on, shape (n,).
 
-    64 columns at a time: sorting rows whole is ten times slower."""
+    It sorts 64 columns at a time: sorting whole rows is ten times slower.
+    """
     found: Kinds | None = None
     for start in range(0, max(bits.shape[1], 1), 64):
         packed = np.zeros((len(bits), 8), dtype=np.uint8)
@@ -125,7 +134,7 @@ def crosstab(
     second: tuple[float, float],
     confidence: float = 0.95,
 ) -> Crosstab:
-    """The joint shares, from supports under (p1, q1) and (p2, q2).
+    """Estimates the joint shares from supports under (p1, q1) and (p2, q2).
 
     f_ab = (N_ab/n - q2 N_a/n - q1 N_b/n + q1 q2) / ((p1-q1)(p2-q2)), the Kronecker product of the
     two inverses. Each cell is the mean of a score with four values (is a supported? is b?) through
@@ -150,11 +159,11 @@ def joint_likelihood(
     shortfall: float = 1e-4,
     most_steps: int = 50_000,
 ) -> tuple[Floats, Fit]:
-    """The likeliest joint distribution, shape (k1, k2), and its fit.
+    """Fits the likeliest joint distribution, shape (k1, k2).
 
     ``counts`` (r,) says how often each of r different pairs of reports was seen, ``first`` (k1, r)
     and ``second`` (k2, r) how likely each answer makes the report to its question, up to a factor
-    for each report. Stops as ``likelihood.maximum_likelihood`` does, and raises what that raises.
+    for each report. It stops and raises as ``likelihood.maximum_likelihood`` does.
     """
     q1, q2 = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     pairs = (q1[:, None] * q2).reshape(len(q1) * len(q2), -1)
@@ -167,13 +176,13 @@ def likeliest(
 ) -> Floats | None:
     """The joint shares of two single choices that make whole reports likeliest, shape (k1, k2).
 
-    For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2); ``odds`` say for each
+    For display. Reports are 0/1 supports, shapes (n, k1) and (n, k2). ``odds`` say for each
     question how many times likelier a report is from an answer that it supports than from another
-    one, which for subset selection and unary encodings is all that it tells. None where the fit
-    would take more than about a second, or is not within ``_NEAR`` of the largest log-likelihood
-    by then. Of 2 to 4 choices a question, epsilon 1 to 3 and 300 to 2,000 people, its squared error
-    was 0.4 to 1 times that of the nearest point of the simplex to the unbiased shares; where each
-    row had one cell alone, up to 1.3 times. Raises ValueError where there is no respondent.
+    answer. For subset selection and unary encoding a report says no more. None if the fit would
+    take more than about a second, or is then not within ``_NEAR`` of the largest log-likelihood.
+    For 2 to 4 choices a question, epsilon 1 to 3 and 300 to 2,000 people, its squared error was 0.4
+    to 1 times that of the nearest point of the simplex to the unbiased shares. If each row had a
+    single cell, it was up to 1.3 times. Raises ValueError if there is no respondent.
     """
     a, b = np.asarray(first, dtype=np.bool_), np.asarray(second, dtype=np.bool_)
     pairs = _ranks(_paired(kinds(a), kinds(b)))

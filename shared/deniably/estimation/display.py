@@ -1,9 +1,9 @@
-"""The shares of many choices for display, by empirical Bayes from the tally alone.
+"""Shrinks the shares of many choices for display, by empirical Bayes from the tally alone.
 
-Nearest to the estimates is not nearest to the truth: among many choices, noise raises some and
-pushes others below 0. The counts themselves say how the true shares scatter (many alike, a few
-large, most of them 0), and given that, each count says what its share probably is. It is for
-pictures: shrunken shares would bias means, sums and tests, which take the unbiased estimates.
+Among many choices, noise raises some estimates and pushes others below 0. So the shares nearest to
+the estimates are not the nearest to the truth. The counts say how the true shares scatter: many
+alike, a few large, most of them 0. Given that, each count says what its share probably is. Use
+shrunken shares in pictures only: means, sums and tests need the unbiased estimates.
 
 Source: Robbins 1956 (Berkeley Symp. 3:157); Jiang and Zhang 2009 (Ann. Stat. 37:1647). Over 280
 simulated designs (5 to 128 choices, 200 to 10,000 people, epsilon 0.5 to 4, seven shapes of the
@@ -22,26 +22,26 @@ from deniably.core.binomial import Floats
 from deniably.estimation.estimate import project
 
 FEWEST = 5
-"""Choices from which on it is worth it: two to four tell too little of how shares scatter."""
+"""The fewest choices to shrink: two to four say too little about how shares scatter."""
 
 _FINEST = 0.0005  # the standard deviation of the noise below which nothing is to be won
 _STEP, _WIDEST = 0.35, 1 / 150  # of the grid: standard deviations, and at most so much
 _BEYOND = 9.0  # standard deviations above the largest estimate where no share is any more
 _EMPTY = (0.0, 0.5, 0.8, 0.9, 0.95, 0.975)
-"""The parts of the choices that may be nobody's."""
+"""Shares of the choices that may be empty, one prior each."""
 _STRENGTHS = np.geomspace(0.02, 1e5, 45)
-"""Of the beta distributions that the other shares may have: from very unequal to all alike."""
+"""Strengths of the beta priors of the other shares: from very unequal to all alike."""
 
 
 def shrunken(counts: npt.ArrayLike, n: int, p: float, q: float) -> Floats:
     """The likely shares of a single choice, shape (k,), on the simplex.
 
     ``counts`` (k,) says how many of n reports support each choice, with p = P(support | own
-    answer) and q = P(support | other answer). The shares meant are those of these n respondents:
-    a count is then the sum of two binomials. Their distribution is a mixture of beta
-    distributions with a part at 0, averaged over all with the weight that the counts give them,
-    and corrected by one step of expectation maximisation; shown is the posterior mean.
-    With fewer than five choices, or next to no noise, it is the nearest point of the simplex.
+    answer) and q = P(support | other answer). The shares are those of these n respondents, so a
+    count is the sum of two binomials. The prior is a mixture of beta distributions with a mass at
+    0. It is averaged over all mixtures, weighted by their evidence, and corrected by one step of
+    expectation maximisation. The result is the posterior mean. With fewer than five choices, or
+    next to no noise, it is the nearest point of the simplex.
     """
     count = np.asarray(counts, dtype=np.float64)
     raw = (count / n - q) / (p - q)
@@ -62,8 +62,10 @@ def shrunken(counts: npt.ArrayLike, n: int, p: float, q: float) -> Floats:
 
 
 def within(shares: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike) -> Floats:
-    """The nearest shares with ``low <= share <= high`` that sum to 1; where there are none, the
-    nearest end of each."""
+    """The nearest shares with ``low <= share <= high`` that sum to 1.
+
+    If there are none, each share moves to the nearer end of its interval.
+    """
     point, least, most = (np.asarray(one, dtype=np.float64) for one in (shares, low, high))
     if not least.sum() < 1 < most.sum():
         return np.clip(point, least, most)
@@ -77,13 +79,13 @@ def within(shares: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike) -> Fl
 
 
 def _noise(share: float, n: int, p: float, q: float) -> float:
-    """The standard deviation of an estimate where so many of the respondents have the choice."""
+    """The standard deviation of an estimate if ``share`` of the respondents have the choice."""
     variance = share * p * (1 - p) + (1 - share) * q * (1 - q)
     return float((variance / n) ** 0.5 / (p - q))
 
 
 def _grid(largest: float, n: int, p: float, q: float) -> Floats:
-    """Shares from 0 on, closer together than the noise tells apart."""
+    """Shares from 0 on, closer together than the noise."""
     shares = [0.0]
     while shares[-1] < 1:
         noise = max(_noise(shares[-1], n, p, q), 1e-6)
@@ -94,7 +96,7 @@ def _grid(largest: float, n: int, p: float, q: float) -> Floats:
 
 
 def _likelihood(count: Floats, n: int, p: float, q: float, shares: Floats) -> Floats:
-    """P(count | the share of these respondents) but for a factor of each count, shape (k, grid).
+    """P(count | the share of these respondents) up to a factor for each count, shape (k, grid).
 
     The saddlepoint approximation to the law of the sum of two binomials (Daniels 1954, Ann. Math.
     Stat. 25:631), whose saddlepoint solves a quadratic equation; counts of 0 and n exactly.

@@ -1,7 +1,7 @@
-"""An ordered question's distribution: how many at most here, and where the middle lies.
+"""Estimates the distribution of an ordered question: its distribution function and quantiles.
 
-Answers fall into buckets 0 .. d - 1 in their order. The picture comes from a consistent fit of
-whole reports; every claim (F, quantiles) from unbiased estimates with intervals.
+Answers fall into buckets 0 .. d - 1 in order. The picture comes from a consistent fit of whole
+reports. Every claim (F, quantiles) comes from unbiased estimates with intervals.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from deniably.estimation.inversion import Mean, linear, scores
 from deniably.estimation.likelihood import Fit, expectation_maximisation
 
 SMALL = 2000
-"""Up to so many reports smoothing helps where the truth is smooth; beyond, it only distorts."""
+"""The most reports for which smoothing helps if the truth is smooth; beyond, it distorts."""
 
 
 @dataclass(frozen=True)
 class QuantileEstimate:
-    """The bucket in which a ``share`` of answers is first reached: within ``low .. high``."""
+    """The bucket where a ``share`` of answers is first reached, with interval ``low .. high``."""
 
     share: float
     bucket: int
@@ -30,14 +30,14 @@ class QuantileEstimate:
 
 
 def density(counts: npt.ArrayLike, channel: npt.ArrayLike, *, smooth: bool = False) -> Fit:
-    """A consistent distribution over the buckets, for display.
+    """Fits a consistent distribution over the buckets, for display.
 
-    EM on whole reports, stopped early (Li et al. 2020); with its smoothing only if the caller
-    knows the truth to be ``smooth`` and there are at most ``SMALL`` reports. In simulations of
-    32 buckets, epsilon 0.5 to 4, that cut the W1 error of a broad hump by up to a third at n = 500
-    and by a tenth at 2000; a narrow one (standard deviation 4 buckets) it may double there. At
-    20,000 it is worse for every hump, at epsilon 1 and below too, and for two humps or peaks from
-    2000 on.
+    It is EM on whole reports, stopped early (Li et al. 2020). Pass ``smooth`` only if you know the
+    truth to be smooth; it has no effect beyond ``SMALL`` reports. In simulations of 32 buckets,
+    epsilon 0.5 to 4, smoothing cut the W1 error of a broad hump by up to a third at n = 500 and by
+    a tenth at 2000. For a narrow hump (standard deviation 4 buckets) it may double the error there.
+    At 20,000 it is worse for every hump, even at epsilon 1 and below, and for two humps or peaks
+    from 2000 on.
     """
     likelihood = np.asarray(channel, dtype=np.float64)
     smooth = smooth and int(np.sum(counts)) <= SMALL
@@ -81,7 +81,7 @@ def quantiles_from(
 def placed(
     fitted: npt.ArrayLike, shares: Sequence[float], intervals: Sequence[tuple[int, int]]
 ) -> list[QuantileEstimate]:
-    """Quantiles where a consistent distribution (shape (d,)) has them, within their intervals."""
+    """The quantiles of a consistent distribution, shape (d,), moved into their intervals."""
     reached = np.cumsum(np.asarray(fitted, dtype=np.float64))[:-1]
     return [
         QuantileEstimate(share, min(max(int((reached < share).sum()), first), last), first, last)

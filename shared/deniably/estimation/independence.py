@@ -1,7 +1,7 @@
-"""Are the answers to two questions independent? A permutation test on the reports of both.
+"""Tests whether the answers to two questions are independent: a permutation test on reports.
 
 Answers are independent exactly if their reports are: each channel can be inverted, and a device
-draws the coins of each question separately. So the test needs the reports and no channel. Needs
+draws the coins of each question separately. So the test needs reports and no channel. It needs
 scipy (the extra ``author``).
 """
 
@@ -31,8 +31,8 @@ _TIE = 1e-9  # rounding alone makes equally dependent tables differ
 class Independence:
     """The outcome of a test of independence.
 
-    ``p_value`` comes from ``shuffles`` random permutations, or where that is None from the
-    chi-squared distribution of ``statistic`` with ``degrees`` of freedom.
+    ``p_value`` comes from ``shuffles`` random permutations. If ``shuffles`` is None, it comes from
+    the chi-squared distribution of ``statistic`` with ``degrees`` of freedom.
     """
 
     statistic: float
@@ -163,9 +163,9 @@ def _by_tables(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Fl
 
 
 def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floats]:
-    """The same where there are more pairs of kinds than respondents.
+    """Shuffles respondents, where there are more pairs of kinds than respondents.
 
-    Respondents are sorted by their reports, so that it does not matter how these are stored.
+    Respondents are sorted by their reports first, so that storage order does not matter.
     """
     codes = _codes(one, other)
     order = np.argsort(codes, kind="stable")
@@ -184,8 +184,11 @@ def _by_rows(one: _Reports, other: _Reports, shuffles: int) -> tuple[float, Floa
 
 
 def _of_pairs(one: _Reports, other: _Reports, both: Ints) -> Floats:
-    """The statistic where so many respondents' reports support choice a and choice b, of one table
-    (k1, k2) or of each of many. Whole numbers as long as they can be, so that ties stay ties."""
+    """The statistic from counts of respondents whose reports support choice a and choice b.
+
+    ``both`` is one table (k1, k2) or many. It keeps whole numbers as long as it can, so that ties
+    stay ties.
+    """
     n = len(one.bits)
     apart = (n * both - np.outer(one.sums, other.sums)) / n
     found: Floats = n * ((one.axes.T @ apart @ other.axes) ** 2).sum(axis=(-1, -2))

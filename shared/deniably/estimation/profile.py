@@ -1,7 +1,7 @@
-"""Intervals for quantiles by profile likelihood: which distributions the reports still allow.
+"""Intervals for quantiles by profile likelihood.
 
-The likelihood is that of whole reports, so an interval is as short as the reports permit; margins
-of the unbiased shares are several times wider where the noise is large.
+The likelihood is that of whole reports, so an interval is as short as the reports permit. Margins
+of unbiased shares are several times wider if the noise is large.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _NOBODY = 1e-300
 def quantile_intervals(
     counts: npt.ArrayLike, channel: npt.ArrayLike, shares: npt.ArrayLike, cutoff: float
 ) -> list[tuple[int, int]]:
-    """For each share the first and the last bucket in which it may be reached.
+    """The first and the last bucket in which each share may be reached.
 
-    Bucket t is the quantile at q if F(t-1) < q <= F(t). It is left out where F(t) is below q or
-    F(t-1) above it for certain: where the likeliest distribution with F = q there has a
-    log-likelihood of less than that of the likeliest of all by ``cutoff`` ** 2 / 2 (Wilks 1938;
-    constrained EM as in Thomas and Grunkemeier 1975 and Owen 2001). A fit that is not quite at its
-    maximum makes an interval longer, never shorter: what it may be short of (Lindsay 1983) counts.
+    Bucket t is the quantile at q if F(t-1) < q <= F(t). It is left out if F(t) is below q or F(t-1)
+    above it for certain. Certain means: the likeliest distribution with F = q there has a
+    log-likelihood that is smaller than the largest by more than ``cutoff`` ** 2 / 2 (Wilks 1938;
+    constrained EM as in Thomas and Grunkemeier 1975 and Owen 2001). A fit that stops short of its
+    maximum makes an interval longer, never shorter, because the bound of Lindsay (1983) is added.
 
-    ``counts`` has shape (outputs,), ``channel`` (buckets, outputs). Raises ValueError where there
-    is no report, and unless shares are strictly between 0 and 1.
+    ``counts`` has shape (outputs,), ``channel`` (buckets, outputs). Raises ValueError if there is
+    no report, and unless shares are strictly between 0 and 1.
     """
     wanted = np.ravel(np.asarray(shares, dtype=np.float64))
     if not ((wanted > 0) & (wanted < 1)).all():
@@ -58,7 +58,7 @@ def quantile_intervals(
 def _first(
     holds: Callable[[Ints, Floats], npt.NDArray[np.bool_]], shares: Floats, last: int
 ) -> Ints:
-    """For each share the first of the places 0 .. last - 1 from which on ``holds``, else last."""
+    """For each share the first of 0 .. last - 1 from which on ``holds`` is true, else last."""
     low = np.full(len(shares), -1)  # where it does not hold
     high = np.full(len(shares), last)
     while (high - low > 1).any():
@@ -74,7 +74,7 @@ def _first(
 
 
 class _Profile:
-    """The likelihood of what was seen, free and where F(t) is given."""
+    """The likelihood of the reports, without constraint and for a given F(t)."""
 
     def __init__(self, counts: npt.ArrayLike, channel: npt.ArrayLike) -> None:
         tallied, matrix = np.asarray(counts, np.float64), np.asarray(channel, np.float64)
@@ -85,8 +85,10 @@ class _Profile:
         self._start = np.maximum(free.shares, 1e-6)
 
     def rules_out(self, t: Ints, q: Floats, cutoff: float) -> npt.NDArray[np.bool_]:
-        """Whether the log-likelihood where F(t) is q falls by more than ``cutoff`` ** 2 / 2; for
-        arrays of one shape."""
+        """Whether fixing F(t) = q lowers the log-likelihood by more than ``cutoff`` ** 2 / 2.
+
+        ``t`` and ``q`` are arrays of one shape.
+        """
         pairs, again = np.unique(np.stack([t, q]), axis=1, return_inverse=True)
         low = np.arange(self.buckets) <= pairs[0][:, None]
         result = self._below(low, pairs[1][:, None], self.best - cutoff**2 / 2)

@@ -1,9 +1,8 @@
-"""What one report adds to an estimate; its variance and the reach of a crafted one follow.
+"""Scores: what one report adds to an estimate. Variances and the reach of poisoning follow.
 
-An estimate is the mean of scores, one a report, each with the expectation that the true answer has:
-its ``target``, such as 1 for those who gave a choice and 0 for all others. So everything about a
-figure follows from a law and a target. Shares are on [0, 1], and so are means, as parts of their
-range.
+An estimate is the mean of scores, one for each report. The expectation of a score is the ``target``
+of the true answer, such as 1 for people with a choice and 0 for all others. So everything about a
+figure follows from a law and a target. Shares are on [0, 1]. So are means, as parts of their range.
 """
 
 from __future__ import annotations
@@ -42,23 +41,25 @@ class Score:
 
     @property
     def farthest(self) -> float:
-        """The most that a score can be away from what is expected of it."""
+        """The largest distance of a score from its expectation."""
         return max(self.high - float(self.target.min()), float(self.target.max()) - self.low)
 
     def at(self, share: float) -> float:
-        """n times the variance of the estimate from n people, of whom a true ``share`` has the
-        target 1 and the others have 0; of either those count whose scores vary most."""
+        """n times the variance of the estimate from n people, at a true ``share`` of target 1.
+
+        The others have target 0. In either group the answer whose scores vary most counts.
+        """
         return self._curve(share) / self.sampled_fraction
 
     @property
     def peak(self) -> float:
-        """The share for which that is largest: the top of a parabola that is open below."""
+        """The share at which the variance is largest: the top of a concave parabola."""
         none, every = self._curve(0.0), self._curve(1.0)
         return min(max((every - none + 1) / 2, 0.0), 1.0)
 
     @property
     def worst(self) -> float:
-        """n times the variance where answers are spread in the worst way."""
+        """n times the variance for the worst spread of answers."""
         return worst_spread(self.target, self.square) / self.sampled_fraction
 
     def _curve(self, share: float) -> float:
@@ -68,7 +69,7 @@ class Score:
 
 
 def of_choice(mechanism: HasLaw[Supporting]) -> Score:
-    """Of the share of any choice; the two answers are this choice and any other."""
+    """The score of the share of any choice; the two answers are this choice and any other."""
     law = mechanism.law
     p, q = float(law.p), float(law.q)
     low, high = -q / (p - q), (1 - q) / (p - q)
@@ -77,9 +78,9 @@ def of_choice(mechanism: HasLaw[Supporting]) -> Score:
 
 
 def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Score:
-    """Of the mean of ``target``, shape (k,); without one, of the position from 0 to 1.
+    """The score of the mean of ``target``, shape (k,), by default the position from 0 to 1.
 
-    Raises ValueError where reports do not tell the target, and where they are about several things.
+    Raises ValueError if reports do not determine the target, or are about several things.
     """
     law = mechanism.law
     if isinstance(law, Several) or (isinstance(law, Supporting) and not law.single):
@@ -93,7 +94,7 @@ def of_target(mechanism: HasLaw[Law], target: npt.ArrayLike | None = None) -> Sc
 
 
 def of_number(mechanism: HasLaw[Law], part: int) -> Score:
-    """Of the mean of one of several numbers, from 0 to 1."""
+    """The score of the mean of one of several numbers, from 0 to 1."""
     law = mechanism.law
     if not isinstance(law, Several):
         return of_target(law)
@@ -103,7 +104,7 @@ def of_number(mechanism: HasLaw[Law], part: int) -> Score:
 def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
     """The variance of the sum of the named choices' values over p - q, by the true choice.
 
-    Raises ValueError where it is not said how often two choices are named together.
+    Raises ValueError if the law does not say how often two choices are named together.
     """
     law = mechanism.law
     if (pairs := law.joint.pairs) is None:
@@ -126,8 +127,8 @@ def noise_of_sum(mechanism: HasLaw[Supporting], value: Floats) -> Floats:
 def worst_spread(place: Floats, square: Floats) -> float:
     """The largest variance of the scores of people at several places, whatever their shares.
 
-    ``square`` has the mean square of the unbiased score of each place. At a mean mu the largest
-    mean square is on a line between two places, and mu^2 is taken off.
+    ``square`` has the mean square of the unbiased score at each place. At a mean mu the largest
+    mean square lies on a line between two places; mu^2 is taken off.
     """
     run = place[:, None] - place
     slope = np.divide(square[:, None] - square, run, out=np.zeros_like(run), where=run != 0)

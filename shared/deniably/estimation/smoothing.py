@@ -1,7 +1,7 @@
-"""A smoothed picture of a number's distribution, for an analyst who knows the truth to be smooth.
+"""Smooths the picture of a number's distribution, if you know the truth to be smooth.
 
-It is a choice of display, made after the reports are in: shares up to a number, means and all
-intervals stay as they are, and so does the definition that respondents answered.
+It is a choice of display, made after the reports are in. Shares up to a number, means and all
+intervals stay as they are. So does the definition that respondents answered.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from deniably.survey.questions import Number
 
 
 def helps(question: Number, n: int) -> bool:
-    """Whether smoothing may help with so many reports: for a square wave, up to ``SMALL``."""
+    """Whether smoothing may help with n reports: for a square wave, up to ``SMALL``."""
     law = question.mechanism.law
     return isinstance(law, Finite) and law.evenly and n <= SMALL
 
 
 def smoothed(question: Number, tally: Tally, found: Distribution) -> Distribution:
-    """``found`` with shares by EM with smoothing (EMS), where that helps; else as it is.
+    """Replaces the shares by those of EM with smoothing (EMS), where that helps.
 
-    Quantiles lie where the new shares have them, within the intervals that they had.
+    Quantiles move with the new shares, within the intervals that they had.
     Source: Li et al. 2020 (SIGMOD, "Estimating numerical distributions under local differential
     privacy"), 5.5.
     """

@@ -1,4 +1,4 @@
-"""How accurate one report is: n times the variance of an estimate from n of them."""
+"""Variances of estimates by mechanism: n times the variance of an estimate from n reports."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ from deniably.mechanisms.law import Finite, HasLaw, Law, Noise, Several, Support
 
 
 def share_variance(mechanism: Pure, share: float) -> float:
-    """n times the variance of an estimated share; options that are sampled cost the more."""
+    """n times the variance of an estimated share; sampled options have a larger one."""
     return of_choice(mechanism).at(share)
 
 
 def marginal_variance(mechanism: Pure, groups: int, share: float) -> float:
-    """The same for the share of one of ``groups`` equal groups of choices: a product's marginal."""
+    """n times the variance of the share of one of ``groups`` equal groups of choices.
+
+    That is a marginal of a product.
+    """
     k = mechanism.law.k
     return of_target(mechanism, np.arange(k) < k // groups).at(share)
 
 
 def mean_variance(mechanism: HasLaw[Law]) -> float:
-    """n times the variance of an estimated mean on [-1, 1], where it is worst; of several numbers
-    the average over them."""
+    """n times the worst variance of an estimated mean on [-1, 1]; averaged over several numbers."""
     law = mechanism.law
     if isinstance(law, Several):
         each = [mean_variance(part) for part in law.parts]
@@ -39,8 +41,8 @@ def mean_variance(mechanism: HasLaw[Law]) -> float:
 def worst_variance(mechanism: HasLaw[Finite]) -> float:
     """n times the largest variance of an unbiased mean, over all values on [-1, 1].
 
-    Between two rows the variance is a concave parabola, so its top is at its ends or its vertex;
-    with no more positions than rows only the rows count.
+    Between two rows the variance is a concave parabola, so its top is at an end or at its vertex.
+    If there are no more positions than rows, only the rows count.
     """
     law = mechanism.law
     at_rows, between = at_and_between(law)

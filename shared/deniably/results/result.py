@@ -1,4 +1,4 @@
-"""The result of a survey: what its tallies say, in plain numbers and sentences."""
+"""Builds the result of a survey from its tallies, in plain numbers and sentences."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def result(
     confidence: float = CONFIDENCE,
     invited: int | None = None,
 ) -> SurveyResult:
-    """The result from the tally of every question, each of at least one report.
+    """The result of a survey from the tally of every question, each of at least one report.
 
-    ``invited`` is that of ``SurveyResult``. ``smooth`` is for an analyst who knows the
-    distributions to be smooth: see ``smoothing``. ``confidence`` is that of every interval.
+    ``invited`` is as in ``SurveyResult``. ``confidence`` is the level of every interval. Pass
+    ``smooth`` only if you know the distributions to be smooth: see ``smoothing``.
     """
     sampled_fraction = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
@@ -104,7 +104,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Said:
-    """What a group of figures adds to the document of its question; ``parts`` one after another."""
+    """What a group of figures adds to the document of its question; tuples are concatenated."""
 
     fields: Mapping[str, object]
     sentence: str = ""
@@ -268,7 +268,7 @@ def _out(question: Question, tally: Tally) -> list[bool] | None:
 
 
 def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
-    """With the shares for display."""
+    """The estimate with its shares for display."""
     return replace(found, consistent=analysis.display_shares(question, tally, found))
 
 
@@ -337,7 +337,7 @@ def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
 
 
 def _untold(n: int, low: float, high: float) -> MeanResult:
-    """A mean that cannot be told."""
+    """A mean that the reports do not determine."""
     return MeanResult(
         n=n,
         unit="",
