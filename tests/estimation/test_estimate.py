@@ -200,7 +200,7 @@ def test_every_number_is_finite_and_in_order(k: int, n: int, data: st.DataObject
 
 @pytest.mark.parametrize(
     ("n", "counts", "confidence", "why"),
-    [(0, [0, 0], 0.95, "at least one"), (5, [1, 2, 3], 0.95, "number of choices"),
+    [(0, [0, 0], 0.95, "at least one"), (5, [1, 2, 3], 0.95, "has 3 cells but the mechanism has 2"),
      (5, [2, 3], 1.0, "confidence"), (5, [2, 3], float("nan"), "confidence")],
 )  # fmt: skip
 def test_what_cannot_be_estimated_is_refused(
