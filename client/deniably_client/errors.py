@@ -32,8 +32,8 @@ class MemoryUnusable(DeniablyError):
         self.where_and_why = where_and_why
         super().__init__(
             f"this device's memory cannot be used: {where_and_why}. Without it the device cannot"
-            " count what it has given away, so it does not answer. To begin anew, and to lose that"
-            " count: deniably forget"
+            " count what it has given away, so it does not answer. To start again, and lose"
+            " that count: deniably forget"
         )
 
 

@@ -70,8 +70,8 @@ def forget(yes: bool) -> None:
     storage = Storage()
     click.echo(f"{storage.folder}: {_held(storage)}")
     click.echo(
-        "Once it is forgotten, this device can no longer count what was given away. Whoever has"
-        "\nreceived a report still has it. Surveys that are answered again give away more."
+        "Once it is forgotten, this device can no longer count what was given away. A server"
+        "\nthat received a report still has it. Surveys that are answered again give away more."
         "\nInvitations that were traded, and not answered by yet, are lost."
     )
     if not yes:

@@ -90,7 +90,7 @@ def test_whole_tens_are_told(
     assert (found["reports"], found["step"], found["seconds"]) == (told, 10, 300)
     assert (found["minimum"], found["while_open"]) == (100, False)
     assert says in found["sentences"][0]
-    assert "a finer count would tell when somebody answered" in found["sentences"][1]
+    assert "A finer count would show when somebody answered" in found["sentences"][1]
     assert "once it is closed, from 100 reports on" in found["sentences"][2]
 
 
@@ -217,8 +217,8 @@ def test_the_command_says_the_same(serve: Callable[..., Server]) -> None:
             [
                 "workplace: Honesty at work",
                 "The survey is open and has at least 30 reports so far.",
-                "Whole tens are counted, anew every 5 minutes: a finer count would tell when"
-                " somebody answered.",
+                "The count is in whole tens and is renewed every 5 minutes. A finer count would"
+                " show when somebody answered.",
                 "The results are shown once it is closed, from 100 reports on.",
                 f"results     {server.url}/surveys/workplace",
             ],

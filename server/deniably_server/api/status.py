@@ -91,8 +91,8 @@ def _open(reports: int, rules: ResultsRule) -> list[str]:
         shown = f"The results are shown {least}, and renewed with {more}."
     return [
         f"The survey is open and has {_least(reports)}.",
-        f"Whole tens are counted, anew every {EVERY // 60} minutes: a finer count would tell when"
-        " somebody answered.",
+        f"The count is in whole tens and is renewed every {EVERY // 60} minutes. A finer count"
+        " would show when somebody answered.",
         shown,
     ]
 

@@ -87,8 +87,8 @@ KINDS = {
             "uninvited",
             "An invitation is needed",
             403,
-            "The survey is by invitation. The code is none of its invitations, or the report comes"
-            " without the ticket that one was traded for.",
+            "The survey is by invitation. The code is not one of its invitations, or the report"
+            " comes without the ticket that one was traded for.",
         ),
         Kind("hidden", "The results are hidden", 403, "The results are not shown yet."),
         Kind("not-found", "Not found", 404, "There is no such survey or page."),
@@ -129,7 +129,7 @@ KINDS = {
             "unsupported-media-type",
             "Unsupported media type",
             415,
-            "The Content-Type is none of those that are read here.",
+            "The server does not read this Content-Type.",
         ),
         Kind(
             "misdirected",

@@ -53,7 +53,7 @@ _FEW = 1 << 8  # the same where there is no hope of walking all
 _PAIR = 1 << 12  # of two questions, at most
 _LEAST = 1 << 4  # below which the walk of two questions would show nothing
 _ANSWERS = 1 << 8  # combinations that are all walked; of more, the extremes
-_BOTH = 3  # questions of which every combination of extremes comes first
+_BOTH = 3  # the first questions, whose combinations of extremes are all walked first
 
 
 # --- what devices send ----------------------------------------------------------------------------

@@ -135,8 +135,8 @@ def _choices(question: WrittenQuestion, path: str) -> Iterator[Problem]:
             if choice.label.casefold().strip(" .…!") in _NONE:
                 yield Problem(
                     f"{path}.choices[{index}]",
-                    "whoever ticks nothing says this already: the form has a line for it; leave it"
-                    " out",
+                    "ticking nothing says this already, and the form has a line for it; leave this"
+                    " choice out",
                 )
 
 

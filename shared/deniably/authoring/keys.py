@@ -1,4 +1,4 @@
-"""What each key of an author's survey may hold, in the words in which an author is told.
+"""What each key of an author's survey may hold, with the sentences that an author reads.
 
 The JSON Schema is made of these (``schema``); the values that have them are in ``written``. None
 stands for a key that was not written. A key that ``needs`` something has to be written; its default
@@ -43,7 +43,7 @@ class Numeral(str):
 
 
 def says(description: str, needs: str = "", type: Any = None, **keywords: Any) -> Meta:  # noqa: A002  # the keyword of JSON Schema
-    """What a key may hold; ``needs`` is told of a question that lacks it. The ``keywords`` are
+    """What a key may hold. ``needs`` is the error of a question that lacks it. ``keywords`` are
     those of JSON Schema, for what Python's type does not say."""
     schema = keywords | ({"type": type} if type else {})
     extra = {"needs": needs} if needs else None
@@ -213,7 +213,7 @@ Also = Annotated[
 
 
 class WrittenCondition(Value, frozen=True):
-    """Who is shown a question: those who gave one of these answers to an earlier one."""
+    """Shows a question only to people who gave one of these answers to an earlier one."""
 
     question: FieldName
     # "is" is what authors write; it is no name in Python.

@@ -240,16 +240,16 @@ _STIRLING: Floats = np.array(
 def binary_delta(n: int, epsilon0: float, epsilon: float) -> float:
     """A delta for the number of "yes" among n reports of binary randomised response.
 
-    Whoever sees that number does not see how many speak for either answer whatever they are, so
-    it is smaller than ``shuffled_delta``. With N the number of "yes" of the others, p and q the
-    probabilities of a true and a false report, it is the largest over c of
+    That number hides how many reports are pure noise, so this delta is smaller than
+    ``shuffled_delta``. N is the number of "yes" among the others, p and q are the probabilities of
+    a true and a false report. The delta is the largest over c of
 
         (p - e^epsilon q) P[N = c - 1] - (e^epsilon - 1) P[N >= c]
 
-    and over the others' answers. For n <= 1000 all of those are tried. Beyond, those of which at
-    most 63 differ from the rest: searches over all at n = 1500 and every third at 3000 found the
-    largest value among them, but that it always is has not been proved. Where the variance of N
-    is below 25 it is not, and ``shuffled_delta`` is returned.
+    and over the others' answers. For n <= 1000 all answers are tried. For larger n only those are
+    tried in which at most 63 people differ from the rest. Searches over all at n = 1500, and over
+    every third at n = 3000, found the largest value among them; a proof is missing. Where the
+    variance of N is below 25 it is not among them, and ``shuffled_delta`` is returned.
     """
     _check(n, epsilon0)
     _check(n, epsilon)

@@ -50,7 +50,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
 
     @kept
     def law(self) -> Several:
-        """The laws of the parts, of which a report has ``s``."""
+        """The laws of the parts. A report has ``s`` of them."""
         return Several(tuple(part.law for part in self.parts), self.s)
 
     def randomise(self, answer: Sequence[int], coins: Coins) -> Cells:

@@ -286,7 +286,7 @@ def _note(surveys: Sequence[Survey]) -> str | None:
     if all(survey.count for survey in surveys):  # nothing is kept of an answer
         return said
     return (
-        f"{said} Who does not say that an answer has changed is counted with the old one, so a"
+        f"{said} People who do not report a changed answer are counted with the old one, so a"
         " change in the panel looks smaller than it is."
     )
 

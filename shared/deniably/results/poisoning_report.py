@@ -61,8 +61,10 @@ def implausible_shares(
 
 
 def implausible_mean(law: Law, group: One, tally: Tally, mean: Mean, risk: float) -> list[str]:
-    """The same for a mean, from the tally of its own reports: where it lies, or of numbers with
-    noise, what noise does not explain."""
+    """A sentence where no true answers explain a mean, from the tally of its own reports.
+
+    It looks at where the mean lies; of noisy numbers, at values that noise does not explain.
+    """
     label = group.part.label if group.part else ""
     own = law.parts[group.figure.index] if isinstance(law, Several) else law
     if isinstance(own, Noise):

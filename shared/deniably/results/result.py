@@ -94,7 +94,7 @@ class _Asked:
     false alarm about it.
     """
 
-    question: Any  # its functions are told apart by its type
+    question: Any  # functions dispatch on its type
     tally: Tally
     sampled_fraction: float
     risk: float

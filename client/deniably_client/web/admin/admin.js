@@ -23,7 +23,7 @@ const find = (selector) => {
 /** @type {HTMLButtonElement} */
 const show = find("#show");
 
-/** @param {string} sentence what is told, or nothing */
+/** @param {string} sentence what the page says, or nothing */
 function tell(sentence) {
   const why = find("#why");
   why.textContent = sentence;

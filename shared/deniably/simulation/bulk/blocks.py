@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 BLOCK = 1 << 15
 BLOCK_OF_ROWS = 1 << 12
-"""The same, where a report is a row with one byte a choice."""
+"""Reports at once, where a report is a row with one byte a choice."""
 
 _Answers = TypeVar("_Answers", bound=np.generic)
 _Reports = TypeVar("_Reports", bound=np.generic)

@@ -32,7 +32,7 @@ def below(n: int, size: int) -> Unsigned:
 
 
 def signed_below(n: int, size: int) -> Int64:
-    """The same as signed integers: numpy turns sums of 64-bit unsigned and signed into floats."""
+    """``below`` as signed integers: numpy turns sums of 64-bit unsigned and signed into floats."""
     return below(n, size).astype(np.int64)
 
 
