@@ -19,8 +19,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
-# Tests wait for pages and servers: on two cores a third worker has something to do meanwhile.
-JOBS ?= 3
+JOBS ?= 2
 
 # Python keeps what it has compiled, also where the environment says otherwise, as in containers:
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.

@@ -104,6 +104,8 @@ def release(version: str) -> str:
     """Make the release; what was done. Raises NoRelease, with everything as it was."""
     if run("git", "status", "--porcelain").strip():
         raise NoRelease("there are changes that are not committed; commit them first")
+    if run("git", "tag", "--list", f"v{version}").strip():
+        raise NoRelease(f"the tag v{version} is there already; take the next number")
     before = {path: path.read_text(encoding="utf-8") for path in (CHANGELOG, PROJECT)}
     day = datetime.now(UTC).date().isoformat()
     after = {CHANGELOG: cut(before[CHANGELOG], version, day),
@@ -128,6 +130,6 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit("usage: make release VERSION=1.2.0")
     try:
-        print(release(sys.argv[1]))  # noqa: T201
+        sys.stdout.write(f"{release(sys.argv[1])}\n")
     except NoRelease as error:
         sys.exit(f"no release was made: {error}")

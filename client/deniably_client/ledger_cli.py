@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from deniably.core.loss import Loss
+from deniably.core.table import aligned
 from deniably.device.ledger import Ledger, LedgerEntry, Limits, Scope, share, total
 from deniably.device.memory import Memory
 from deniably.trust.signing import fingerprint
@@ -98,13 +99,8 @@ def _table(memory: Memory, limits: Limits) -> str:
         return "Nothing was given away by this device, as far as it remembers."
     rows: list[tuple[str, ...]] = [("day", "survey", "question", "author", "given away")]
     rows += [_row(each) for each in memory.ledger]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, 0], strict=True)).rstrip()
-        for row in rows
-    ]
     totals = [_line(*each) for each in _totals(memory.ledger, limits)]
-    return "\n".join([*lines, "", *totals])
+    return "\n".join([*aligned(rows, texts=len(rows[0])), "", *totals])
 
 
 def _row(each: LedgerEntry) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import click
 
 from deniably.core.addresses import is_here
+from deniably.core.steering import one_line
 from deniably.simulation.made_up import Answers, choices_of, make_up
 from deniably.survey.parts import Choice
 from deniably.survey.questions import (
@@ -23,7 +24,6 @@ from deniably.survey.questions import (
     Product,
     VectorOfNumbers,
 )
-from deniably.survey.steering import one_line
 from deniably.survey.survey import Survey
 from deniably_client.device import Device, session
 

@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
+import requests
 
 import deniably as dn
+from deniably.results.results import as_results
 from deniably.simulation import written
 from deniably.simulation.reports import simulate
 from deniably.survey.report import make_report
@@ -288,8 +291,10 @@ def test_a_table_is_read_from_a_file_from_rows_and_from_a_frame(
 
 def test_missing_cells_of_a_frame_are_empty_and_whole_numbers_stay_whole() -> None:
     frame = pd.DataFrame({"a": [1, None, 2.5], "b": ["x", None, pd.NaT]})
+    nullable = pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64"), "b": [pd.NA, "x"]})
 
     assert list(written.rows_of(frame)) == [["a", "b"], ["1", "x"], ["", ""], ["2.5", ""]]
+    assert list(written.rows_of(nullable)) == [["a", "b"], ["1", ""], ["", "x"]]
 
 
 # --- the results of a server --------------------------------------------------------------------
@@ -332,3 +337,44 @@ def test_results_of_a_server_are_those_it_would_count(server: Server, survey: dn
 def test_an_address_without_a_server_is_told() -> None:
     with pytest.raises(dn.NoResults, match=r"cannot reach 127\.0\.0\.1:9"):
         dn.open_results("http://127.0.0.1:9/s/workplace", token="sent-to-this-machine-alone")
+
+
+def test_a_server_cannot_steer_the_terminal_of_an_analyst(survey: dn.Survey) -> None:
+    document = dn.estimate(survey, simulate(dn.simulate_people(survey, 50))).document
+    hostile = msgspec.structs.replace(document, title="\x1b[2Jgone\n95 % interval 0 to 0")
+
+    shown = repr(as_results(hostile))
+
+    assert "\x1b" not in shown
+    assert shown.splitlines()[0] == "[2Jgone 95 % interval 0 to 0"
+
+
+def test_the_token_is_sent_as_it_is_and_past_every_proxy(
+    server: Server, survey: dn.Survey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a password of ~/.netrc or of the address in its place, and to nobody on the way."""
+    sent: list[requests.PreparedRequest] = []
+    send = requests.Session.send
+
+    def seen(self: requests.Session, request: requests.PreparedRequest, **more: Any) -> Any:
+        sent.append(request)
+        return send(self, request, **more)
+
+    monkeypatch.setattr(requests.Session, "send", seen)
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login me password mine\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for name in ("http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    address = f"{server.url}/surveys/{survey.name}".replace("http://", "http://you:yours@")
+
+    for token, header in (("secret", "Bearer secret"), (None, None)):
+        with pytest.raises(dn.NoResults, match="closed"):
+            dn.open_results(address, token=token)
+        assert sent[-1].headers.get("Authorization") == header
+
+    for name in ("http_proxy", "all_proxy"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("deniably.results.remote.is_here", lambda _: False)  # as of a server afar
+    with pytest.raises(dn.NoResults, match="closed"):
+        dn.open_results(address)
+    assert "Authorization" not in sent[-1].headers

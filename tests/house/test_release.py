@@ -142,6 +142,17 @@ def test_what_fails_leaves_everything_as_it_was(
         release.release("0.2.0")
 
 
+def test_a_tag_that_is_there_stops_a_release_before_anything_is_changed(
+    release: ModuleType, checkout: Path
+) -> None:
+    git(checkout, "tag", "v0.2.0")
+
+    with pytest.raises(release.NoRelease, match=r"the tag v0\.2\.0 is there already"):
+        release.release("0.2.0")
+
+    assert git(checkout, "status", "--porcelain") == ""
+
+
 def test_a_command_that_fails_says_what_it_said(release: ModuleType) -> None:
     with pytest.raises(release.NoRelease, match=r"git no-such failed:\n.*no-such"):
         release.run("git", "no-such")

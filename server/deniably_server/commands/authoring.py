@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import click
 
+from deniably.core.steering import one_line, printable
 from deniably.core.table import aligned
-from deniably.survey.steering import one_line, printable
 
 if TYPE_CHECKING:
     from requests import PreparedRequest

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deniably.survey.steering import one_line
+from deniably.core.steering import one_line
 from deniably_server.commands.database import open_store, settings_options, store_of
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from deniably.core.steering import one_line
 from deniably.core.table import aligned
-from deniably.survey.steering import one_line
 
 if TYPE_CHECKING:
     from deniably.design.plan_table import Planned
@@ -95,18 +94,16 @@ def _solve(
 ) -> Plan:
     from deniably.design import planning
 
-    solve: Callable[[], Plan]
-    match epsilon, margin, n:
-        case float(), float(), None:
-            solve = lambda: planning.respondents_for(goal, epsilon, margin, confidence)  # noqa: E731
-        case float(), None, int():
-            solve = lambda: planning.margin_for(goal, epsilon, n, confidence)  # noqa: E731
-        case None, float(), int():
-            solve = lambda: planning.epsilon_for(goal, n, margin, confidence)  # noqa: E731
-        case _:
-            raise click.UsageError(_NEEDED)
     try:
-        return solve()
+        match epsilon, margin, n:
+            case float(), float(), None:
+                return planning.respondents_for(goal, epsilon, margin, confidence)
+            case float(), None, int():
+                return planning.margin_for(goal, epsilon, n, confidence)
+            case None, float(), int():
+                return planning.epsilon_for(goal, n, margin, confidence)
+            case _:
+                raise click.UsageError(_NEEDED)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from deniably.survey.steering import one_line
+from deniably.core.steering import one_line
+from deniably.core.table import aligned
 from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
@@ -223,12 +224,8 @@ def _held(figure: FigureRuns) -> str:
 
 
 def _print(head: Sequence[str], lines: Iterable[Sequence[str]]) -> None:
-    table = [head, *lines]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for line in table:
-        left = [cell.ljust(width) for cell, width in zip(line[:2], widths, strict=False)]
-        right = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
-        click.echo(one_line("  ".join([*left, *right])).rstrip())
+    for line in aligned([head, *lines], texts=2):
+        click.echo(line)
 
 
 def _text(figure: FigureRuns, value: float, sign: Literal["+", "-"] = "-") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from deniably.survey.steering import one_line
+from deniably.core.table import aligned
 from deniably_server.commands.database import open_store, settings_options, store_of
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ def show(database: str) -> None:
         tokens = store.tokens()
     rows: list[tuple[str, ...]] = [("id", "role", "survey", "until", "state", "note")]
     rows += [tuple(str(token.document[name] or "") for name in rows[0]) for token in tokens]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo(one_line("  ".join(cells)).rstrip())
+    for line in aligned(rows, texts=len(rows[0])):
+        click.echo(line)
 
 
 @token.command()

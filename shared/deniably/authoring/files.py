@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from deniably.authoring.compiling import compile_survey, load
 from deniably.core.errors import BadSurvey
-from deniably.survey.steering import steering_problems
+from deniably.core.steering import steering_problems
 from deniably.survey.survey import Survey, as_survey
 
 

@@ -22,7 +22,7 @@ from deniably.authoring.schema import beside
 from deniably.authoring.schema_problems import schema_problems
 from deniably.authoring.written import EVERY_KEY, KINDS, WrittenSurvey
 from deniably.core.errors import BadSurvey, Problem
-from deniably.survey.steering import steering_problems
+from deniably.core.steering import steering_problems
 from deniably.survey.survey import what_is_wrong
 
 _Group = Mapping[str, Any]

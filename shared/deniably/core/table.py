@@ -5,10 +5,12 @@ The functions of ``import deniably`` return tables. pandas is imported only by `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
+
+from deniably.core.steering import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,10 +50,8 @@ class Table:
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return "\n".join([self.caption, "", *aligned(self.lines, self.texts), *self._below()])
-
-    def _below(self) -> list[str]:
-        return ["", *self.notes] if self.notes else []
+        below = ["", *map(one_line, self.notes)] if self.notes else []
+        return "\n".join([one_line(self.caption), "", *aligned(self.lines, self.texts), *below])
 
     def _repr_html_(self) -> str:
         head, *rest = self.lines
@@ -81,14 +81,12 @@ def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def aligned(
-    lines: Iterable[Sequence[str]], texts: int, clean: Callable[[str], str] = str
-) -> list[str]:
+def aligned(lines: Iterable[Sequence[str]], texts: int) -> list[str]:
     """Lines of text with the cells in columns: the first ``texts`` left-aligned, the others right.
 
-    ``clean`` is applied to each finished line.
+    Characters that control a terminal are left out: a cell may come from a server or a file.
     """
-    table = list(lines)
+    table = [[one_line(cell) for cell in cells] for cells in lines]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -96,6 +94,6 @@ def aligned(
             cell.ljust(width) if place < texts else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
         ]
-        return clean("  ".join(placed)).rstrip()
+        return "  ".join(placed).rstrip()
 
     return [line(cells) for cells in table]

@@ -10,6 +10,7 @@ import requests
 
 from deniably.core.addresses import is_here
 from deniably.core.errors import NoResults
+from deniably.core.steering import printable
 from deniably.results.document import SurveyResult
 from deniably.results.result import CONFIDENCE
 from deniably.results.results import Results, as_results
@@ -42,28 +43,37 @@ def open_results(
         )
     if token is not None and not (parts.scheme == "https" or is_here(address)):
         raise ValueError("a token is sent over https:// or to this machine alone")
-    base = urlunsplit((parts.scheme, parts.netloc, found[1], "", ""))
+    host = parts.netloc.rpartition("@")[2]  # a name and a password in the address are not sent
+    base = urlunsplit((parts.scheme, host, found[1], "", ""))
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     query = {"confidence": f"{confidence:g}", "smooth": str(int(smooth))}
     try:
-        response = requests.get(
-            f"{base}/api/surveys/{quote(found[2])}/results",
-            params=query, headers=headers, timeout=_PATIENCE, allow_redirects=False,
-        )  # fmt: skip
+        with requests.Session() as session:
+            session.trust_env = not is_here(address)  # else a proxy would see the token
+            response = session.get(
+                f"{base}/api/surveys/{quote(found[2])}/results",
+                params=query, headers=headers, timeout=_PATIENCE, allow_redirects=False,
+                auth=_unchanged,
+            )  # fmt: skip
     except requests.RequestException as error:
-        raise NoResults(f"cannot reach {parts.netloc} ({type(error).__name__})") from None
+        raise NoResults(f"cannot reach {host} ({type(error).__name__})") from None
     if not response.ok:
         raise NoResults(_why(response))
     try:
         return as_results(msgspec.json.decode(response.content, type=SurveyResult))
     except msgspec.DecodeError:
-        raise NoResults(f"no Deniably server of this version answers at {parts.netloc}") from None
+        raise NoResults(f"no Deniably server of this version answers at {host}") from None
+
+
+def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Keeps requests from putting a password of ``~/.netrc`` in the place of the token."""
+    return request
 
 
 def _why(response: requests.Response) -> str:
     """The sentence in a server's problem document."""
     try:
         problem = response.json()
-        return str(problem.get("detail") or problem["title"])
+        return printable(str(problem.get("detail") or problem["title"]))
     except (ValueError, KeyError, AttributeError, TypeError):
         return f"no Deniably server answers there (status {response.status_code})"

@@ -55,10 +55,10 @@ def _in_file(path: Path) -> Iterator[Sequence[str]]:
 def _text(cell: object) -> str:
     """A cell of a DataFrame as a file would have it.
 
-    Whole numbers come as floats if some are missing. A missing value is one that differs from
-    itself (nan).
+    Whole numbers come as floats if some are missing. A missing value (None, nan, NaT, pandas.NA)
+    is one that is not known to equal itself.
     """
-    if cell is None or cell != cell:
+    if cell is None or str(cell == cell) != "True":
         return ""
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))

@@ -11,11 +11,11 @@ import msgspec
 from deniably.core.canonical import canonical, digest, parse
 from deniably.core.errors import BadSurvey, Problem
 from deniably.core.loss import Loss, largest
+from deniably.core.steering import steering_problems
 from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.survey.questions import Condition, Conditional, Question
-from deniably.survey.steering import steering_problems
 
 SPEC = 1
 

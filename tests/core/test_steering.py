@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadSurvey
-from deniably.survey.steering import one_line, printable, steering_problems
+from deniably.core.steering import one_line, printable, steering_problems
 from deniably.survey.survey import read_survey
 from support.material import survey_named
 
