@@ -1,0 +1,179 @@
+"""Rounds figures, for sentences, tables, pictures and spreadsheets alike.
+
+An interval decides how many digits its estimate deserves. An estimate whose interval reaches the
+end of the scale reads "below 9 %" or "above 53 %": reports never prove that nobody or everybody
+has an answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+NARROW = "\u202f"
+"""The narrow no-break space before a per cent sign or a unit."""
+MINUS = "\u2212"
+UNTOLD = "too few to say"
+
+FINE = 0.015
+"""Shares get a decimal if half their interval is narrower than this."""
+WIDEST = 0.8
+"""An interval wider than this part of its scale says nothing."""
+
+State = Literal["known", "below", "above", "untold"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A figure as people read it: ``value`` "29 %", ``interval`` "21 to 38 %".
+
+    ``bare`` is the interval without its unit, for brackets in a sentence. ``state`` says whether
+    the estimate is printed, one end of the interval instead ("below 9 %"), or neither.
+    """
+
+    value: str
+    interval: str
+    bare: str
+    state: State
+
+    @property
+    def open(self) -> bool:
+        """Whether the interval reaches an end of the scale: the dot is drawn open."""
+        return self.state in ("below", "above")
+
+
+def share(estimate: float, interval: Sequence[float]) -> Reading:
+    """A share from 0 to 1 as a percentage.
+
+    >>> share(0.294, (0.21, 0.381)).value.replace(NARROW, " ")
+    '29 %'
+    >>> share(-0.01, (0.0, 0.0812)).value.replace(NARROW, " ")
+    'below 9 %'
+    >>> share(0.4, (0.05, 0.9)).value
+    'too few to say'
+    """
+    low, high = interval
+    places = 0 if (high - low) / 2 >= FINE else 1
+    return _reading(100 * estimate, (100 * low, 100 * high), (0.0, 100.0), places, "%")
+
+
+def mean(
+    estimate: float, interval: Sequence[float], extent: Sequence[float], unit: str = ""
+) -> Reading:
+    """A mean in its unit. ``extent`` is the least and the largest number that people could give.
+
+    The last digit is about a tenth of half the interval.
+
+    >>> mean(2.48, (0.49, 4.52), (0, 30), "days").value.replace(NARROW, " ")
+    '2.5 days'
+    >>> mean(3694, (2940, 4456), (0, 20_000)).interval
+    '2,900 to 4,500'
+    """
+    return _reading(estimate, interval, extent, places(interval), unit)
+
+
+def points(estimate: float, interval: Sequence[float]) -> Reading:
+    """A difference of two shares, from -1 to 1, as signed points of a hundred.
+
+    >>> points(0.127, (0.04, 0.21)).value.replace(NARROW, " ")
+    '+13 points'
+    """
+    low, high = interval
+    decimals = 0 if (high - low) / 2 >= FINE else 1
+    ends = [signed(100 * end, decimals) for end in interval]
+    bare = f"{ends[0]} to {ends[1]}"
+    value = f"{signed(100 * estimate, decimals)}{NARROW}points"
+    return Reading(value, f"{bare}{NARROW}points", bare, "known")
+
+
+def half_width(interval: Sequence[float]) -> str:
+    """Half the width of a share's interval, in points: "10", or "0.8" where it is narrow."""
+    half = 100 * (interval[1] - interval[0]) / 2
+    return number(half, 0 if half >= 100 * FINE else 1)
+
+
+def places(interval: Sequence[float]) -> int:
+    """How many decimals a mean deserves; -2 rounds to hundreds."""
+    half = (interval[1] - interval[0]) / 2
+    return min(6, round(-math.log10(half / 10))) if half > 0 else 2
+
+
+def number(value: float, decimals: int = 0) -> str:
+    """A number with thousands separators and a true minus sign; never "-0".
+
+    >>> number(-0.04, 1), number(-1234.5, -2)
+    ('0.0', '−1,200')
+    """
+    text = f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    if not any(digit in text for digit in "123456789"):
+        text = text.removeprefix("-")
+    return text.replace("-", MINUS)
+
+
+def signed(value: float, decimals: int = 0) -> str:
+    """As ``number``, with a plus sign above zero."""
+    text = number(value, decimals)
+    plus = value > 0 and text != number(0, decimals)
+    return f"+{text}" if plus else text
+
+
+def with_unit(text: str, unit: str) -> str:
+    """A number and its unit, which stay on one line."""
+    return f"{text}{NARROW}{unit}" if unit else text
+
+
+def inside(estimate: float, interval: Sequence[float]) -> float:
+    """An unbiased estimate that left its interval, moved to the nearer end."""
+    return min(max(estimate, interval[0]), interval[1])
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _reading(
+    estimate: float,
+    interval: Sequence[float],
+    extent: Sequence[float],
+    decimals: int,
+    unit: str,
+) -> Reading:
+    low, high = interval
+    bottom, top = extent
+    middle = inside(estimate, interval)
+    least, most = number(bottom, decimals), number(top, decimals)
+    # An estimate that rounds to the end of the scale would read as if it were proved.
+    at_bottom = low <= bottom or number(middle, decimals) == least
+    at_top = high >= top or number(middle, decimals) == most
+    low_text, high_text = number(low, decimals), number(high, decimals)
+    if at_bottom:
+        low_text, high_text = least, number(_up(high, bottom, decimals), decimals)
+    elif at_top:
+        low_text, high_text = number(_down(low, top, decimals), decimals), most
+    bare = f"{low_text} to {high_text}"
+    whole = with_unit(bare, unit)
+    if high - low > WIDEST * (top - bottom) or (at_bottom and at_top):
+        return Reading(UNTOLD, whole, bare, "untold")
+    if at_bottom:
+        return Reading(f"below {with_unit(high_text, unit)}", whole, bare, "below")
+    if at_top:
+        return Reading(f"above {with_unit(low_text, unit)}", whole, bare, "above")
+    return Reading(with_unit(number(middle, decimals), unit), whole, bare, "known")
+
+
+def _up(value: float, bottom: float, decimals: int) -> float:
+    """Rounded up, at least one step above the bottom of the scale."""
+    step = 10.0**-decimals
+    return max(math.ceil(_whole(value / step)) * step, bottom + step)
+
+
+def _down(value: float, top: float, decimals: int) -> float:
+    """Rounded down, at least one step below the top of the scale."""
+    step = 10.0**-decimals
+    return min(math.floor(_whole(value / step)) * step, top - step)
+
+
+def _whole(steps: float) -> float:
+    """Without the error of floating point: 7.000000000000001 steps are 7."""
+    return round(steps, 6)

@@ -1,0 +1,89 @@
+"""Scales of figures: where a value lies, in per cent of the width, and the ticks of the axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from deniably.results.figures.digits import NARROW, number, signed, with_unit
+from deniably.results.figures.row import Row
+
+_SHARES = (
+    (0.1, 0.02), (0.2, 0.05), (0.3, 0.1), (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1, 0.25)
+)  # fmt: skip
+"""Ends of a scale for shares, and the distance of its ticks."""
+_MOST_STEPS, _SHORT = 6, 4
+"""Steps between ticks, and characters of the longest tick; of longer ones, fewer fit a phone."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale from ``low`` to ``high`` with its ticks, each a value and its text.
+
+    ``zero`` is the value whose gridline is drawn dark, None without one.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    zero: float | None = None
+
+    def at(self, value: float) -> float:
+        """Where a value is, from 0 at the left to 100 at the right; the ends hold it back."""
+        return 100 * min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+
+
+def of_shares(rows: Iterable[Row]) -> Scale:
+    """A scale for the shares of a card: from 0 to the first end beyond all drawn intervals."""
+    most = max((row.interval[1] for row in rows if row.drawn), default=1.0)
+    end, step = next((pair for pair in _SHARES if most <= pair[0] + 1e-9), _SHARES[-1])
+    steps = [round(step * k, 9) for k in range(round(end / step) + 1)]
+    return Scale(0.0, end, tuple((one, f"{100 * one:g}{NARROW}%") for one in steps), zero=0.0)
+
+
+def of_numbers(
+    low: float, high: float, unit: str = "", *, first: str = "", last: str = ""
+) -> Scale:
+    """The whole scale of a mean, with both ends labelled.
+
+    ``unit`` follows the last number. ``first`` and ``last`` are words at the ends, as in
+    "1 disagree".
+    """
+    longest = max(len(number(low)) + len(first), len(number(high)) + len(last or unit))
+    step = _step(high - low, _MOST_STEPS if longest <= _SHORT else _SHORT)
+    inner = [step * k for k in range(math.floor(low / step), math.ceil(high / step) + 1)]
+    near = 0.6 * step
+    values = [low, *(one for one in inner if low + near <= one <= high - near), high]
+    texts = [_plain(one, step) for one in values]
+    texts[0] = f"{texts[0]} {first}" if first else texts[0]
+    texts[-1] = f"{texts[-1]} {last}" if last else with_unit(texts[-1], unit)
+    return Scale(low, high, tuple(zip(values, texts, strict=True)))
+
+
+def of_differences(rows: Iterable[Row]) -> Scale:
+    """A scale for differences of shares in points, with nought on it and dark."""
+    ends = [end for row in rows if row.drawn for end in row.interval]
+    low, high = min([*ends, 0.0]), max([*ends, 0.0])
+    step = _step(max(high - low, 0.02), _SHORT)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    values = [step * k for k in range(min(first, 0), max(last, 0, first + 1) + 1)]
+    decimals = 0 if step >= 0.01 else 1
+    ticks = tuple((one, signed(100 * one, decimals)) for one in values)
+    return Scale(values[0], values[-1], ticks, zero=0.0)
+
+
+def _step(length: float, most: int) -> float:
+    """The smallest round step that divides a length into no more than ``most``."""
+    rough = length / most
+    unit = 10.0 ** math.floor(math.log10(rough))
+    steps: Sequence[float] = (1, 2, 2.5, 5, 10)
+    return next(unit * one for one in steps if unit * one >= rough * (1 - 1e-9))
+
+
+def _plain(value: float, step: float) -> str:
+    """A tick's number, with as many decimals as it has itself."""
+    decimals = next(
+        (d for d in range(7) if math.isclose(value, round(value, d), abs_tol=step / 1e6)), 6
+    )
+    return number(value, decimals)

@@ -1,0 +1,277 @@
+"""Figures: what is printed is rounded once, and what is drawn is what is printed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from deniably.results.figures import digits, scale, strip
+from deniably.results.figures.row import Row, banded, difference_row, mean_row, share_row
+
+CENTS = st.integers(0, 1_000_000).map(lambda one: one / 1_000_000)
+INTERVALS = st.tuples(CENTS, CENTS).map(lambda ends: (min(ends), max(ends)))
+ESTIMATES = st.floats(-0.5, 1.5).map(lambda one: round(one, 6))
+
+
+def plain(text: str) -> str:
+    return text.replace("\u202f", " ").replace("\u2212", "-")
+
+
+def numbers(text: str) -> list[float]:
+    return [float(one) for one in re.findall(r"-?\d+(?:\.\d+)?", plain(text).replace(",", ""))]
+
+
+# --- digits -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("estimate", "interval", "value", "text"),
+    [
+        (0.294, (0.210, 0.381), "29 %", "21 to 38 %"),
+        (0.3217, (0.3114, 0.3319), "32.2 %", "31.1 to 33.2 %"),
+        (-0.02, (0.0, 0.0812), "below 9 %", "0 to 9 %"),
+        (0.06, (0.0, 0.07), "below 7 %", "0 to 7 %"),
+        (0.0, (0.0, 0.0001), "below 0.1 %", "0.0 to 0.1 %"),
+        (0.8, (0.538, 1.0), "above 53 %", "53 to 100 %"),
+        (1.0, (0.9999, 1.0), "above 99.9 %", "99.9 to 100.0 %"),
+        (0.4, (0.05, 0.86), "too few to say", "5 to 86 %"),
+        (0.3, (0.0, 1.0), "too few to say", "0 to 99 %"),
+    ],
+)
+def test_a_share_reads_as_its_interval_allows(
+    estimate: float, interval: tuple[float, float], value: str, text: str
+) -> None:
+    found = digits.share(estimate, interval)
+
+    assert plain(found.value) == value
+    if value != "too few to say":
+        assert plain(found.interval) == text
+
+
+@pytest.mark.parametrize(
+    ("estimate", "interval", "extent", "unit", "value", "bare"),
+    [
+        (2.48, (0.49, 4.52), (0, 30), "days", "2.5 days", "0.5 to 4.5"),
+        (3694, (2940, 4456), (0, 20_000), "Euro", "3,700 Euro", "2,900 to 4,500"),
+        (-0.15, (0.0, 2.57), (0, 40), "hours", "below 2.6 hours", "0.0 to 2.6"),
+        (-3.04, (-3.5, -2.5), (-10, 10), "", "-3.0", "-3.5 to -2.5"),
+        (4.9, (4.7, 5.0), (1, 5), "", "above 4.70", "4.70 to 5.00"),
+        (3.0, (1.0, 4.6), (1, 5), "", "too few to say", "1.0 to 4.6"),
+    ],
+)
+def test_a_mean_ends_at_a_tenth_of_its_margin(
+    estimate: float,
+    interval: tuple[float, float],
+    extent: tuple[float, float],
+    unit: str,
+    value: str,
+    bare: str,
+) -> None:
+    found = digits.mean(estimate, interval, extent, unit)
+
+    assert (plain(found.value), plain(found.bare)) == (value, bare)
+
+
+@given(estimate=ESTIMATES, interval=INTERVALS)
+def test_no_share_is_called_zero_and_every_bound_holds(
+    estimate: float, interval: tuple[float, float]
+) -> None:
+    found = digits.share(estimate, interval)
+    low, high = interval
+
+    assert not re.search(r"-0(\.0)? ", plain(found.value) + plain(found.interval))
+    assert not re.fullmatch(r"(0|0\.0|100|100\.0) %", plain(found.value))
+    printed = numbers(found.value)
+    if found.state == "below":
+        assert printed[0] >= 100 * high - 1e-6
+    elif found.state == "above":
+        assert printed[0] <= 100 * low + 1e-6
+    elif found.state == "known":
+        assert low > 0
+        assert high < 1
+        least, most = numbers(found.bare)
+        assert least <= printed[0] <= most
+    else:
+        assert high - low > 0.8 or (low <= 0.001 and high >= 0.99)
+
+
+@given(
+    estimate=st.floats(-2e5, 2e5),
+    half=st.floats(1e-4, 1e5),
+    extent=st.sampled_from([(0.0, 30.0), (1.0, 5.0), (-3.0, 3.0), (0.0, 1e5)]),
+)
+def test_the_printed_mean_is_within_a_step_of_the_estimate(
+    estimate: float, half: float, extent: tuple[float, float]
+) -> None:
+    ends = sorted(digits.inside(one, extent) for one in (estimate - half, estimate + half))
+    if ends[0] == ends[1]:
+        return
+    found = digits.mean(estimate, ends, extent)
+
+    assert not re.search(r"-0(\.0+)?$", plain(found.value))
+    step = 10.0 ** -digits.places(ends)
+    if found.state == "known":
+        middle = digits.inside(estimate, ends)
+        assert numbers(found.value)[0] == pytest.approx(middle, abs=step * 0.51)
+    elif found.state == "below":
+        assert numbers(found.value)[0] >= ends[1] - step * 1e-5
+
+
+@pytest.mark.parametrize(
+    ("difference", "interval", "value", "text"),
+    [
+        (0.127, (0.04, 0.21), "+13 points", "+4 to +21 points"),
+        (-0.004, (-0.02, 0.012), "0 points", "-2 to +1 points"),
+        (-0.051, (-0.06, -0.042), "-5.1 points", "-6.0 to -4.2 points"),
+    ],
+)
+def test_a_difference_has_a_sign(
+    difference: float, interval: tuple[float, float], value: str, text: str
+) -> None:
+    found = digits.points(difference, interval)
+
+    assert (plain(found.value), plain(found.interval)) == (value, text)
+
+
+# --- scales -----------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(ESTIMATES, INTERVALS), min_size=1, max_size=6))
+def test_the_scale_of_a_card_has_room_for_all_its_intervals(
+    shares: list[tuple[float, tuple[float, float]]],
+) -> None:
+    rows = [share_row("x", *one) for one in shares]
+    found = scale.of_shares(rows)
+
+    assert all(row.interval[1] <= found.high + 1e-9 for row in rows if row.drawn)
+    assert found.ticks[0] == (0.0, "0\u202f%")
+    assert found.ticks[-1][0] == pytest.approx(found.high)
+
+
+@pytest.mark.parametrize(
+    ("ends", "unit", "ticks"),
+    [
+        ((0, 30), "days", ["0", "10", "20", "30 days"]),
+        ((0, 20_000), "", ["0", "5,000", "10,000", "15,000", "20,000"]),
+        ((18, 67), "", ["18", "30", "40", "50", "60", "67"]),
+        ((-3, 3), "km", ["-3", "-2", "-1", "0", "1", "2", "3 km"]),
+        ((0.5, 2.0), "", ["0.5", "0.75", "1", "1.25", "1.5", "1.75", "2"]),
+    ],
+)
+def test_both_ends_of_the_scale_of_a_mean_are_labelled(
+    ends: tuple[float, float], unit: str, ticks: list[str]
+) -> None:
+    found = scale.of_numbers(*ends, unit)
+
+    assert [plain(text) for _, text in found.ticks] == ticks
+
+
+@given(st.floats(-1e4, 1e4), st.floats(1e-2, 1e6))
+def test_ticks_rise_and_are_few_whatever_the_range(low: float, length: float) -> None:
+    values = [value for value, _ in scale.of_numbers(low, low + length).ticks]
+
+    assert values == sorted(set(values))
+    assert 2 <= len(values) <= 8
+    assert (values[0], values[-1]) == (low, low + length)
+
+
+def test_words_stand_at_the_ends_of_a_scale_of_opinions() -> None:
+    found = scale.of_numbers(1, 5, first="disagree", last="agree")
+
+    assert [text for _, text in found.ticks] == ["1 disagree", "2", "3", "4", "5 agree"]
+
+
+def test_nought_is_on_every_scale_of_differences() -> None:
+    for low, high in [(0.02, 0.3), (-0.3, -0.02), (-0.1, 0.2), (0.001, 0.004)]:
+        row = difference_row("x", (low + high) / 2, (low, high), shown=True)
+        found = scale.of_differences([row])
+
+        assert found.low <= min(low, 0) <= max(high, 0) <= found.high
+        assert "0" in [plain(text).removesuffix(".0") for _, text in found.ticks]
+
+
+# --- strips -----------------------------------------------------------------------------------
+
+
+def marks(row: Row, on: scale.Scale) -> dict[str, list[float]]:
+    """The places of the marks of a strip, back on the scale: the dot, and the ends of bands."""
+    found: dict[str, list[float]] = {}
+    for one in ElementTree.fromstring(strip.strip(row, on)):
+        kind = one.get("class", "")
+        if one.tag == "circle":
+            found[kind] = [float(one.attrib["cx"].rstrip("%"))]
+        if one.tag == "rect":
+            left, width = (float(one.attrib[key].rstrip("%")) for key in ("x", "width"))
+            found[kind] = [left, left + width]
+    width = on.high - on.low
+    return {kind: [on.low + width * x / 100 for x in places] for kind, places in found.items()}
+
+
+@given(estimate=ESTIMATES, interval=INTERVALS)
+def test_a_strip_draws_what_the_table_prints(
+    estimate: float, interval: tuple[float, float]
+) -> None:
+    row = share_row("Yes", estimate, interval)
+    on = scale.of_shares([row])
+    found = marks(row, on)
+
+    if row.reading.state == "untold":
+        assert found == {}
+        return
+    line = found["w"]
+    assert line[0] == pytest.approx(interval[0], abs=2e-4)
+    assert line[1] == pytest.approx(interval[1], abs=4e-3)
+    assert found["d o" if row.open else "d"][0] == pytest.approx(
+        digits.inside(estimate, interval), abs=2e-4
+    )
+    assert row.open == (row.reading.state in ("below", "above"))
+
+
+def test_bands_are_nested_and_drawn_only_where_they_are_known() -> None:
+    row = share_row("Yes", 0.3, (0.2, 0.4))
+    on = scale.of_shares([row])
+
+    assert set(marks(row, on)) == {"b b95", "w", "d"}
+    found = marks(banded(row, [0.235, 0.365], [0.266, 0.334]), on)
+    assert set(found) == {"b b95", "w", "b b80", "b b50", "d"}
+    assert found["b b95"][0] < found["b b80"][0] < found["b b50"][0] < found["d"][0]
+    assert found["b b95"][1] > found["b b80"][1] > found["b b50"][1] > found["d"][0]
+
+
+def test_a_table_is_the_chart_and_its_own_description() -> None:
+    rows = [
+        share_row("Yes & no", 0.3, (0.2, 0.4)),
+        replace(share_row("Prefer <not> to say", 0.0, (0.0, 0.1)), aside=True),
+        replace(share_row("Don’t know", 0.0, (0.0, 0.1)), aside=True, note="not asked"),
+    ]
+    drawn = strip.table("Q", rows, scale.of_shares(rows))
+    tree = ElementTree.fromstring(drawn)
+
+    assert "style=" not in drawn
+    assert "viewBox" not in drawn
+    body = tree.findall("tbody/tr")
+    assert [plain(row.findall("td")[1].text or "") for row in body] == [
+        "30 %", "below 10 %", "below 10 %"
+    ]  # fmt: skip
+    assert [row.get("class") for row in body] == [None, "aside gap", "aside"]
+    assert body[0].findtext("th") == "Yes & no"
+    assert all(svg.get("aria-hidden") == "true" for svg in tree.iter("svg"))
+    roles = {"table": "table", "tr": "row", "tbody": "rowgroup", "thead": "rowgroup"}
+    for element in tree.iter():
+        if element.tag in ("table", "thead", "tbody", "tr", "th", "td"):
+            assert element.get("role"), element.tag
+            assert element.get("role") == roles.get(element.tag, element.get("role"))
+
+
+def test_nothing_is_drawn_of_what_too_few_said() -> None:
+    untold = mean_row("Mean", None, (1.0, 5.0), (1, 5))
+    drawn = strip.table("Q", [untold], scale.of_numbers(1, 5))
+
+    assert "<circle" not in drawn
+    assert "<rect" not in drawn
+    assert "too few to say" in drawn
