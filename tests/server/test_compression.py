@@ -18,7 +18,7 @@ TEXTS = [
     "/surveys/workplace",
     "/api/surveys/workplace",
     "/web/form/form.js",
-    f"/web/{BUILD}/style/style.css",
+    f"/web/{BUILD}/style/page.css",
     "/web/style/icon.svg",
     "/schema/survey.json",
 ]

@@ -1,4 +1,4 @@
-"""Serves the files of the web client, and the form's modules as one bundle."""
+"""Serves the files of the web client; modules and stylesheets joined, where a page needs many."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from flask import Blueprint, Response, request
 from deniably_server.errors import NotFound
 from deniably_server.web.bundle import bundle_modules
 from deniably_server.web.operation import Operation
+from deniably_server.web.sheets import join_sheets
 
 web = Blueprint("web", __name__)
 
@@ -22,6 +23,16 @@ _ENTRIES = ("form/exit", "form/form")
 _BUNDLES = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
 """The form's bundles, each with the modules that it leaves out. Only a survey by invitation needs
 all of them."""
+_SHEETS = {
+    "style/page.css": ("style/tokens.css", "style/base.css"),
+    "style/form-page.css": (
+        "style/tokens.css",
+        "style/base.css",
+        "style/form.css",
+        "style/fields.css",
+    ),
+}
+"""The first stylesheet of every page, and that of the form, each with what it is joined from."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -88,6 +99,9 @@ def _files() -> dict[str, File]:
     modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
     for name, without in _BUNDLES.items():
         found[name] = _file(bundle_modules(modules, _ENTRIES, without).encode(), _KINDS[".js"])
+    for name, parts in _SHEETS.items():
+        joined = join_sheets(found[part].body.decode() for part in parts)
+        found[name] = _file(joined.encode(), _KINDS[".css"])
     return found
 
 

@@ -1,7 +1,7 @@
 """Icon arrays: ten by ten squares as an SVG path, which show a number of 100.
 
 A square is a dash of a stroked line, so a row of squares is one step of the path. That is a tenth
-of the size of a hundred elements. style.css sets the dashes.
+of the size of a hundred elements. form.css sets the dashes.
 """
 
 from __future__ import annotations
