@@ -115,7 +115,7 @@ def test_while_somebody_sees_what_was_before_it_is_not_done(
         reader.begin_reading()
         reader.execute("SELECT count(*) FROM reports").fetchone()
 
-        with pytest.raises(Unavailable, match="somebody still reads"):
+        with pytest.raises(Unavailable, match="another connection still reads"):
             closed.erase_order()
         assert not order_is_erased(closed.engine.address)
 

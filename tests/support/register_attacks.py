@@ -103,7 +103,7 @@ FIRST_CONTACT_ATTACKS = {
     a_wrong_signature: "the signature is not this author's",
     another_author: "the signature is not this author's",
     a_member_more: "the register tells others another note",
-    no_day: "an entry's day is a date",
+    no_day: "day is",
 }
 """Attacks that a device detects at its first contact -> what it says."""
 

@@ -428,7 +428,7 @@ class Store:
             with self._reading() as database:
                 found = find_key(database, name)
             if found is None:
-                raise NotFound("this survey has no invitations: anybody may answer it")
+                raise NotFound(f"the survey {name} has no invitations: anybody may answer it")
             self._keys[name] = found
         return found
 
@@ -568,11 +568,14 @@ def _is_published(database: Connection, survey: Survey, author: str) -> bool:
         return False
     if found != survey.digest:
         raise Conflict(
-            "a survey of this name has another definition, and a published definition never"
-            " changes; choose another name"
+            f"the survey {survey.name} is published with another definition, and a published"
+            " definition never changes; choose another name"
         )
     if author_of(database, survey.name) != author:
-        raise Conflict("this survey was published under another author's key")
+        raise Conflict(
+            f"the survey {survey.name} was published with another author's key; sign with that key"
+            " or choose another name"
+        )
     return True
 
 

@@ -54,7 +54,10 @@ class LedgerEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if _fraction(self.odds) < 1 or _fraction(self.delta) >= 1:
-            raise ValueError("odds are at least 1, and delta is below 1")
+            raise ValueError(
+                f"odds are {self.odds} and delta is {self.delta}; odds are at least 1, and delta is"
+                " below 1"
+            )
         _fraction(self.exponent)
 
     @property
@@ -165,7 +168,7 @@ def _fraction(text: str) -> Fraction:
     found = _FRACTION.fullmatch(text)
     value = Fraction(int(found[1]), int(found[2] or 1)) if found else None
     if value is None or str(value) != text:
-        raise ValueError("a fraction is n or n/d in lowest terms")
+        raise ValueError(f"the fraction is {text[:40]!r}; write n or n/d in lowest terms")
     return value
 
 
@@ -177,5 +180,5 @@ def _limit(text: str) -> Fraction:
     except ArithmeticError:
         pass
     raise ValueError(
-        f"a limit of epsilon is a number above 0 and at most {LARGEST_LIMIT}, such as 5"
+        f"the limit of epsilon is {text[:40]!r}; use a number above 0 and at most {LARGEST_LIMIT}"
     )

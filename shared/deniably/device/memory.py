@@ -95,11 +95,11 @@ class Memory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             if report.survey != version or report.canonical != kept.text.encode():
                 raise ValueError("a report is kept under another version, or not as it is sent")
         if not all(map(_MEMO.fullmatch, [*self.memos, *(self.waves or ())])):
-            raise ValueError("the key of a memo is none")
+            raise ValueError("the key of a memo is not of the form panel, question and author")
         if any(one.sent > one.count for one in (self.waves or {}).values()):
-            raise ValueError("more was sent than there are waves")
+            raise ValueError("more reports were sent than there are waves")
         if not all(map(_ORIGIN.fullmatch, [*self.authors, *self.registers])):
-            raise ValueError("an origin is none")
+            raise ValueError("an origin is not of the form https://host")
         if {} in (self.tickets, self.trades, self.waves):
             raise ValueError("tickets, trades and waves are left out where there are none")
 

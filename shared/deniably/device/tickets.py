@@ -55,7 +55,10 @@ def finish_trade(
         answered = bytes.fromhex(blind_signature)
         signature = finalise(PublicKey(key), prepared, answered, int(trade.inverse, 16))
     except (BadSignature, ValueError):
-        raise Refused("the server did not sign with the key that the register shows") from None
+        raise Refused(
+            "the server did not sign this invitation with the key that the register shows; ask the"
+            " survey's contact"
+        ) from None
     ticket = Ticket(trade.id, trade.prefix + signature.hex())
     kept = (memory.tickets or {}) | {version: ticket}
     return replace(end_trade(memory, version, trade), tickets=kept)

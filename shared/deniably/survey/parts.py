@@ -221,7 +221,7 @@ def unique(names: Iterable[str], noun: str) -> None:
 def decimal_fraction(text: str) -> Fraction:
     """The value of a claim's epsilon or delta, in the one spelling of SPEC 2.2; else ValueError."""
     if len(text) > 40 or not re.fullmatch(r"(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII):
-        raise ValueError("epsilon is written as a plain decimal number, such as 1.5")
+        raise ValueError(f"write {text[:40]!r} as a plain decimal number, such as 1.5")
     return Fraction(text)
 
 
@@ -230,14 +230,16 @@ def number(text: str) -> Fraction:
     """The value of a decimal that may be negative, in its one spelling; else ValueError."""
     spelt = re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text, re.ASCII)
     if len(text) > 40 or not spelt or text == "-0":
-        raise ValueError("a number of a range is written as a plain decimal, such as -1.5")
+        raise ValueError(f"write {text[:40]!r} in the range as a plain decimal, such as -1.5")
     return Fraction(text)
 
 
 def odds_fraction(text: str) -> Fraction:
     """The value of a claim's odds, an integer or a fraction in lowest terms; else ValueError."""
     if len(text) > 40 or not re.fullmatch(r"[1-9][0-9]*(/[1-9][0-9]*)?", text, re.ASCII):
-        raise ValueError("odds are written as an integer or a fraction, such as 3 or 13/7")
+        raise ValueError(
+            f"write the odds {text[:40]!r} as an integer or a fraction, such as 3 or 13/7"
+        )
     odds = Fraction(text)
     if str(odds) != text:
         raise ValueError(f"write the odds {text} in lowest terms: {odds}")

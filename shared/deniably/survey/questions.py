@@ -42,6 +42,7 @@ from deniably.survey.parts import (
     Value,
     unique,
 )
+from deniably.survey.privacy import to_decimal_text
 
 YES_NO = ("yes", "no")
 NOT_APPLICABLE = "not_applicable"
@@ -71,11 +72,18 @@ class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
         return str(self.__struct_config__.tag)
 
     def _keeps_its_claim(self, mechanism: Mechanism | Memoised[Any]) -> None:
-        if not self.claim.covers(mechanism.loss):
-            raise ValueError("the mechanism's weights give larger odds than the claim allows")
+        loss = mechanism.loss
+        if not self.claim.covers(loss):
+            raise ValueError(
+                f"the mechanism's weights give epsilon {loss.epsilon_text()} and delta"
+                f" {to_decimal_text(loss.delta)}: larger odds than the claim allows"
+            )
         history = mechanism.history if isinstance(mechanism, Memoised) else None
         if not self.claim.covers_history(history):
-            raise ValueError("the mechanism's memo does not keep the claim of the history")
+            of_history = "no history" if history is None else f"epsilon {history.epsilon_text()}"
+            raise ValueError(
+                f"the mechanism's memo gives {of_history}; claim that much as the history"
+            )
 
 
 class _WithChoices(_Asked, frozen=True, kw_only=True):
@@ -157,9 +165,13 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         limit = domain.limit if isinstance(domain, Ticks) else 1
         if limit is None:  # takes any number of ticks
             if self.most > len(self.choices):
-                raise ValueError("most is at most the number of choices")
+                raise ValueError(
+                    f"most is {self.most}; use at most the number of choices, {len(self.choices)}"
+                )
         elif self.most != limit:
-            raise ValueError("the mechanism is for another number of ticks than most")
+            raise ValueError(
+                f"most is {self.most}, and the mechanism is for {limit} ticks; make them equal"
+            )
         _can_hide(self.show_if, self.names)
 
     @property
@@ -206,12 +218,17 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
         _can_hide(self.show_if, self.names)
         if isinstance(self.scores, list):
             if len(self.scores) != len(self.choices) or max(map(abs, self.scores)) > LARGEST_SCORE:
-                raise ValueError("scores must have one integer for each choice, below 2**31")
+                raise ValueError(
+                    f"scores must have one integer below 2**31 for each of the {len(self.choices)}"
+                    " choices"
+                )
             gaps = {b - a for a, b in zip(self.scores, self.scores[1:], strict=False)}
             if min(gaps) < 1:
-                raise ValueError("scores must be strictly ascending")
+                raise ValueError(f"scores must be strictly ascending, and here are {self.scores}")
             if self.aim == "mean" and len(gaps) > 1:
-                raise ValueError("scores must be equally spaced where the aim is the mean")
+                raise ValueError(
+                    f"scores must be equally spaced where the aim is the mean; the gaps are {gaps}"
+                )
 
     @property
     def report_mechanism(self) -> SubsetSelection | Window | Channel | BoundedLaplace | Unary:
@@ -249,8 +266,9 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
 
     def __post_init__(self) -> None:
         domain = self.mechanism.law.domain
-        if not isinstance(domain, One):
-            raise ValueError("the mechanism is for one number: d is 1")
+        if isinstance(self.mechanism, Gaussian) and self.mechanism.d != 1:
+            raise ValueError(f"mechanism.d is {self.mechanism.d}; for one number it must be 1")
+        assert isinstance(domain, One), "every other mechanism of numbers takes one"
         _fits(self.range, domain.k, exactly=self.aim == "mean")
         self._keeps_its_claim(self.mechanism)
 
@@ -280,7 +298,10 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
     def __post_init__(self) -> None:
         unique((part.name for part in self.parts), "the part")
         if len(self.sizes) != len(self.parts):
-            raise ValueError("the mechanism is for another number of parts")
+            raise ValueError(
+                f"the mechanism is for {len(self.sizes)} parts but the question has"
+                f" {len(self.parts)}"
+            )
         for part, k in zip(self.parts, self.sizes, strict=True):
             _fits(part.range, k, exactly=True)
         self._keeps_its_claim(self.mechanism)
@@ -295,7 +316,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         """The joint law of all parts."""
         law = self.mechanism.law
         if not isinstance(law, Several):
-            raise ValueError("the mechanism is for another number of parts")
+            raise ValueError("mechanism.d is 1; it must be the number of parts, 2 or more")
         return law
 
     @property
@@ -432,9 +453,11 @@ def _place(choices: Sequence[Choice], answer: object, question: str) -> int:
 def _one_answer(law: Law, *, every: bool) -> None:
     """Raise ValueError unless the mechanism takes one answer; ``every`` wants all shares."""
     if every and isinstance(law, Finite) and not law.evenly and law.rows != law.k:
-        raise ValueError("the mechanism's weights must have one row for each choice")
+        raise ValueError(
+            f"mechanism.weights has {law.rows} rows; it must have one for each of {law.k} choices"
+        )
     if isinstance(law.domain, Ticks) and law.domain.limit != 1:
-        raise ValueError("the mechanism is for another number of ticks than one")
+        raise ValueError(f"mechanism.most is {law.domain.limit}; for one answer it must be 1")
 
 
 def _can_hide(show_if: ShowIf | msgspec.UnsetType, names: Sequence[str]) -> None:

@@ -73,7 +73,10 @@ class Survey(Value, frozen=True, dict=True):
         hidden = [question for question in self.questions if show_if(question)]
         if isinstance(self.ask, int):
             if not 1 <= self.ask < len(self.questions):
-                raise ValueError("ask is the number of questions asked, from 1 to all but one")
+                raise ValueError(
+                    f"ask is {self.ask}; of {len(self.questions)} questions it must be from 1 to"
+                    f" {len(self.questions) - 1}"
+                )
             if hidden:
                 raise ValueError("a survey with ask cannot have show_if")
         for question in hidden:
@@ -96,7 +99,11 @@ class Survey(Value, frozen=True, dict=True):
         for earlier in self.questions[: self.questions.index(question)]:
             if earlier.name == condition.question and isinstance(earlier, Condition):
                 if not set(condition.among) <= set(earlier.names):
-                    raise ValueError(f"{question.name}: show_if names no choice of {earlier.name}")
+                    wrong = next(name for name in condition.among if name not in earlier.names)
+                    raise ValueError(
+                        f"{question.name}: show_if names {wrong}, which is no choice of"
+                        f" {earlier.name}; it has {', '.join(earlier.names)}"
+                    )
                 return
         raise ValueError(
             f"{question.name}: show_if must name an earlier yes_no, select_one or scale question"

@@ -45,7 +45,10 @@ class PublicKey:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(KEY_PATTERN, self.text):
-            raise BadKey("a key has 2048 to 4096 bits, in small hexadecimal digits")
+            raise BadKey(
+                "a key of invitations is an odd number of 2048 to 4096 bits, in lower-case"
+                f" hexadecimal digits; this text has {len(self.text)} characters"
+            )
 
     @cached_property
     def modulus(self) -> int:
@@ -66,7 +69,8 @@ class PublicKey:
         number = int.from_bytes(data, "big")
         if len(data) != self.size or number >= self.modulus:
             raise BadSignature(
-                f"what is signed blindly is a number of {self.size} bytes below the key"
+                f"a blinded message has {len(data)} bytes; it must be a number of {self.size} bytes"
+                " below the key"
             )
         return number
 

@@ -33,9 +33,13 @@ def read_code(text: str) -> str:
     last = text.rpartition("#")[2]
     plain = last.upper().translate(_ALIKE) if last.isascii() else ""
     if len(plain) != _RANDOM + 1 or not set(plain) <= set(_ALPHABET):
-        raise BadInvitation(f"an invitation has {_RANDOM + 1} letters and digits")
+        raise BadInvitation(
+            f"an invitation has {_RANDOM + 1} letters and digits; type or paste all of it"
+        )
     if _check(plain[:_RANDOM]) != plain[_RANDOM]:
-        raise BadInvitation("a letter or digit of the invitation is not as it was written")
+        raise BadInvitation(
+            "a letter or digit of the invitation is not as it was written; compare it again"
+        )
     return plain
 
 

@@ -132,7 +132,7 @@ def read_register(text: str | bytes, seen: ChainHead | None = None) -> Register:
     try:
         document = parse(text)
     except (ValueError, UnicodeDecodeError):
-        raise BadRegister("the register is not JSON") from None
+        raise BadRegister("the register is not JSON; fetch it again from the server") from None
     return check_register(document, seen)
 
 
@@ -144,10 +144,16 @@ def check_register(document: object, seen: ChainHead | None = None) -> Register:
     for number, entry in enumerate(entries, start=1):
         numbered = type(entry.get("number")) is int and entry["number"] == number
         if not numbered or entry.get("previous") != hashes[-1]:
-            raise BadRegister(f"entry {number} does not continue the one before it")
+            raise BadRegister(
+                f"entry {number} does not continue the one before it: its number has to be {number}"
+                f" and its previous {hashes[-1]}"
+            )
         hashes.append(_hash(entry, number))
     if hashes[-1] != head:
-        raise BadRegister("the register's last entry is not its head")
+        raise BadRegister(
+            f"the register's last entry is not its head: its hash is {hashes[-1]}, and the head is"
+            f" {head[:64]!r}"
+        )
     if known.count >= len(hashes):
         raise BadRegister(
             f"the register was cut: it had {known.count} entries before and has {len(entries)} now"
@@ -196,19 +202,22 @@ def _compare(entry: RegisterEntry, survey: Survey) -> None:
     """Raise BadRegister unless the entry is exactly the one that the survey makes."""
     signature, day = signature_of(entry), str(entry.get("day"))
     if not _DAY.fullmatch(day):
-        raise BadRegister("an entry's day is a date such as 2026-11-21")
+        raise BadRegister(f"an entry's day is {day[:64]!r}; it must be a date such as 2026-11-21")
     key = entry.get("invitations")
     if survey.invited and not (isinstance(key, str) and re.fullmatch(KEY_PATTERN, key)):
-        raise BadRegister("the register has no key of this survey's invitations")
+        raise BadRegister(f"the register has no key of the invitations of {survey.name}")
     own = published_entry(survey, signature, day, entry["number"], entry["previous"], key)
     if entry.get("digest") != own["digest"]:
         raise BadRegister(
             "the register shows others another version of this survey: its digest is"
-            f" {entry.get('digest')}, not {own['digest']}"
+            f" {str(entry.get('digest'))[:64]!r}, not {own['digest']}"
         )
     for key in sorted(own.keys() | entry.keys()):
         if entry.get(key) != own.get(key):
-            raise BadRegister(f"the register tells others another {_WORDS.get(key, key)}")
+            raise BadRegister(
+                f"the register tells others another {_WORDS.get(key, key)}"
+                f" than the definition of {survey.name} has"
+            )
     try:
         verify(survey.digest, signature)
     except BadSignature as error:

@@ -84,9 +84,15 @@ def message(digest: str) -> bytes:
 def verify(digest: str, signature: Signature) -> None:
     """Raise BadSignature unless this is the author's signature of the definition."""
     if not _AUTHOR.fullmatch(signature.author):
-        raise BadSignature("an author's key is 64 lower-case hexadecimal digits")
+        raise BadSignature(
+            "an author's key is 64 lower-case hexadecimal digits; this text has"
+            f" {len(signature.author)} characters"
+        )
     if not _SIGNATURE.fullmatch(signature.value):
-        raise BadSignature("a signature is 128 lower-case hexadecimal digits")
+        raise BadSignature(
+            "a signature is 128 lower-case hexadecimal digits; this text has"
+            f" {len(signature.value)} characters"
+        )
     try:
         author = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature.author))
         author.verify(bytes.fromhex(signature.value), message(digest))

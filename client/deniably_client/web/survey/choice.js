@@ -27,8 +27,8 @@ export function index(question, answer) {
 }
 
 /** @type {(question: Choosing, path: string) => void} */
-export const fitsChoices = ({ mechanism, choices }, path) =>
-  must(mechanism["k"] === choices.length, path, "k is not the number of choices");
+export const fitsChoices = ({ mechanism: { k }, choices }, path) =>
+  must(k === choices.length, path, `mechanism.k is ${k} but there are ${choices.length} choices`);
 
 /** @type {(question: Choosing, path: string) => void} */
 export function fitsOne(question, path) {

@@ -17,7 +17,7 @@ const selectMultiple = {
     fitsChoices(question, path);
     const { k, most } = question.mechanism; // sampled_ticks takes any number of ticks
     const fit = most === undefined ? question.most <= k : question.most === most;
-    must(fit && question.most >= 1, path, "the mechanism is for another number of ticks than most");
+    must(fit && question.most >= 1, path, `most is ${question.most}, not ${most ?? k}`);
   },
   encode(question, answer) {
     const { name, most } = question;

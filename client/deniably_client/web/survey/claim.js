@@ -22,25 +22,26 @@ export function checkClaim(claim, loss, path = "claim", history) {
   const { epsilon, odds, delta } = /** @type {Claim} */ (claim);
   const [a, b] = loss.exponent;
   let kept = false;
+  must((epsilon === undefined) !== (odds === undefined), path, "is epsilon or odds");
   if (epsilon !== undefined) {
-    must(odds === undefined, path, "is either epsilon or odds");
     const [n, d] = decimal(epsilon);
-    must(100n * n >= d && n <= 10n * d, path, "epsilon is from 0.01 to 10");
+    must(100n * n >= d && n <= 10n * d, path, `epsilon is ${epsilon}; use 0.01 to 10`);
     const rest = n * b - a * d;
     kept = rest >= 0n && atMostExp(loss.odds, rest, d * b);
   } else {
     const [n, d] = parts(odds ?? "");
-    must(fraction(n, d) === odds, path, "is epsilon or odds, and odds are in lowest terms");
+    must(fraction(n, d) === odds, path, `write the odds ${odds} in lowest terms`);
     const inRange = !atMostExp([n, d], 1n, 100n) && atMostExp([n, d], 10n);
-    must(inRange, path, "odds are from e^0.01 to e^10");
-    must(delta === undefined && a === 0n, path, "has to be an epsilon");
+    must(inRange, path, `the odds are ${odds}; use e^0.01 to e^10`);
+    must(delta === undefined && a === 0n, path, "use epsilon instead of odds");
     kept = loss.odds[0] * d <= n * loss.odds[1];
   }
   must(kept, path, "the mechanism's weights give larger odds than the claim allows");
   const [n, d] = decimal(delta ?? "0");
   const [m, e] = loss.delta;
-  must(delta === undefined || (n > 0n && 10000n * n <= d), path, "delta is up to 0.0001");
-  must((n > 0n) === m > 0n && m * d <= n * e, path, "the mechanism has another delta");
+  const small = delta === undefined || (n > 0n && 10000n * n <= d);
+  must(small, path, `delta is ${delta}; use up to 0.0001`);
+  must((n > 0n) === m > 0n && m * d <= n * e, path, `the mechanism's delta is ${m}/${e}`);
   checkHistory(/** @type {Claim} */ (claim), path, history);
 }
 

@@ -18,10 +18,10 @@ const RANGE = object({ minimum: SIGNED, maximum: SIGNED, step: SIGNED }, { unit:
 /** @type {Check} */
 function checkRange(value, path) {
   RANGE(value, path);
-  must(decimal(value.step)[0] > 0n, path, "the step is above 0");
+  must(decimal(value.step)[0] > 0n, path, `the step is ${value.step}; it must be above 0`);
   const [n, d] = steps(value, decimal(value.maximum));
   const whole = n % d === 0n && n >= d && n <= d << 20n;
-  must(whole, path, "from the minimum to the maximum it is a whole number of steps, 1 to 2^20");
+  must(whole, path, `there are no 1 to 2^20 steps of ${value.step} up to ${value.maximum}`);
 }
 
 /**
@@ -64,7 +64,7 @@ function cell(range, given, cells, name) {
 function cellsFit(range, k, exactly, path) {
   const count = positions(range);
   const fits = exactly ? k === count : k <= count;
-  must(fits, path, "the mechanism's k is not the number of positions of the range");
+  must(fits, path, `mechanism.k is ${k} but there are ${count} positions`);
 }
 
 // --- the parts of an answer -------------------------------------------------------------------
@@ -110,7 +110,7 @@ const vector = {
   mechanisms: ["vector", "gaussian"],
   fits(question, path) {
     const ks = sizes(question);
-    must(ks.length === question.parts.length, path, "the mechanism has another number of parts");
+    must(ks.length === question.parts.length, path, `the mechanism has ${ks.length} parts`);
     question.parts.forEach(({ range }, c) => cellsFit(range, ks[c] ?? 0, true, path));
   },
   encode(question, answer) {
@@ -124,9 +124,9 @@ const point = {
   form: asked({ parts: named(NUMBER_PART, 2, 2), grid: integer }),
   mechanisms: ["subset_selection"],
   fits({ parts, grid, mechanism }, path) {
-    must(grid >= 2 && grid <= 32, path, "grid is from 2 to 32");
+    must(grid >= 2 && grid <= 32, path, `grid is ${grid}; use 2 to 32`);
     for (const { range } of parts) cellsFit(range, grid, false, path);
-    must(mechanism["k"] === grid * grid, path, "k is not the number of cells, grid * grid");
+    must(mechanism["k"] === grid * grid, path, `mechanism.k is not ${grid * grid}, grid * grid`);
   },
   encode(question, answer) {
     const { name, parts, grid } = question;
@@ -141,7 +141,7 @@ const product = {
   mechanisms: ["subset_selection"],
   fits({ parts, mechanism }, path) {
     const combinations = parts.reduce((count, { choices }) => count * choices.length, 1);
-    must(mechanism["k"] === combinations, path, "k is not the number of combinations");
+    must(mechanism["k"] === combinations, path, `mechanism.k is not the ${combinations} combinations`);
   },
   encode(question, answer) {
     const given = byPart(question, answer);

@@ -175,7 +175,9 @@ class PostgresConnection:
         """Vacuum the tables. Raises TimeoutError where a transaction still sees the old rows."""
         self.execute(f"VACUUM {', '.join(_KEPT)}")
         if any(map(self._shown_before, surveys)):
-            raise TimeoutError("somebody still reads what was there before")
+            raise TimeoutError(
+                "another connection still reads the rows from before the rewrite; end it"
+            )
 
     def _shown_before(self, survey: str) -> bool:
         """Whether a transaction still sees the rows from before the rewrite; VACUUM keeps those."""

@@ -143,7 +143,9 @@ class SqliteConnection(sqlite3.Connection):
         until = monotonic() + _BUSY_SECONDS
         while self.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
             if monotonic() > until:
-                raise TimeoutError("somebody still reads what was there before")
+                raise TimeoutError(
+                    "another connection still reads the rows from before the rewrite; end it"
+                )
             sleep(_AGAIN_SECONDS)
 
     def _file(self) -> Path:

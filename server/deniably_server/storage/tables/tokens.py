@@ -86,7 +86,9 @@ def make(
     if role in WIDE and survey is not None:
         raise ValueError(f"{A[role]} token is for the whole server; leave the survey out")
     if survey is not None and not re.match(SURVEY_NAME, survey):
-        raise ValueError("a survey's name has only lower-case letters, digits and hyphens")
+        raise ValueError(
+            f"the survey's name is {survey[:64]!r}; use only lower-case letters, digits and hyphens"
+        )
     if not 1 <= days <= MOST_DAYS:
         raise ValueError(f"a token is valid for 1 to {MOST_DAYS} days, not for {days}")
     if len(note) > LONGEST_NOTE or not note.isprintable():
