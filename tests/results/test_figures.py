@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.figures import digits, scale, strip
+from deniably.results.figures import digits, heat, plot, scale, strip
 from deniably.results.figures.row import Row, banded, difference_row, mean_row, share_row
 
 CENTS = st.integers(0, 1_000_000).map(lambda one: one / 1_000_000)
@@ -275,3 +275,72 @@ def test_nothing_is_drawn_of_what_too_few_said() -> None:
     assert "<circle" not in drawn
     assert "<rect" not in drawn
     assert "too few to say" in drawn
+
+
+# --- plots ------------------------------------------------------------------------------------
+
+
+def test_twenty_dots_stand_where_their_numbers_are_and_open_where_these_are_not_known() -> None:
+    on = scale.of_numbers(0, 100)
+    picture = ElementTree.fromstring(plot.dots([0.0] * 10 + [52.0] * 9 + [100.0], 15, on))
+    circles = picture.findall("circle")
+
+    assert [one.get("class") for one in circles] == ["d"] * 15 + ["d o"] * 5
+    assert [one.get("cx") for one in circles] == ["2.50%"] * 10 + ["52.50%"] * 9 + ["97.50%"]
+    heights = [float(one.get("cy", "")) for one in circles]
+    assert heights[:10] == sorted(heights[:10], reverse=True), "they are stacked"
+    assert min(heights) > 6.5
+    assert max(heights) < float(picture.get("height", ""))
+
+
+def test_a_map_colours_only_areas_that_stand_out() -> None:
+    sides = (plot.Side("East", "km", -3, 3), plot.Side("North", "", -3, 3))
+    out = plot.Area(1, 3, 0.18, digits.share(0.18, (0.15, 0.22)))
+    faint = plot.Area(0, 0, 0.05, digits.share(0.05, (0.02, 0.08)))
+    picture = plot.area_map("Seven areas & more", sides, 6, [out, faint], [(0.5, 0.25)])
+    tree = ElementTree.fromstring(picture)
+    drawn = tree.findall(".//rect")
+
+    assert tree.get("role") == "img"
+    assert tree.get("aria-label") == "Seven areas & more"
+    assert len(drawn) == 36
+    on = [one for one in drawn if one.get("class") == "cell on"]
+    assert [(one.get("x"), one.get("y")) for one in on] == [
+        ("0.00%", "83.33%"),
+        ("16.67%", "33.33%"),
+    ]
+    texts = [plain(one.text or "") for one in tree.iter("text")]
+    assert texts[:7] == ["-3", "-2", "-1", "0", "1", "2", "3"]
+    assert texts[-7:] == ["-3", "-2", "-1", "0", "1", "2", "3 km"]
+    assert {"18 %", "5 %", "A"} <= set(texts)
+    ring = tree.find(".//circle")
+    assert ring is not None
+    assert (ring.get("cx"), ring.get("cy")) == ("50.00%", "75.00%")
+
+
+@given(st.floats(-1e4, 1e4), st.floats(0.5, 1e5), st.integers(2, 32))
+def test_the_ends_of_a_map_are_labelled_whatever_its_range(
+    low: float, length: float, cells: int
+) -> None:
+    side = plot.Side("x", "", low, low + length)
+    tree = ElementTree.fromstring(plot.area_map("", (side, side), cells, []))
+    texts = tree.findall("svg")[2].findall("text")
+
+    assert (texts[0].get("x"), texts[-1].get("x")) == ("0.00%", "100.00%")
+    assert 2 <= len(texts) <= 7
+    assert len(tree.findall(".//rect")) == cells**2
+
+
+def test_a_heat_table_shows_every_interval_and_hatches_what_may_be_nobody() -> None:
+    seen = heat.cell(0.3, (0.25, 0.35), 0.3, seen=True)
+    unseen = heat.cell(0.01, (0.0, 0.054), 0.3, seen=False)
+    rows = heat.Margin("Faith", ["None", "Other <>"], [digits.share(0.4, (0.35, 0.46))] * 2)
+    columns = heat.Margin("Vote", ["Yes", "No"], [digits.share(0.67, (0.61, 0.72))] * 2)
+    tree = ElementTree.fromstring(heat.heat("All", rows, columns, [[seen, unseen]] * 2))
+    cells = tree.findall("tbody/tr/td")
+
+    assert [one.get("class") for one in cells] == ["q4", "no", "m"] * 2 + ["m", "m", None]
+    assert [plain(one.findtext("b") or "") for one in cells[:3]] == ["30 %", "below 6 %", "40 %"]
+    assert [one.findtext("span") for one in cells[:3]] == ["25 to 35", "0 to 6", "35 to 46"]
+    assert [one.text for one in tree.findall("tbody/tr/th")] == ["None", "Other <>", "All"]
+    assert all(one.get("scope") for one in tree.iter("th"))

@@ -1,0 +1,162 @@
+"""Pictures with two axes: people as dots along a scale, and shares of areas on a map.
+
+A map colours only areas that stand out from the noise. All others are plain grey: their estimates
+differ by chance.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from deniably.results.figures.digits import Reading, number, with_unit
+from deniably.results.figures.scale import Scale
+from deniably.results.figures.strip import Html, grid
+
+DOTS = 20
+"""Each dot stands for one in 20 people."""
+_COLUMNS, _RADIUS, _STEP, _HEIGHT = 20, 6.5, 14.5, 64
+_DARK = 0.5  # opacity from which words on an area are light
+
+
+def dots(values: Sequence[float], known: int, scale: Scale) -> Html:
+    """A quantile dotplot: one dot for each of 20 equal groups of people, stacked in columns.
+
+    ``values`` rise. The first ``known`` dots are filled, the others open: their place is not known.
+    Source: Kay, Kola, Hullman and Munson 2016, "When (ish) is my bus?", CHI.
+    """
+    columns = [min(_COLUMNS - 1, int(scale.at(one) / 100 * _COLUMNS)) for one in values]
+    height = max(_HEIGHT, max(Counter(columns).values(), default=0) * _STEP + 8)
+    stacked: Counter[int] = Counter()
+    circles = ""
+    for index, column in enumerate(columns):
+        y = height - _RADIUS - 1 - stacked[column] * _STEP
+        stacked[column] += 1
+        circles += (
+            f'<circle class="d{" o" * (index >= known)}" cx="{(column + 0.5) / _COLUMNS:.2%}"'
+            f' cy="{y:g}" r="{_RADIUS}"/>'
+        )
+    return Html(
+        f'<svg class="plot" height="{height + 1:g}" aria-hidden="true">{grid(scale, f"{height:g}")}'
+        f'<line class="g z" x1="0" x2="100%" y1="{height:g}" y2="{height:g}"/>{circles}</svg>'
+    )
+
+
+@dataclass(frozen=True)
+class Side:
+    """One axis of a map: its words, its unit, and the ends of its range."""
+
+    label: str
+    unit: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Area:
+    """One area of a map that stands out: its place, counted from the lower left, and its share."""
+
+    column: int
+    row: int
+    share: float
+    reading: Reading
+
+
+def area_map(
+    about: str,
+    sides: tuple[Side, Side],
+    cells: int,
+    areas: Sequence[Area],
+    centres: Sequence[tuple[float, float]] = (),
+) -> Html:
+    """A map of ``cells`` by ``cells`` areas; ``areas`` are those that stand out.
+
+    The first side runs to the right, the second upwards. ``centres`` are drawn over the map as
+    rings A, B and so on, each as two fractions of the sides. ``about`` says all of it in words.
+    """
+    most = max((one.share for one in areas), default=1.0)
+    drawn = {(one.column, one.row): one for one in areas}
+    size = 100 / cells
+    parts = [
+        _area(size, column, cells - 1 - row, drawn.get((column, row)), most)
+        for column in range(cells)
+        for row in range(cells)
+    ]
+    parts += [_ring(place, index) for index, place in enumerate(centres)]
+    return Html(
+        f'<div class="map" role="img" aria-label="{escape(about)}">'
+        f'<svg class="yax" aria-hidden="true">{_upwards(sides[1], cells)}</svg>'
+        f'<svg class="sq" aria-hidden="true">{"".join(parts)}</svg>'
+        f'<svg class="x xax" aria-hidden="true">{_across(sides[0], cells)}</svg></div>'
+    )
+
+
+def _area(size: float, column: int, row: int, area: Area | None, most: float) -> str:
+    place = (
+        f'x="{column * size:.2f}%" y="{row * size:.2f}%" width="{size:.2f}%" height="{size:.2f}%"'
+    )
+    if area is None:
+        return f'<rect class="cell off" {place}/>'
+    opacity = 0.2 + 0.8 * max(area.share, 0.0) / most if most > 0 else 0.2
+    shade = "light" if opacity > _DARK else "ink"
+    # Beyond six areas a side, the words would not fit; the list beside the map has them.
+    words = (
+        f'<text class="{shade}" x="{column * size:.2f}%" y="{row * size:.2f}%" dx="6" dy="18">'
+        f"{escape(area.reading.value)}</text>"
+        if size > 16
+        else ""
+    )
+    return f'<rect class="cell on" {place} fill-opacity="{opacity:.2f}"/>{words}'
+
+
+def _ring(place: tuple[float, float], index: int) -> str:
+    x, y = f"{place[0]:.2%}", f"{1 - place[1]:.2%}"
+    return (
+        f'<circle class="ring" cx="{x}" cy="{y}" r="13"/>'
+        f'<text class="ringlab" x="{x}" y="{y}" dy="5" text-anchor="middle">{_letter(index)}</text>'
+    )
+
+
+def _letter(index: int) -> str:
+    """A, B, C: the name of a group."""
+    return chr(ord("A") + index)
+
+
+def _across(side: Side, cells: int) -> str:
+    words = _boundaries(side, cells)
+    anchors = [""] + [' text-anchor="middle"'] * (len(words) - 2) + [' text-anchor="end"']
+    return "".join(
+        f'<text x="{at:.2f}%" y="14"{anchor}>{escape(text)}</text>'
+        for (at, text), anchor in zip(words, anchors, strict=True)
+    )
+
+
+def _upwards(side: Side, cells: int) -> str:
+    words = _boundaries(side, cells)
+    shifts = [0, *[4] * (len(words) - 2), 10]
+    return "".join(
+        f'<text x="100%" y="{100 - at:.2f}%" dy="{shift}" text-anchor="end">{escape(text)}</text>'
+        for (at, text), shift in zip(words, shifts, strict=True)
+    )
+
+
+def _boundaries(side: Side, cells: int) -> list[tuple[float, str]]:
+    """A tick at the boundaries of areas, at six or fewer of them and always at both ends."""
+    every = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)
+    length = side.high - side.low
+    decimals = next(
+        (d for d in range(4) if all(_is_short(side.low + length * k / cells, d)
+                                    for k in range(0, cells + 1, every))), 2
+    )  # fmt: skip
+    words = [
+        (100 * k / cells, number(side.low + length * k / cells, decimals))
+        for k in range(0, cells + 1, every)
+    ]
+    last, text = words[-1]
+    return [*words[:-1], (last, with_unit(text, side.unit))]
+
+
+def _is_short(value: float, decimals: int) -> bool:
+    return abs(value - round(value, decimals)) < 1e-9
