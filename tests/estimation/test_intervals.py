@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.core.binomial import clopper_pearson, sum_at_most, sum_law, upper_tail, wilson
-from deniably.estimation.intervals import Interval, population_interval, respondents_interval
+from deniably.estimation.intervals import (
+    Interval,
+    population_interval,
+    respondents_interval,
+    within_each_other,
+)
 
 Floats = npt.NDArray[np.float64]
 SHARES = (0.0, 0.01, 0.05, 0.2, 0.5, 1.0)
@@ -110,6 +115,22 @@ def test_rare_choices_and_little_noise_are_covered_as_stated() -> None:
     assert world >= 0.927
     assert people >= 0.928
     assert wilsons < 0.87
+
+
+@pytest.mark.parametrize(("alpha", "stated"), [(0.2, 0.75), (0.5, 0.4)])
+def test_the_bands_cover_as_stated_where_they_break(alpha: float, stated: float) -> None:
+    """Few people, many choices, high epsilon, all answers alike: the band, cut to the interval."""
+    worst = 1.0
+    for n, (p, q) in product((50, 200, 1000), [*CHANNELS, *SHARP]):
+        counts = np.arange(n + 1)
+        _, (low, high) = within_each_other(
+            population_interval(counts, n, p, q, one).ends for one in (0.05, alpha)
+        )
+        band = Interval(low, high, counts < 0)
+        for share in {*SHARES, *RARE}:
+            worst = min(worst, law_of_sample(n, p, q, share)[holds(band, share)].sum())
+
+    assert stated <= worst < 1 - alpha
 
 
 def test_what_is_added_for_rare_choices_hardly_widens_the_others() -> None:

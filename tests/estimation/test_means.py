@@ -94,7 +94,8 @@ def test_of_a_normal_estimate_it_is_the_normal_test() -> None:
 
 
 def test_what_no_confidence_can_hold_is_not_called_impossible() -> None:
-    missed = Mean(9, 0.95, 30.0, Margin(0.1, 20, 20, True), Margin(0.1, 20, 20, True))
+    margin = Margin(0.1, 20, 20, True)
+    missed = Mean(9, 0.95, 30.0, margin, margin, lambda _: margin)
 
     assert 0 < against_value(lambda _: missed, 20).p_value <= 1e-12
 

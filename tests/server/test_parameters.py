@@ -208,7 +208,7 @@ def intervals(one: Any, other: Any, path: str = "") -> Iterator[tuple[str, Ends,
             if key.endswith("interval") and value is not None:
                 (low, high), (least, most) = value, other[key]
                 yield f"{path}/{key}", (float(low), float(high)), (float(least), float(most))
-            elif key != "flags":
+            elif key not in {"flags", "interval_80", "interval_50"}:  # these keep their confidence
                 yield from intervals(value, other[key], f"{path}/{key}")
 
 

@@ -56,7 +56,7 @@ def test_no_zero_has_a_sign(value: float, error: float) -> None:
 
 def test_a_mean_beyond_its_scale_reads_the_same_in_the_sentence_and_in_the_table() -> None:
     margin = Margin(0.25, 1.0, 1.31, missed=False)
-    mean = Mean(100, 0.95, 0.874, margin, margin)
+    mean = Mean(100, 0.95, 0.874, margin, margin, lambda _: margin)
 
     assert mean_sentence("The mean score", mean, "") == (
         "The mean score is an estimated 1.00 (95 % interval 1.00 to 1.31)."

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import ceil, comb
 from statistics import NormalDist
 from typing import TypeGuard
@@ -469,9 +469,7 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
         values = np.array(question.values, dtype=np.float64)
         return as_mean(tally.n, _total(question, tally, values), confidence)
     ratio = mean_of_scored(question, tally)
-    wanted = NormalDist().inv_cdf((1 + confidence) / 2)
-    margins = [ratio.interval(whose, wanted) for whose in (0, 1)]
-    population, respondents = margins
+    population, respondents = (ratio.interval(whose, confidence) for whose in (0, 1))
     if ratio.estimate is None or population is None or respondents is None:
         return None
     low, high, missed = population
@@ -480,12 +478,14 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
     shown = min(max(ratio.estimate, low), high)
     among = min(respondents[0], shown), max(respondents[1], shown)
     errors = [one.error / ratio.having for one in ratio.about(shown)]
+    whole = Margin(errors[0], low, high, missed)
+
+    def margin_at(confidence: float) -> Margin:
+        ends = ratio.interval(0, confidence)
+        return whole if ends is None else Margin(errors[0], *ends)
+
     return Mean(
-        tally.n,
-        confidence,
-        shown,
-        Margin(errors[0], low, high, missed),
-        Margin(errors[1], *among, respondents[2]),
+        tally.n, confidence, shown, whole, Margin(errors[1], *among, respondents[2]), margin_at
     )
 
 
@@ -509,12 +509,13 @@ class Ratio:
         """How far the mean lies above ``mu``, in standard deviations."""
         return self.about(mu)[whose].deviate(0.0)
 
-    def interval(self, whose: int, wanted: float) -> tuple[float, float, bool] | None:
-        """The lowest and the highest mean whose deviate is at most ``wanted``.
+    def interval(self, whose: int, confidence: float) -> tuple[float, float, bool] | None:
+        """The lowest and the highest mean that no test at ``confidence`` rejects.
 
         None if these means are not an interval. If all are rejected, the third value is True and
         the nearest mean counts as the estimate.
         """
+        wanted = NormalDist().inv_cdf((1 + confidence) / 2)
         start, end = self.ends
         grid = np.linspace(start, end, _MEANS_TRIED)
         if self.estimate is not None:
@@ -618,13 +619,18 @@ def _mean_position(law: OfNumber, tally: Tally, confidence: float) -> Mean:
         estimate = float(tally.counts @ numbers) / tally.n
         spread = float(tally.counts @ (numbers - estimate) ** 2) / tally.n
         noise = law.variance
-        ends = 0.0, float(law.k - 1)
+
+        def normal(variance: float, confidence: float) -> Margin:
+            return _normal(estimate, variance / tally.n, confidence, (0.0, float(law.k - 1)))
+
+        population = partial(normal, max(spread, noise))
         return Mean(
             n=tally.n,
             confidence=confidence,
             estimate=estimate,
-            population_margin=_normal(estimate, max(spread, noise) / tally.n, confidence, ends),
-            sample_margin=_normal(estimate, noise / tally.n, confidence, ends),
+            population_margin=population(confidence),
+            sample_margin=normal(noise, confidence),
+            margin_at=population,
         )
     _, channel = some_positions(law)
     return linear(tally.counts, position_scores(law), channel, confidence)
@@ -655,6 +661,7 @@ def _scaled(mean: Mean, factor: float, start: float) -> Mean:
         start + factor * mean.estimate,
         margin(mean.population_margin),
         margin(mean.sample_margin),
+        lambda confidence: margin(mean.margin_at(confidence)),
     )
 
 

@@ -10,7 +10,7 @@ are a random sample of that population. Every formula below follows from this.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation.intervals import (
+    Ends,
     Interval,
     population_interval,
     respondents_interval,
@@ -49,7 +50,8 @@ class Estimate:
     ``design_effect`` is the variance divided by that of asking n people directly. It is None where
     all respondents seem to agree. ``effective_n`` is n divided by it. ``suspicious`` marks choices
     whose interval missed [0, 1]: no shares explain the count. That is a sign of a bug or of
-    crafted reports.
+    crafted reports. ``interval_at`` makes the interval of each share of the population at any other
+    confidence.
     """
 
     n: int
@@ -66,6 +68,7 @@ class Estimate:
     design_effect: float | None
     effective_n: float | None
     suspicious: npt.NDArray[np.bool_]
+    interval_at: Callable[[float], Ends] = field(repr=False)
 
 
 def estimate(
@@ -105,7 +108,11 @@ def estimate(
     raw = (share - q) / (p - q)
     consistent = project(raw) if single else np.clip(raw, 0, 1)
     alpha = 1 - confidence
-    every = _each(population_interval, counts, asked, p, q, alpha)
+
+    def population(confidence: float) -> Interval:
+        return _each(population_interval, counts, asked, p, q, 1 - confidence)
+
+    every = population(confidence)
     joint = _each(_EXACT, counts, asked, p, q, alpha / law.k)
     # Those whose devices drew an option are a random sample of these respondents, who are their
     # population here; its interval is a little wide for so small a one.
@@ -130,6 +137,7 @@ def estimate(
         design_effect=effect,
         effective_n=None if effect is None else tally.n / effect,
         suspicious=every.missed,
+        interval_at=lambda confidence: population(confidence).ends,
     )
 
 
@@ -179,6 +187,11 @@ def of_means(
     low, high = tightened(
         np.array([one.low for one in joint]), np.array([one.high for one in joint])
     )
+
+    def population(confidence: float) -> Ends:
+        margins = [mean.margin_at(confidence) for mean in every]
+        return np.array([one.low for one in margins]), np.array([one.high for one in margins])
+
     effect = _design_effect(noisy, consistent, n)
     return Estimate(
         n=n,
@@ -195,6 +208,7 @@ def of_means(
         design_effect=effect,
         effective_n=None if effect is None else n / effect,
         suspicious=np.array([mean.population_margin.missed for mean in every]),
+        interval_at=population,
     )
 
 

@@ -8,7 +8,7 @@ on a scale; for a share, zeros and ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from statistics import NormalDist
 from typing import cast
@@ -33,13 +33,19 @@ class Margin:
     high: float
     missed: bool
 
+    @property
+    def ends(self) -> tuple[Floats, Floats]:
+        """``low`` and ``high``, of shape ()."""
+        return np.asarray(self.low), np.asarray(self.high)
+
 
 @dataclass(frozen=True)
 class Mean:
     """An unbiased mean in the unit of the target; it may leave the scale.
 
     ``population_margin`` is for a population that the ``n`` respondents are a random sample of,
-    ``sample_margin`` for these respondents alone. Both hold with ``confidence``.
+    ``sample_margin`` for these respondents alone. Both hold with ``confidence``. ``margin_at``
+    makes the margin for the population at any other confidence.
     """
 
     n: int
@@ -47,6 +53,7 @@ class Mean:
     estimate: float
     population_margin: Margin
     sample_margin: Margin
+    margin_at: Callable[[float], Margin] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +136,7 @@ def linear(
 def as_mean(n: int, found: tuple[Uncertain, Uncertain], confidence: float) -> Mean:
     """Puts the two uncertain means of n reports, for population and sample, into a ``Mean``."""
     population, respondents = (one.margin(confidence) for one in found)
-    return Mean(n, confidence, found[0].estimate, population, respondents)
+    return Mean(n, confidence, found[0].estimate, population, respondents, found[0].margin)
 
 
 def uncertain(

@@ -37,9 +37,11 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
     """One choice: how many reports support it, and what share of people that means.
 
     ``interval`` and ``joint_interval`` are for the population that the respondents are a random
-    sample of. ``respondents_interval`` is for these respondents alone. ``stands_out`` says whether
-    the choice stands out from the noise of choices that nobody has. ``count`` and ``stands_out``
-    are None where reports do not support choices.
+    sample of. ``interval_80`` and ``interval_50`` are as ``interval``, at 80 and 50 % confidence;
+    None unless that is below the ``confidence`` of the document. ``respondents_interval`` is for
+    these respondents alone. ``stands_out`` says whether the choice stands out from the noise of
+    choices that nobody has. ``count`` and ``stands_out`` are None where reports do not support
+    choices.
     """
 
     name: str
@@ -48,6 +50,8 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
     estimate: float
     standard_error: float
     interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
     joint_interval: list[float]
     respondents_interval: list[float]
     consistent: float
@@ -57,8 +61,9 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
 class MeanResult(_Shown, frozen=True, kw_only=True):
     """A mean in the question's unit, with its margins for the population and for these people.
 
-    If the reports do not determine a mean score, it has no estimate and no standard error, and its
-    interval is the whole scale.
+    ``interval_80`` and ``interval_50`` are as in ``ChoiceResult``. If the reports do not determine
+    a mean score, it has no estimate, no standard error and neither of these, and its interval is
+    the whole scale.
     """
 
     n: int
@@ -66,6 +71,8 @@ class MeanResult(_Shown, frozen=True, kw_only=True):
     estimate: float | None
     standard_error: float | None
     interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
     respondents_standard_error: float | None
     respondents_interval: list[float]
 
@@ -104,8 +111,13 @@ class CellResult(_Shown, frozen=True, kw_only=True):
 
 class AreaResult(CellResult, frozen=True, kw_only=True):
     """One combination of a product or one area of a map, and whether it stands out from the noise
-    of cells that nobody is in."""
+    of cells that nobody is in.
 
+    ``interval_80`` and ``interval_50`` are as in ``ChoiceResult``.
+    """
+
+    interval_80: list[float] | None
+    interval_50: list[float] | None
     stands_out: bool
 
 

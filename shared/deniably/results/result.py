@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
@@ -14,6 +14,7 @@ from deniably.estimation.analysis import tally_of_part
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, One, Share, Shares, groups
+from deniably.estimation.intervals import Ends, within_each_other
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
@@ -187,12 +188,15 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
     )
     shown, out = _displayed(question, tally, found), _out(question, tally)
     assert out is not None  # joint reports support their cells
+    eighty, fifty = _bands((found.low, found.high), found.interval_at, asked.confidence)
     cells = [
         AreaResult(
             names=list(figure.labels),
             estimate=rounded(shown.raw[v]),
             standard_error=rounded(shown.standard_error[v]),
             interval=_pair(shown.low, shown.high, v),
+            interval_80=_band(eighty, v),
+            interval_50=_band(fifty, v),
             consistent=rounded(shown.consistent[v]),
             stands_out=out[v],
         )
@@ -227,6 +231,7 @@ def _choice_results(
     low, high = found.respondents_low, found.respondents_high
     if asked.sampled_fraction < 1:
         low, high = found.low, found.high
+    eighty, fifty = _bands((found.low, found.high), found.interval_at, asked.confidence)
     return [
         ChoiceResult(
             name=figure.name,
@@ -235,6 +240,8 @@ def _choice_results(
             estimate=rounded(found.raw[v]),
             standard_error=rounded(found.standard_error[v]),
             interval=_pair(found.low, found.high, v),
+            interval_80=_band(eighty, v),
+            interval_50=_band(fifty, v),
             joint_interval=_pair(found.joint_low, found.joint_high, v),
             respondents_interval=_pair(low, high, v),
             consistent=rounded(found.consistent[v]),
@@ -325,12 +332,17 @@ def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
     """Where devices draw which questions they report, those who reported this one are a random
     sample of these respondents, so that the margins are those for a population."""
     whose = mean.population_margin if asked.sampled_fraction < 1 else mean.sample_margin
+    eighty, fifty = _bands(
+        mean.population_margin.ends, lambda level: mean.margin_at(level).ends, asked.confidence
+    )
     return MeanResult(
         n=mean.n,
         unit=figure.unit,
         estimate=rounded(mean.estimate),
         standard_error=rounded(mean.population_margin.standard_error),
         interval=_ends(mean.population_margin),
+        interval_80=_band(eighty),
+        interval_50=_band(fifty),
         respondents_standard_error=rounded(whose.standard_error),
         respondents_interval=_ends(whose),
     )
@@ -344,6 +356,8 @@ def _untold(n: int, low: float, high: float) -> MeanResult:
         estimate=None,
         standard_error=None,
         interval=[low, high],
+        interval_80=None,
+        interval_50=None,
         respondents_standard_error=None,
         respondents_interval=[low, high],
     )
@@ -392,6 +406,23 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
 
 
 # --- below ------------------------------------------------------------------------------------
+
+
+def _bands(
+    whole: Ends, at: Callable[[float], Ends], confidence: float
+) -> tuple[Ends | None, Ends | None]:
+    """The intervals at 80 and 50 %, each within the one before; None unless below ``confidence``.
+
+    ``whole`` is the interval at ``confidence``, and ``at`` makes it at any other.
+    """
+    levels = [level for level in (0.8, 0.5) if level < confidence]
+    _, *found = within_each_other([whole, *map(at, levels)])
+    bands = dict(zip(levels, found, strict=True))
+    return bands.get(0.8), bands.get(0.5)
+
+
+def _band(ends: Ends | None, place: int | tuple[()] = ()) -> list[float] | None:
+    return None if ends is None else [rounded(float(end[place])) for end in ends]
 
 
 def _ends(margin: Margin) -> list[float]:

@@ -42,6 +42,10 @@ COLUMNS: tuple[str, ...] = (
     "low",
     "high",
     "confidence",
+    "low_80",
+    "high_80",
+    "low_50",
+    "high_50",
     "standard_error",
     "count",
     "count_of",
@@ -72,6 +76,8 @@ _CALLED = {"name": "choice", "label": "choice_label"} | {
     for column in ("n", "unit", "count", "estimate", "standard_error", "consistent", "stands_out")
 }
 """The column for each key of the document."""
+_BANDS = {"interval_80": "_80", "interval_50": "_50"}
+"""What ends the two columns of a narrower interval."""
 _COUNT_OF = "reports that support the choice, not people"
 ResultRow = dict[str, str | float | None]
 """Cells by the name of their column. A column that does not apply is absent or None."""
@@ -140,7 +146,9 @@ def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> ResultRo
     row: ResultRow = {"figure": figure}
     for key, value in structs.asdict(shown).items():
         if key.endswith("interval"):
-            row |= _ends(key.removesuffix("interval"), value)
+            row |= _ends(key.removesuffix("interval"), "", value)
+        elif key in _BANDS and value:
+            row |= _ends("", _BANDS[key], value)
         elif key in _CALLED:
             row[_CALLED[key]] = value
     if isinstance(shown, CellResult):
@@ -158,9 +166,9 @@ def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[ResultRow]:
             "figure": "share at most",
             "choice_label": bucket.high,
             "estimate": bucket.at_most,
-            **_ends("", bucket.at_most_interval),
+            **_ends("", "", bucket.at_most_interval),
         }
 
 
-def _ends(prefix: str, interval: list[float]) -> ResultRow:
-    return {f"{prefix}low": interval[0], f"{prefix}high": interval[1]}
+def _ends(prefix: str, suffix: str, interval: list[float]) -> ResultRow:
+    return {f"{prefix}low{suffix}": interval[0], f"{prefix}high{suffix}": interval[1]}
