@@ -376,6 +376,16 @@ class Finite(_OfPosition):
         """As of ``Supporting``."""
         return self._apart() if self.exact and not self.evenly else self.domain.extremes
 
+    @property
+    def beside_rows(self) -> list[int]:
+        """The positions at a row or next to one, ascending.
+
+        Between two rows probabilities are linear in the position, so extremes are among these.
+        """
+        last, knots = self.k - 1, self.rows - 1
+        near = {i * last // knots for i in range(knots + 1)}
+        return sorted(near | {-(-i * last // knots) for i in range(knots + 1)})
+
     def output(self, row: int, output: int) -> Fraction:
         """P(output | row)."""
         weights, total = self._weighed(row)
@@ -409,15 +419,9 @@ class Finite(_OfPosition):
         return lru_cache(maxsize=16)(weighed)
 
     def _apart(self) -> tuple[int, int]:
-        """The two positions whose probabilities of one output have the largest ratio.
-
-        Between two rows the probability is linear in the position, so its extremes are next to
-        the rows.
-        """
-        last, knots = self.k - 1, self.rows - 1
-        near = {i * last // knots for i in range(knots + 1)}
-        places = sorted(near | {-(-i * last // knots) for i in range(knots + 1)})
-        worst, pair = Fraction(0), (0, last)
+        """The two positions whose probabilities of one output have the largest ratio."""
+        places = self.beside_rows
+        worst, pair = Fraction(0), self.domain.extremes
         for output in range(self.outputs):
             chances = {place: self.probability(place, (output,)) for place in places}
             first = max(chances, key=chances.__getitem__)

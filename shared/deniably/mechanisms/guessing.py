@@ -1,0 +1,354 @@
+"""How often somebody who sees a report guesses right between two answers.
+
+A guess that knows nothing is right half of the time. From the report it is right (1 + TV) / 2 of
+the time, where TV is the total variation distance between what is sent for the one answer and for
+the other (Neyman and Pearson 1933). Of every mechanism the two answers are taken that are told
+apart best.
+
+TV is exact (a fraction) wherever the probabilities are and the report has few kinds. Otherwise it
+is an upper bound: likelihood ratios are put on a grid in such a way that the answers are told apart
+at least as well (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "Connect the dots").
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.loss import Loss
+from deniably.mechanisms.law import (
+    ROUNDED_UP,
+    CoinEach,
+    CoinForSome,
+    Domain,
+    Finite,
+    HasLaw,
+    Law,
+    Noise,
+    Several,
+    Supporting,
+    Ticks,
+    TwoLevel,
+)
+
+_BINS = 128  # of the grid on which noise of one question is put, on either side of a ratio of 1
+_CHUNK = 1 << 16  # reports of noise that are looked at together
+_FEW = 12
+_MOST_STEPS = 10_000  # multiplications of fractions
+_LENGTH = 1 << 16  # of the grid of all answers
+_FINEST = 0.0005  # and its finest step
+_CERTAIN = 10**13
+"""Odds that are as good as certainty."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is sent for two answers: P(kind of report | answer) for each, by kind of report.
+
+    ``exact`` is false where the two are told apart a little better here than in truth.
+    """
+
+    kinds: tuple[tuple[Fraction, Fraction], ...]
+    exact: bool = True
+
+    @classmethod
+    def of(cls, chances: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> Pair:
+        """The pair with one kind for all reports of one likelihood ratio."""
+        kinds: dict[Fraction | None, tuple[Fraction, Fraction]] = {}
+        for first, second in chances:
+            ratio = first / second if second else None
+            before = kinds.get(ratio, (Fraction(0), Fraction(0)))
+            kinds[ratio] = (before[0] + first, before[1] + second)
+        return cls(tuple(kind for kind in kinds.values() if any(kind)), exact)
+
+    @classmethod
+    def three_kinds(cls, odds: Fraction, distance: Fraction) -> Pair:
+        """Reports that speak for either answer with ``odds``, or for none.
+
+        No pair with these odds and this total variation distance is told apart better.
+        """
+        high = min(odds * distance / (odds - 1), odds / (odds + 1))
+        low = high / odds
+        return cls.of(_three(high, low), exact=False)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the pair is the same with its answers swapped."""
+        return {(second, first) for first, second in self.kinds} == set(self.kinds)
+
+    @property
+    def either_way(self) -> Pair:
+        """A symmetric pair that is told apart at least as well, whichever way round."""
+        odds = max(max(kind) / min(kind) for kind in self.kinds)
+        return Pair.three_kinds(odds, self.distance)
+
+    @property
+    def distance(self) -> Fraction:
+        """The total variation distance."""
+        return sum((max(first - second, Fraction(0)) for first, second in self.kinds), Fraction(0))
+
+
+def _three(high: Fraction, low: Fraction) -> list[tuple[Fraction, Fraction]]:
+    rest = 1 - high - low
+    return [(high, low), (low, high), (rest, rest)]
+
+
+Pairs = Mapping[Pair, int]
+"""Independent pairs, and how often there is each: together they are one report, or several."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A total variation distance; an upper bound where it is not ``exact``."""
+
+    value: Fraction
+    exact: bool
+
+    @property
+    def rate(self) -> Fraction:
+        """How often a guess between the two is right: from 1/2 to 1."""
+        return (1 + self.value) / 2
+
+
+def together(pairs: Pairs) -> Distance:
+    """The distance between two stories that differ in every one of the pairs.
+
+    Either story may have the first answer of some pairs and the second of others. That matters
+    where several pairs are not symmetric.
+    """
+    if sum(times for pair, times in pairs.items() if not pair.symmetric) > 1:
+        evened: Counter[Pair] = Counter()
+        for pair, times in pairs.items():
+            evened[pair if pair.symmetric else pair.either_way] += times
+        pairs = evened
+    if all(pair.exact for pair in pairs) and (joint := _multiplied(pairs)):
+        return Distance(joint.distance, exact=True)
+    if sum(pairs.values()) == 1:
+        (only,) = pairs
+        return _bound(only.distance)
+    return _bound(Fraction(_on_a_grid(pairs)))
+
+
+def _bound(value: Fraction) -> Distance:
+    return Distance(min(Fraction(1), value * ROUNDED_UP), exact=False)
+
+
+@lru_cache(maxsize=1024)
+def distance(mechanism: HasLaw[Law]) -> Distance:
+    """The distance between the two answers that reports of a mechanism tell apart best.
+
+    >>> from deniably.mechanisms import SubsetSelection
+    >>> distance(SubsetSelection(k=3, omega=1, own=11, other=5)).rate
+    Fraction(9, 14)
+    """
+    return together(pairs_of(mechanism))
+
+
+@lru_cache(maxsize=1024)
+def pairs_of(mechanism: HasLaw[Law]) -> Counter[Pair]:
+    """What is sent for the two answers that are told apart best, in independent parts."""
+    law = mechanism.law
+    match law:
+        case Supporting():
+            return _of_named_cells(law)
+        case Finite():
+            return Counter([_of_outputs(law)])
+        case Noise():
+            return Counter([_of_noise(law)])
+        case Several(parts=parts, s=s):
+            each = [pairs_of(part) for part in parts]
+            return worst_sample(each, [_largest_odds(pairs) for pairs in each], s)
+        case _:
+            assert_never(law)
+
+
+def worst_sample(each: list[Counter[Pair]], odds: list[Fraction], count: int) -> Counter[Pair]:
+    """The parts of the ``count`` of ``each`` that give away most; all parts where count is all.
+
+    ``odds`` bounds the likelihood ratio of each. Where the parts differ, no sample of them is told
+    apart better than the result, which has the largest odds and the largest distances.
+    """
+    if count == len(each):
+        return sum(each, Counter[Pair]())
+    if all(pairs == each[0] for pairs in each):
+        return Counter({pair: times * count for pair, times in each[0].items()})
+    distances = sorted((together(pairs).value for pairs in each), reverse=True)
+    return Counter(Pair.three_kinds(max(odds), one) for one in distances[:count])
+
+
+def bounded_odds(loss: Loss) -> Fraction:
+    """The largest likelihood ratio of a report; as good as certainty where a promise can fail."""
+    return Fraction(_CERTAIN) if loss.delta else min(loss.odds_bound, Fraction(_CERTAIN))
+
+
+def _largest_odds(pairs: Pairs) -> Fraction:
+    whole = Fraction(1)
+    for pair, times in pairs.items():
+        whole *= max(one / other for one, other in pair.kinds) ** times
+    return min(whole, Fraction(_CERTAIN))
+
+
+# --- one law ----------------------------------------------------------------------------------
+
+
+def _of_named_cells(law: Supporting) -> Counter[Pair]:
+    """Cells of either answer, or of none. Two answers differ in as many cells as any two do."""
+    match law.joint:
+        case TwoLevel() as joint:
+            return Counter([_of_sets(joint)])
+        case CoinEach(p=p, q=q):
+            return _of_coins(p, q, law.domain)
+        case CoinForSome(p=p, q=q):
+            return Counter({_coin(p, q): law.most})
+        case _:
+            raise TypeError(f"no distance is known of {law.joint}")
+
+
+def _of_sets(joint: TwoLevel) -> Pair:
+    """Sets that meet the cells of one answer alone, of the other alone, and of both or none."""
+    cells, size, held = joint.cells, joint.size, joint.held
+    misses_one, misses_both = math.comb(cells - held, size), math.comb(cells - 2 * held, size)
+    alone = misses_one - misses_both
+    high, low = (Fraction(alone * weight, joint.total) for weight in (joint.own, joint.other))
+    return Pair.of(_three(high, low))
+
+
+def _of_coins(p: Fraction, q: Fraction, ticks: Domain) -> Counter[Pair]:
+    """A coin for each option in which the answers differ: some ticked in one, others in the other.
+
+    How many of them are ticked in which answer matters where a tick that stays is not as likely as
+    a blank that stays. Of few options all ways are tried; else no way is told apart better.
+    """
+    assert isinstance(ticks, Ticks)
+    differ = min(ticks.k, 2 * ticks.most)
+    one, other = _coin(p, q), _coin(q, p)
+    if one.symmetric or differ > _FEW:
+        return Counter({one if one.symmetric else one.either_way: differ})
+    ways = range(max(differ - ticks.most, 0), differ // 2 + 1)
+    joint = (_multiplied({one: differ - way, other: way}) for way in ways)
+    return Counter([max((pair for pair in joint if pair), key=lambda pair: pair.distance)])
+
+
+def _coin(first: Fraction, second: Fraction) -> Pair:
+    return Pair.of([(first, second), (1 - first, 1 - second)])
+
+
+def _of_outputs(law: Finite) -> Pair:
+    if not law.exact:
+        low, high = (np.array(law.row(row), dtype=float) for row in (0, law.rows - 1))
+        return _binned(lambda: iter([(low / low.sum(), high / high.sum())]))
+    first, second = law.extremes if law.evenly else _farthest(law)
+    outputs = range(law.outputs)
+    return Pair.of(
+        (law.probability(first, (one,)), law.probability(second, (one,))) for one in outputs
+    )
+
+
+def _farthest(law: Finite) -> tuple[int, int]:
+    """The two positions with the largest distance.
+
+    It is convex in either position between two rows, so both are next to rows.
+    """
+    places = law.beside_rows
+    chances = np.array(
+        [[float(law.probability(place, (y,))) for y in range(law.outputs)] for place in places]
+    )
+    farthest = [np.abs(chances - row).sum(axis=1) for row in chances]
+    first = int(np.argmax([row.max() for row in farthest]))
+    return places[first], places[int(farthest[first].argmax())]
+
+
+def _of_noise(law: Noise) -> Pair:
+    """The two ends of the grid. Whatever is clamped is left apart, which tells no less."""
+    last = law.k - 1
+
+    def chunks() -> Iterator[tuple[Floats, Floats]]:
+        for start in range(-law.reach, last + law.reach + 1, _CHUNK):
+            sent = np.arange(start, min(start + _CHUNK, last + law.reach + 1), dtype=float)
+            yield law.mass(sent), law.mass(sent - last)
+
+    return _binned(chunks)
+
+
+def _binned(chunks: Callable[[], Iterator[tuple[Floats, Floats]]]) -> Pair:
+    """Floats of many reports, on a grid of ratios that has 1 on it: that keeps the distance."""
+    reach = max(float(np.abs(_log_ratio(*chunk)).max()) for chunk in chunks())
+    step = max(reach * (1 + 1e-9) / _BINS, 1e-12)
+    first, second = np.zeros(2 * _BINS + 3), np.zeros(2 * _BINS + 3)
+    for chunk in chunks():
+        for place, one, other in _between_dots(*chunk, step):
+            np.add.at(first, place + _BINS + 1, one)
+            np.add.at(second, place + _BINS + 1, other)
+    kinds = zip(first / first.sum(), second / second.sum(), strict=True)
+    return Pair(tuple((Fraction(one), Fraction(other)) for one, other in kinds if one > 0), False)
+
+
+# --- many laws --------------------------------------------------------------------------------
+
+
+def _multiplied(pairs: Pairs) -> Pair | None:
+    """All pairs as one, in fractions; None where that takes too long."""
+    joint, steps = Pair.of([(Fraction(1), Fraction(1))]), 0
+    for pair in Counter(pairs).elements():
+        steps += len(joint.kinds) * len(pair.kinds)
+        if steps > _MOST_STEPS:
+            return None
+        joint = Pair.of((a * c, b * d) for a, b in joint.kinds for c, d in pair.kinds)
+    return joint
+
+
+def _on_a_grid(pairs: Pairs) -> float:
+    """The distance, from the laws of the privacy loss, convolved on a grid."""
+    laws = [(*_arrays(pair), times) for pair, times in pairs.items()]
+    reach = sum(float(np.abs(_log_ratio(one, two)).max()) * times for one, two, times in laws)
+    step = max(_FINEST, 2 * reach / _LENGTH)
+    most = math.ceil(reach / step) + sum(pairs.values()) + 1
+    length = 1 << (2 * most).bit_length()
+    spectrum = np.ones(length // 2 + 1, complex)
+    for one, two, times in laws:
+        law = np.zeros(length)
+        for place, mass, _ in _between_dots(one, two, step):
+            np.add.at(law, place % length, mass)
+        spectrum *= np.fft.rfft(law) ** times
+    joint = np.fft.irfft(spectrum, length)[1 : length // 2]  # the reports that speak for the first
+    return float(joint @ -np.expm1(-step * np.arange(1, length // 2)))
+
+
+def _arrays(pair: Pair) -> tuple[Floats, Floats]:
+    first, second = (np.array([float(kind[i]) for kind in pair.kinds]) for i in (0, 1))
+    return first, second
+
+
+def _log_ratio(first: Floats, second: Floats) -> Floats:
+    """The privacy loss; reports that neither answer sends within the range of floats have 0."""
+    farthest = math.log(_CERTAIN)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        loss: Floats = np.log(first / second)
+    return np.clip(np.where(np.isnan(loss), 0.0, loss), -farthest, farthest)
+
+
+def _between_dots(
+    first: Floats, second: Floats, step: float
+) -> Iterator[tuple[npt.NDArray[np.int64], Floats, Floats]]:
+    """Kinds of reports, each split between the two neighbours on the grid of log ratios.
+
+    Yields places and both probabilities, which stay the same in sum: merging the two parts gives
+    the kind back, so together they tell at least as much.
+    """
+    loss = _log_ratio(first, second)
+    below = np.floor(loss / step)
+    low, high = np.exp(below * step), np.exp((below + 1) * step)
+    upper = np.clip((first - second * low) / (high - low), 0, second)
+    lower = second - upper
+    at_lower = np.minimum(lower * low, first)
+    yield below.astype(np.int64), at_lower, lower
+    yield below.astype(np.int64) + 1, first - at_lower, upper

@@ -1,0 +1,120 @@
+"""The guessing rates of a survey: of 100, how often somebody who sees everything guesses right.
+
+50 is knowing nothing, 100 an ordinary survey. The rates hold for every guesser, whatever else he
+knows, who is torn between two answers, or between two stories that differ in every answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from deniably.core.loss import Loss
+from deniably.mechanisms import Memoised
+from deniably.mechanisms.guessing import (
+    Distance,
+    Pair,
+    bounded_odds,
+    distance,
+    pairs_of,
+    together,
+    worst_sample,
+)
+from deniably.survey.survey import Survey, Waves
+
+OFTEN = Fraction(9, 10)
+"""Above this rate a guesser of all answers is right so often that the promise has to say so."""
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """How often a guess is right, as fractions from 1/2 to 1.
+
+    ``one`` has the rate of each question. ``together`` is that of two stories which differ in all
+    answers, and ``waves`` the same over all waves of a panel, None without waves. ``worst`` is how
+    sure the luckiest guesser is: L / (L + 1) of the largest likelihood ratio L over everything.
+    ``exact`` is false where ``together`` or ``waves`` is an upper bound.
+    """
+
+    one: tuple[Fraction, ...]
+    together: Fraction
+    waves: Fraction | None
+    worst: Fraction
+    exact: bool
+
+    @property
+    def everything(self) -> Fraction:
+        """The rate of all that one person ever sends to this survey, or to its panel."""
+        return max(self.together, self.waves or self.together)
+
+    @property
+    def often(self) -> bool:
+        """Whether somebody who sees everything that is sent can often guess the answers."""
+        return self.everything > OFTEN
+
+    @property
+    def lowest(self) -> Fraction:
+        """The rate of the question that gives away least."""
+        return min(self.one)
+
+    @property
+    def highest(self) -> Fraction:
+        """The rate of the question that gives away most."""
+        return max(self.one)
+
+
+def guessing(survey: Survey) -> Guessing:
+    """The guessing rates of a survey, computed from its mechanisms.
+
+    Where only some questions are asked, those count that give away most. Answers from memos give
+    away, over all waves, at most the memo itself.
+    """
+    mechanisms = tuple(question.mechanism for question in survey.questions)
+    all_waves = None
+    if isinstance(survey.waves, Waves):
+        memos = tuple(one.memo if isinstance(one, Memoised) else one for one in mechanisms)
+        all_waves = _together(memos, survey.asked, survey.count or 1)
+    at_once = _together(mechanisms, survey.asked, 1)
+    return Guessing(
+        tuple(distance(mechanism).rate for mechanism in mechanisms),
+        at_once.rate,
+        all_waves.rate if all_waves else None,
+        _surest(survey.history),
+        at_once.exact and (all_waves is None or all_waves.exact),
+    )
+
+
+def rate_text(rate: Fraction) -> int | Decimal:
+    """A rate out of 100 for people: rounded up, so that it never flatters.
+
+    From 99 on it has decimals, as 100 would be an ordinary survey, unless two do not tell them
+    apart.
+
+    >>> rate_text(Fraction(9, 14)), rate_text(Fraction(113, 114))
+    (65, Decimal('99.2'))
+    """
+    if rate <= Fraction(99, 100):
+        return math.ceil(100 * rate)
+    for places in (1, 2):
+        scaled = math.ceil(100 * rate * 10**places)
+        if scaled < 100 * 10**places:
+            return Decimal(scaled).scaleb(-places)
+    return 100
+
+
+@lru_cache(maxsize=256)
+def _together(mechanisms: tuple[Any, ...], asked: int, times: int) -> Distance:
+    each: list[Counter[Pair]] = [pairs_of(one) for one in mechanisms]
+    if asked < len(each):
+        each = [worst_sample(each, [bounded_odds(one.loss) for one in mechanisms], asked)]
+    pairs = sum(each, Counter[Pair]())
+    return together({pair: count * times for pair, count in pairs.items()})
+
+
+def _surest(loss: Loss) -> Fraction:
+    return loss.odds_bound / (loss.odds_bound + 1)
