@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 import click
 
 from deniably.core.errors import DeniablyError
+from deniably.core.extras import install_command
 from deniably_client.errors import printable
 
 _WHOLE = 1000  # characters, so that no short help is cut
@@ -51,6 +52,6 @@ def main() -> None:
         why = str(error)
     except ModuleNotFoundError as error:
         # The base install is small; authors and operators need the extra.
-        why = f"{error.name} is not installed here; get it with: pip install 'deniably[server]'"
+        why = f"{error.name} is not installed here; get it with: {install_command('server')}"
     click.echo(f"Error: {printable(why)}", err=True)
     sys.exit(1)

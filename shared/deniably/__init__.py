@@ -11,7 +11,7 @@ From a survey and a table of people to estimates with their margins, without a s
     results.to_frame()
 
 Each name is loaded when it is first used. What devices need is in ``deniably_client``, which
-imports no numpy. Install it with ``pip install 'deniably[notebook]'``.
+imports no numpy. From a checkout, install it with ``pip install '.[notebook]'``.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ def test_errors_say_what_was_wrong_and_how_to_mend_it(
     with pytest.raises(ValueError, match="over https"):
         dn.open_results("http://example.org/s/workplace", token="secret")
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
+    with pytest.raises(ImportError, match=r"-m pip install 'deniably\[notebook\]'"):
         dn.estimate(survey, tallies).to_frame()
 
 

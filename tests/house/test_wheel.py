@@ -130,11 +130,17 @@ def test_the_wheel_holds_every_file_and_works_in_a_clean_environment(
     venv.create(environment)
     python, deniably = (environment / "bin" / name for name in ("python", "deniably"))
     install(environment, wheel)
-    assert "deniably[server]" in run(deniably, "serve", cwd=tmp_path, check=False)
+    missing = run(deniably, "serve", cwd=tmp_path, check=False)
+    assert f"{python} -m pip install 'deniably[server]'" in missing
     assert "Answer the survey at URL" in run(deniably, "answer", "--help", cwd=tmp_path)
     assert "No module named 'numpy'" in run(python, "-c", "import numpy", cwd=tmp_path, check=False)
 
     install(environment, wheel, "server")
+    # What that error says: pip takes what is installed, and looks for Deniably on no index.
+    run(
+        sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index",
+        "deniably[server]", cwd=tmp_path,
+    )  # fmt: skip
     (tmp_path / "w.yaml").write_text(SURVEY)
     (tmp_path / "use.py").write_text(USE)
     output = run(python, "use.py", cwd=tmp_path)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shutil
+import sys
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -283,6 +284,14 @@ def test_groups_on_the_map_are_found_with_their_uncertainty(
         assert 0 < group["centre_error"] < 60
     assert sum(group["share"] for group in found["groups"]) == pytest.approx(1, abs=1e-5)
     assert "<svg" in client.get("/surveys/everything/groups?question=home&count=2").text
+
+
+def test_groups_without_their_library_name_the_extra_that_has_it(
+    answered: tuple[Survey, Store], client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+    answer = client.get("/api/surveys/everything/groups?question=home&count=2")
+    assert "Deniably's extra clusters" in assert_problem(answer, 404, "not-found")["detail"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -64,6 +65,16 @@ def of_surveys(address: str | Path) -> Contents:
         for name, rows in contents(address).items()
         if name != "steps"
     }
+
+
+def test_a_missing_driver_of_postgresql_names_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.delitem(sys.modules, "deniably_server.storage.engines.postgres", raising=False)
+    done = run(maintenance.doctor, "--database", "postgresql://localhost/none")
+    assert f"{sys.executable} -m pip install 'deniably[postgres]'" in done.output
+    assert done.exit_code == 1
 
 
 # --- doctor -------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def _groups(name: str) -> tuple[Point, GroupsResult]:
         found = clusters(question, store.shown_tally(name)[question.name], int(count))
     except ImportError:
         raise NotFound(
-            "groups need scikit-learn on the server; install it with pip install"
-            " 'deniably[clusters]'"
+            "groups need scikit-learn on the server; ask its operator to install Deniably's extra"
+            " clusters"
         ) from None
     return question, groups_result(name, question, found)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from deniably.core.extras import install_command
 from deniably_server.settings import SETTINGS, Setting
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def open_store(address: str, *, wait: bool = False) -> Store:
         errors: tuple[type[Exception], ...] = (OSError, *engine_at(address).errors)
     except ImportError:
         raise click.ClickException(
-            "PostgreSQL needs its driver: pip install 'deniably[server,postgres]'"
+            f"PostgreSQL needs its driver; get it with: {install_command('postgres')}"
         ) from None
     if wait:
         line = f"Waiting for {without_credentials(address)}, which does not answer yet."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from deniably.core.extras import install_command
 from deniably.core.steering import one_line
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise ImportError(
-            "to_frame() needs pandas: pip install pandas; without it use .rows, a list of dicts"
+            f"to_frame() needs pandas; get it with: {install_command('notebook')}; without it use"
+            " .rows, a list of dicts"
         ) from None
     return pd.DataFrame(columns)
 
