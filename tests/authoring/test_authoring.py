@@ -1,6 +1,7 @@
 """What an author may write, and how a mistake is explained."""
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -245,7 +246,8 @@ def test_two_questions_of_one_name_are_refused() -> None:
         ("a: 1e99999999999999999999", "more than 20 characters"),
         ('{"a": NaN}', "NaN is not a JSON number"),
         (b"\xff\xfe\x00", "not UTF-8"),
-        ("[" * 5000, "nested"),
+        ("[" * 5000, "column 34: at most 32 lists and maps can be within each other"),
+        ('{"a":' * 5000, "nested too deeply"),
     ],
 )
 def test_a_text_that_is_no_survey_is_explained(text: str | bytes, why: str) -> None:
@@ -253,6 +255,31 @@ def test_a_text_that_is_no_survey_is_explained(text: str | bytes, why: str) -> N
         publish_text(text)
 
     assert why in str(refused.value)
+
+
+NESTED = {
+    "lists in brackets": lambda depth: "[" * depth + "]" * depth,
+    "maps in braces": lambda depth: "{a: " * depth + "1" + "}" * depth,
+    "lists by indentation": lambda depth: "- " * depth + "1",
+    "maps by indentation": lambda depth: "\n".join(" " * i + "a:" for i in range(depth)),
+    "with neighbours": lambda depth: "\n".join(
+        [*(" " * i + "a:" for i in range(depth - 1)), *[" " * depth + "- 1"] * 3]
+    ),
+    "one in another": lambda depth: "a:\n - " + "[" * (depth - 2) + "]" * (depth - 2),
+}
+
+
+@pytest.mark.parametrize("nested", NESTED.values(), ids=NESTED)
+def test_lists_and_maps_can_be_32_deep_and_no_deeper(nested: Callable[[int], str]) -> None:
+    """A survey has fewer than ten. To read on would cost a server seconds."""
+    load(nested(32))
+    with pytest.raises(BadSurvey, match=r"line \d+, column \d+: at most 32 lists and maps"):
+        load(nested(33))
+
+
+def test_brackets_within_a_text_or_a_comment_are_not_counted() -> None:
+    brackets = "[" * 100
+    assert load(f"a: '{brackets}' # {brackets}") == {"a": brackets}
 
 
 FLOW = """

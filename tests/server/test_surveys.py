@@ -154,7 +154,9 @@ def test_every_problem_of_a_definition_is_told_at_once(
     assert contents(database) == before
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"a: [", b"a: b: c", b"\xff\xfe", b"&a *a", b"@"])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"a: [", b"a: b: c", b"\xff\xfe", b"&a *a", b"@", b"[" * 100_000]
+)
 def test_what_is_neither_yaml_nor_json_is_refused(
     client: FlaskClient, author: Author, body: bytes
 ) -> None:
