@@ -20,6 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from deniably.survey.survey import Survey
 from deniably_server import serving
 from deniably_server.storage.store import Store
+from deniably_server.storage.tables import owners
 from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.request_facts import Answer
@@ -43,6 +44,11 @@ def numbers(page: bytes) -> dict[str, float]:
 
 def answer(status: int = 201, route: str = REPORTS, took: int = 5) -> Answer:
     return Answer("POST", route, status, took, "0" * 16)
+
+
+def full() -> float:
+    """The room in a register that is full."""
+    return 0
 
 
 def token(app: Flask, role: str) -> dict[str, str]:
@@ -87,13 +93,24 @@ def test_requests_commits_and_outcomes_are_counted(
     assert found["deniably_commit_seconds_bucket +Inf"] >= 10
 
 
+def test_the_room_that_is_left_in_the_register_is_told(
+    app: Flask, client: FlaskClient, survey: Survey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = app.extensions["deniably"].register_size()
+    monkeypatch.setattr(owners, "LARGEST_REGISTER", 4 * size)
+
+    found = numbers(client.get("/metrics", headers=token(app, "monitor")).data)
+
+    assert found["deniably_register_room_ratio"] == 0.75
+
+
 def test_what_people_do_is_told_in_tens() -> None:
     for count, told in ((9, 0), (10, 10), (19, 10)):
         metrics = Metrics()
         for _ in range(count):
             metrics.add(answer())
             metrics.committed([Outcome.STORED], 0.001, 9)
-        found = numbers(metrics.page())
+        found = numbers(metrics.page(full))
 
         assert found[f"deniably_requests_total {REPORTS} 2xx"] == told
         assert found["deniably_reports_total stored"] == told
@@ -107,7 +124,7 @@ def test_faults_are_told_one_by_one() -> None:
     metrics.add(answer(500))
     metrics.failed()
 
-    found = numbers(metrics.page())
+    found = numbers(metrics.page(full))
 
     assert found[f"deniably_requests_total {REPORTS} 5xx"] == 1
     assert found["deniably_commit_failures_total"] == 1
@@ -116,13 +133,15 @@ def test_faults_are_told_one_by_one() -> None:
 def test_looking_more_often_shows_nothing_more() -> None:
     metrics = Metrics()
     start = 1000 * EVERY
-    pages = [metrics.page(start)]
+    pages = [metrics.page(full, start)]
     for _ in range(10):
         metrics.add(answer())
-        pages.append(metrics.page(start + EVERY - 1))
+        pages.append(metrics.page(full, start + EVERY - 1))
 
     assert len(set(pages)) == 1
-    assert numbers(metrics.page(start + EVERY))[f"deniably_requests_total {REPORTS} 2xx"] == 10
+    assert (
+        numbers(metrics.page(full, start + EVERY))[f"deniably_requests_total {REPORTS} 2xx"] == 10
+    )
 
 
 def test_two_looks_a_moment_apart_are_the_same_look(tmp_path: Path) -> None:
@@ -130,22 +149,22 @@ def test_two_looks_a_moment_apart_are_the_same_look(tmp_path: Path) -> None:
     whether somebody answered in between."""
     for folder in (None, tmp_path):
         metrics = Metrics(folder)
-        before = metrics.page(EVERY - 1)
+        before = metrics.page(full, EVERY - 1)
         for _ in range(10):
             metrics.add(answer())
 
-        assert metrics.page(EVERY) == before
-        assert metrics.page(2 * EVERY - 2) == before
-        assert metrics.page(2 * EVERY - 1) != before
+        assert metrics.page(full, EVERY) == before
+        assert metrics.page(full, 2 * EVERY - 2) == before
+        assert metrics.page(full, 2 * EVERY - 1) != before
 
 
 def test_a_clock_that_is_put_back_stops_nothing() -> None:
     metrics = Metrics()
-    metrics.page(1e9)
+    metrics.page(full, 1e9)
     for _ in range(10):
         metrics.add(answer())
 
-    assert numbers(metrics.page(1e8))[f"deniably_requests_total {REPORTS} 2xx"] == 10
+    assert numbers(metrics.page(full, 1e8))[f"deniably_requests_total {REPORTS} 2xx"] == 10
 
 
 def test_no_sample_is_a_time_a_sum_of_durations_or_of_one_survey() -> None:
@@ -154,7 +173,7 @@ def test_no_sample_is_a_time_a_sum_of_durations_or_of_one_survey() -> None:
         metrics.add(answer())
         metrics.committed([Outcome.STORED], 0.001, 0)
 
-    page = metrics.page()
+    page = metrics.page(full)
 
     assert not re.search(rb"_(sum|created)\b", page)
     for line in page.splitlines():
@@ -170,13 +189,15 @@ def test_several_processes_tell_their_sum(tmp_path: Path) -> None:
             metrics.add(answer())
     second.count()  # as it does each minute
 
-    told = first.page(0)
+    told = first.page(full, 0)
     for _ in range(20):
         third.add(answer())
 
     assert numbers(told)[f"deniably_requests_total {REPORTS} 2xx"] == 30
-    assert second.page(1) == third.page(2) == told, "the same page for these five minutes"
-    assert numbers(third.page(EVERY))[f"deniably_requests_total {REPORTS} 2xx"] == 50
+    assert second.page(full, 1) == third.page(full, 2) == told, (
+        "the same page for these five minutes"
+    )
+    assert numbers(third.page(full, EVERY))[f"deniably_requests_total {REPORTS} 2xx"] == 50
 
 
 def test_the_shared_files_hold_nothing_but_names_and_counts(tmp_path: Path) -> None:
@@ -200,7 +221,7 @@ def test_where_the_shared_folder_is_gone_a_process_tells_its_own(tmp_path: Path)
     for _ in range(10):
         metrics.add(answer())
 
-    assert numbers(metrics.page())[f"deniably_requests_total {REPORTS} 2xx"] == 10
+    assert numbers(metrics.page(full))[f"deniably_requests_total {REPORTS} 2xx"] == 10
 
 
 def is_held(folder: Path) -> bool:

@@ -228,9 +228,9 @@ def test_the_doctor_says_when_half_of_the_room_is_taken(
         return CliRunner().invoke(doctor, ["--database", str(database)]).output
 
     assert "room" not in told()
-    monkeypatch.setattr("deniably.trust.register.LARGEST_REGISTER", 4 * size)
+    monkeypatch.setattr("deniably_server.storage.tables.owners.LARGEST_REGISTER", 4 * size)
     assert "room" not in told()
-    monkeypatch.setattr("deniably.trust.register.LARGEST_REGISTER", size * 4 // 3)
+    monkeypatch.setattr("deniably_server.storage.tables.owners.LARGEST_REGISTER", size * 4 // 3)
     assert "room left in the register, which every device reads: 2" in told()
 
 

@@ -6,6 +6,7 @@ from typing import cast
 
 from flask import Blueprint, Flask, Response, current_app
 
+from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require
 from deniably_server.watching.metrics import Metrics
 from deniably_server.watching.prometheus import MEDIA_TYPE
@@ -32,4 +33,5 @@ def current_metrics() -> Metrics:
 def page() -> Response:
     """The metrics, for a monitor's or an operator's token."""
     require("monitor", or_role="operator")
-    return Response(current_metrics().page(), content_type=MEDIA_TYPE)
+    page = current_metrics().page(current_store().register_room)
+    return Response(page, content_type=MEDIA_TYPE)

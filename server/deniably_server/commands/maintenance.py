@@ -33,7 +33,6 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
     """
     from contextlib import closing
 
-    from deniably.trust.register import LARGEST_REGISTER
     from deniably_server.storage.maintenance import doctor as doctors
 
     if files and not privacy:
@@ -54,7 +53,7 @@ def doctor(database: str, repair: bool, privacy: bool, files: tuple[Path, ...]) 
         if found:
             raise click.ClickException(f"{len(found)} found; see above" + ("" if repair else _HINT))
         surveys = store.names()
-        room = 1 - store.register_size() / LARGEST_REGISTER
+        room = store.register_room()
         reports = sum(max(tally.n for tally in store.tally(name).values()) for name in surveys)
     if room < _ROOM:
         click.echo(f"room left in the register, which every device reads: {100 * room:.1f} %")

@@ -36,7 +36,13 @@ from deniably_server.storage.tables.invitations import (
     revoke_invitations,
     spend,
 )
-from deniably_server.storage.tables.owners import Quotas, enter_owner, owner_of, register_size
+from deniably_server.storage.tables.owners import (
+    Quotas,
+    enter_owner,
+    owner_of,
+    register_room,
+    register_size,
+)
 from deniably_server.storage.tables.register import (
     Card,
     RegisterPage,
@@ -183,6 +189,11 @@ class Store:
         """The approximate size of the register, in bytes."""
         with self._reading() as database:
             return register_size(database)
+
+    def register_room(self) -> float:
+        """The share of the register that is left, from 0 (full) to 1."""
+        with self._reading() as database:
+            return register_room(database)
 
     def _survey(self, name: str) -> Survey:
         # A definition never changes, so the cache stays right.

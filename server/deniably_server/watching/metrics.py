@@ -87,21 +87,25 @@ class Metrics:
 
     # --- what is shown ------------------------------------------------------------------------
 
-    def page(self, now: float | None = None) -> bytes:
-        """The page for Prometheus, at most five minutes old."""
-        return self._seldom.look("page", self._page, now)
+    def page(self, register_room: Callable[[], float], now: float | None = None) -> bytes:
+        """The page for Prometheus, at most five minutes old.
+
+        ``register_room`` reads the share of the register that is left. Anybody can work it out from
+        the register, so it is not rounded.
+        """
+        return self._seldom.look("page", lambda: self._page(register_room()), now)
 
     def reports_of(self, survey: str, count: Callable[[], int], now: float | None = None) -> int:
         """A survey's number of reports for its author: whole tens, at most five minutes old."""
         return int(self._seldom.look(f"of-{survey}", lambda: b"%d" % tens(count()), now))
 
-    def _page(self) -> bytes:
+    def _page(self, room: float) -> bytes:
         self.count()
         if self._folder is not None:
             with suppress(OSError):  # a full disk, or a cleaner of /tmp
                 if files := list(self._folder.glob("*.counts")):
-                    return exposed(_sum(files))
-        return exposed(self._counts.copy())
+                    return exposed(_sum(files), room)
+        return exposed(self._counts.copy(), room)
 
 
 def _sum(files: Sequence[Path]) -> Counts:

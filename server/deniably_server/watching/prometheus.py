@@ -29,10 +29,11 @@ _HISTOGRAMS = (
 )
 
 
-def exposed(counts: Counts) -> bytes:
-    """The page at ``/metrics``, in UTF-8."""
+def exposed(counts: Counts, register_room: float) -> bytes:
+    """The page at ``/metrics``, in UTF-8. ``register_room`` is a share from 0 to 1."""
     registry = CollectorRegistry()
     registry.register(_Coarse(counts))
+    registry.register(_Room(register_room))
     return generate_latest(registry)
 
 
@@ -59,6 +60,18 @@ class _Coarse:
 
     def _of(self, name: str) -> list[tuple[tuple[str, ...], int]]:
         return sorted((key[1:], count) for key, count in self._counts.items() if key[0] == name)
+
+
+class _Room:
+    """A collector of the share of the register that is left."""
+
+    def __init__(self, room: float) -> None:
+        self._room = room
+
+    def collect(self) -> Iterable[Metric]:
+        """One gauge."""
+        help_ = "Share of the register that is left for surveys; devices read at most 64 MiB of it."
+        yield GaugeMetricFamily("deniably_register_room_ratio", help_, value=self._room)
 
 
 def _buckets(found: Iterable[tuple[Sequence[str], int]]) -> list[tuple[str, float]]:

@@ -31,6 +31,11 @@ def register_size(database: Connection) -> int:
     return int(database.execute(sql).fetchone()[0])
 
 
+def register_room(database: Connection) -> float:
+    """The share of the register that is left, from 0 (full) to 1."""
+    return max(0, 1 - register_size(database) / LARGEST_REGISTER)
+
+
 def enter_owner(database: Connection, survey: str, token: str, size: int, quotas: Quotas) -> None:
     """Record that a token published a survey, whose register entry takes ``size`` bytes.
 
