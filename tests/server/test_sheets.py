@@ -7,10 +7,8 @@ import re
 import pytest
 from flask.testing import FlaskClient
 
-from conftest import WEB
+from deniably_server.web.files import SHEETS
 from deniably_server.web.sheets import join_sheets
-
-SHEETS = sorted(path.name for path in (WEB / "style").glob("*.css"))
 
 
 @pytest.mark.parametrize(
@@ -32,16 +30,13 @@ def test_sheets_follow_each_other_in_their_order() -> None:
     assert join_sheets(["a { b: c; }", "a { b: d; }"]) == "a{b:c}\na{b:d}\n"
 
 
-@pytest.mark.parametrize(
-    ("page", "parts"),
-    [("page", ["tokens", "base"]), ("form-page", ["tokens", "base", "form", "fields"])],
-)
+@pytest.mark.parametrize(("page", "parts"), SHEETS.items())
 def test_a_page_has_all_its_rules_in_one_file(
-    client: FlaskClient, page: str, parts: list[str]
+    client: FlaskClient, page: str, parts: tuple[str, ...]
 ) -> None:
     written = [client.get(f"/web/style/{part}.css").text for part in parts]
 
-    served = client.get(f"/web/style/{page}.css").text
+    served = client.get(f"/web/{page}").text
 
     assert served.splitlines() == [join_sheets([text]).strip() for text in written]
     for text in written:

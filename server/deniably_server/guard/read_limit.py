@@ -23,7 +23,7 @@ _AT_ONCE = 2
 _KEY = "deniably.read_limit"
 _LOOKS = ("GET", "HEAD")
 _LOOKED_AT = re.compile(
-    r"/|/handbook.*|/surveys/.*|/api/surveys/[^/]*/.*|/api/openapi\.json|/schema/.*", re.S
+    r"/|/how|/handbook.*|/surveys/.*|/api/surveys/[^/]*/.*|/api/openapi\.json|/schema/.*", re.S
 )
 """Paths of results, lists, descriptions and the handbook."""
 _REGISTER, _HTML = "/register", "text/html"

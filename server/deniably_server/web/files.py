@@ -23,16 +23,12 @@ _ENTRIES = ("form/exit", "form/form")
 _BUNDLES = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
 """The form's bundles, each with the modules that it leaves out. Only a survey by invitation needs
 all of them."""
-_SHEETS = {
-    "style/page.css": ("style/tokens.css", "style/base.css"),
-    "style/form-page.css": (
-        "style/tokens.css",
-        "style/base.css",
-        "style/form.css",
-        "style/fields.css",
-    ),
+SHEETS = {
+    "style/page.css": ("tokens", "base"),
+    "style/form-page.css": ("tokens", "base", "form", "fields"),
+    "style/how-page.css": ("tokens", "base", "rain", "how"),
 }
-"""The first stylesheet of every page, and that of the form, each with what it is joined from."""
+"""The first stylesheet of a page, with the sheets that it is joined from."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -99,8 +95,8 @@ def _files() -> dict[str, File]:
     modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
     for name, without in _BUNDLES.items():
         found[name] = _file(bundle_modules(modules, _ENTRIES, without).encode(), _KINDS[".js"])
-    for name, parts in _SHEETS.items():
-        joined = join_sheets(found[part].body.decode() for part in parts)
+    for name, parts in SHEETS.items():
+        joined = join_sheets(found[f"style/{part}.css"].body.decode() for part in parts)
         found[name] = _file(joined.encode(), _KINDS[".css"])
     return found
 

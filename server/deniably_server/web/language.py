@@ -22,8 +22,12 @@ def chosen(survey: Survey) -> Words:
 
 
 def asked_for() -> Words:
-    """The words of the browser's language, for a page that belongs to no survey."""
-    return Words(request.accept_languages.best_match(LANGUAGES) or "en")
+    """The words of the language in the query, else of the browser's, for a page that belongs to
+    no survey."""
+    wanted = request.args.get("language", "")
+    return Words(
+        wanted if wanted in LANGUAGES else request.accept_languages.best_match(LANGUAGES) or "en"
+    )
 
 
 def survey_texts(survey: Survey, words: Words) -> Markup:
