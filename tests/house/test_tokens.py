@@ -16,9 +16,9 @@ SHEETS = {
     for path in sorted(STYLE.glob("*.css"))
 }
 TOKEN = re.compile(r"(--[\w-]+):\s*([^;]+);")
-LIGHT_TEXT, DARK_TEXT = TEXT.split("@media screen and (prefers-color-scheme: dark)", 1)
+LIGHT_TEXT, _rest = TEXT.split("@media screen and (prefers-color-scheme: dark)", 1)
 LIGHT = dict(TOKEN.findall(LIGHT_TEXT))
-DARK_TEXT, FORCED_TEXT = DARK_TEXT.split("@media (forced-colors: active)", 1)
+DARK_TEXT, FORCED_TEXT = _rest.split("@media (forced-colors: active)", 1)
 DARK = LIGHT | dict(TOKEN.findall(DARK_TEXT))
 FORCED = dict(TOKEN.findall(FORCED_TEXT.split("@media print", 1)[0]))
 SCHEMES = {"light": LIGHT, "dark": DARK}
