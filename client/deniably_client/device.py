@@ -26,7 +26,7 @@ from requests.adapters import HTTPAdapter
 from deniably.core.errors import BadSurvey, Refused, SurveyChanged, Uninvited
 from deniably.core.loss import Loss
 from deniably.device import memory as remembered
-from deniably.device.ledger import Limits, Scope, charge, check, spent
+from deniably.device.ledger import Limits, Scope, charge, check_limits, spent
 from deniably.device.memory import Memory, RegisterCheckpoint, StoredReport, Ticket
 from deniably.device.tickets import begin_trade, end_trade, finish_trade
 from deniably.device.verify_listing import VerifiedSurvey, verify_listing
@@ -411,7 +411,7 @@ class Device:
     def _check_total(self, memory: Memory) -> None:
         """Refuse a survey whose worst draw of questions would exceed the limit."""
         if self.survey.digest not in memory.reports:
-            check("survey", Loss(), self.survey.total, self.limits)
+            check_limits("survey", Loss(), self.survey.total, self.limits)
 
     def _check_unchanged(self) -> None:
         """Raise SurveyChanged where the server now shows another version.

@@ -12,7 +12,7 @@ import msgspec
 
 from deniably.core.loss import Loss
 from deniably.core.table import aligned
-from deniably.device.ledger import Ledger, LedgerEntry, Limits, Scope, share, total
+from deniably.device.ledger import Ledger, LedgerEntry, Limits, Scope, share, total_loss
 from deniably.device.memory import Memory
 from deniably.trust.signing import fingerprint
 from deniably.wording import explain
@@ -122,7 +122,7 @@ def _totals(ledger: Ledger, limits: Limits) -> list[Total]:
     """(scope, name, loss, percent of the limit) for each survey, each author, and overall."""
 
     def one(scope: Scope, what: str, entries: list[LedgerEntry]) -> Total:
-        loss = total(entries)
+        loss = total_loss(entries)
         return scope, what, loss, share(loss, scope, limits)
 
     versions = {each.version: each.survey for each in ledger}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from deniably.device.ledger import Limits, total
+from deniably.device.ledger import Limits, total_loss
 from deniably.device.memory import Memory, answer
 from deniably_client.errors import MemoryUnusable
 from deniably_client.storage import Storage
@@ -287,7 +287,7 @@ def test_many_processes_that_answer_at_once_spend_once(storage: Storage) -> None
     together(others, storage)
 
     memory = storage.read()
-    assert total(memory.ledger).odds == 9
+    assert total_loss(memory.ledger).odds == 9
     assert len(memory.reports) == 1
 
 

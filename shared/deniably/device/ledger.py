@@ -95,7 +95,7 @@ class Limits:
         return limit
 
 
-def entry(
+def ledger_entry(
     day: str, author: str, survey: str, version: str, question: str, loss: Loss
 ) -> LedgerEntry:
     """The ledger's entry for a loss.
@@ -106,7 +106,7 @@ def entry(
     return LedgerEntry(day, author, survey, version, question, *texts)
 
 
-def total(ledger: Iterable[LedgerEntry]) -> Loss:
+def total_loss(ledger: Iterable[LedgerEntry]) -> Loss:
     """The exact privacy loss of all entries together (sequential composition)."""
     return sum((each.loss for each in ledger), Loss())
 
@@ -114,9 +114,9 @@ def total(ledger: Iterable[LedgerEntry]) -> Loss:
 def spent(ledger: Sequence[LedgerEntry], version: str, author: str) -> dict[Scope, Loss]:
     """The loss so far in this version of a survey, to its author, and overall."""
     return {
-        "survey": total(each for each in ledger if each.version == version),
-        "author": total(each for each in ledger if each.author == author),
-        "overall": total(ledger),
+        "survey": total_loss(each for each in ledger if each.version == version),
+        "author": total_loss(each for each in ledger if each.author == author),
+        "overall": total_loss(ledger),
     }
 
 
@@ -128,13 +128,13 @@ def charge(ledger: Ledger, entries: Sequence[LedgerEntry], limits: Limits) -> Le
     """
     if not entries:
         return ledger
-    first, asked = entries[0], total(entries)
+    first, asked = entries[0], total_loss(entries)
     for scope, before in spent(ledger, first.version, first.author).items():
-        check(scope, before, asked, limits)
+        check_limits(scope, before, asked, limits)
     return (*ledger, *entries)
 
 
-def check(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:
+def check_limits(scope: Scope, before: Loss, asked: Loss, limits: Limits) -> None:
     """Raise BudgetSpent where ``before + asked`` exceeds the scope's limit of epsilon or delta."""
     after, limit = before + asked, limits.of_scope(scope)
     if not after.at_most_epsilon(limit):

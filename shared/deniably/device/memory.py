@@ -17,7 +17,16 @@ from deniably.core.canonical import canonical, digest, parse
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadMemory, BadReport, Uninvited, WavesSent
 from deniably.core.loss import Loss
-from deniably.device.ledger import Author, Day, Digest, Ledger, LedgerEntry, Limits, charge, entry
+from deniably.device.ledger import (
+    Author,
+    Day,
+    Digest,
+    Ledger,
+    LedgerEntry,
+    Limits,
+    charge,
+    ledger_entry,
+)
 from deniably.mechanisms.memoised import Memoised
 from deniably.survey.questions import Question
 from deniably.survey.report import Report, check_names, draw_questions, make_report, read_report
@@ -189,7 +198,7 @@ def fresh_questions(
 def charges(survey: Survey, fresh: Sequence[Question], author: str, day: str) -> list[LedgerEntry]:
     """One ledger entry for each of these questions; a memo is charged once, for all waves."""
     head = (day, author, survey.name, survey.digest)
-    return [entry(*head, question.name, _loss(question)) for question in fresh]
+    return [ledger_entry(*head, question.name, _loss(question)) for question in fresh]
 
 
 def rounds(
