@@ -44,7 +44,7 @@ def test_gaussian_noise_hides_a_distribution_and_the_author_is_told(epsilon: flo
 
 
 def test_what_the_author_is_told_is_what_the_results_do() -> None:
-    """Of 1,000 reports, drawn by whoever knows no better, there is nothing to read."""
+    """The results of 1,000 such reports show no shares up to a number and no quantiles."""
     question = asked(epsilon=8, **GAUSSIAN)[0].questions[0]
     assert isinstance(question, Number)
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Take the pictures of the documentation anew: python tests/browser/screenshots.py [WHAT].
+"""Take the pictures of the documentation: python tests/browser/screenshots.py [WHAT].
 
 ``results``: the demonstration's survey on a real server, with all of its respondents: the form on a
 phone, the dashboard and a map on a desk. ``form``: every state of the form, in every language, on

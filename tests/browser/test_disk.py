@@ -71,7 +71,7 @@ def profile(chromium: Browser, folder: Path) -> Iterator[BrowserContext]:
 
 
 def readable(content: bytes) -> bytes:
-    """What whoever has the file can read: its bytes, and whatever in it is compressed."""
+    """What a person with the file can read: its bytes, and what is compressed in it."""
     found, start = content, 0
     while (start := content.find(b"\x1f\x8b\x08", start)) >= 0:
         with suppress(zlib.error):

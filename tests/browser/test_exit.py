@@ -152,7 +152,7 @@ def test_another_survey_stays_kept(phone: Watched, server: Server) -> None:
         phone.page.goto(phone.url + "/s/workplace")
 
 
-def test_whoever_looks_sees_the_other_page_at_once(phone: Watched) -> None:
+def test_an_onlooker_sees_the_other_page_at_once(phone: Watched) -> None:
     """Whether it comes soon or never: until then the form shows its copy."""
     phone.to_check_page()
     left = """() => {

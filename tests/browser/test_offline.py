@@ -38,7 +38,7 @@ class Plugged:
         self.server.kill()
 
     def plug_in(self) -> None:
-        """The network is back, and so is the server, started anew on the same data."""
+        """The network is back, and so is the server, restarted on the same data."""
         self.server = Server(self.server.database, "--port", str(self.port))
         self.context.set_offline(False)
 

@@ -85,7 +85,7 @@ def python(code: str, url: str, storage: Storage) -> Process:
 def test_many_repeats_are_one_report(
     times: int, url: str, server: Server, storage: Storage
 ) -> None:
-    """The averaging attack: whoever collects a thousand fresh reports knows the answer."""
+    """The averaging attack: a thousand fresh reports of one person give the answer away."""
     bodies, receipts = set(), set()
     with session() as connections:
         for _ in range(times):
@@ -400,7 +400,7 @@ def test_a_changed_answer_is_one_of_the_stated_waves() -> None:
     assert answer(memory, survey, {}, **call) is memory, "what was sent is sent again"  # type: ignore[arg-type]
 
 
-def test_whoever_states_more_waves_later_gets_no_more() -> None:
+def test_stating_more_waves_later_gives_no_more_reports() -> None:
     call = {"day": "2026-11-21", "limits": Limits()}
     memory = answer(Memory(), publish_text((COUNTED % 1).replace("3}", "2}")), ANSWERS, **call)  # type: ignore[arg-type]
     memory = answer(memory, publish_text(COUNTED % 2), ANSWERS, **call)  # type: ignore[arg-type]

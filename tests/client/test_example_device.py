@@ -1,4 +1,4 @@
-"""Whoever writes a third client needs nothing but the specification: here is one that did.
+"""The specification alone is enough to write a third client: here is one.
 
 `client/example/device.py` shares no code with Deniably. It reads the shared vectors as it should
 and answers a real server; where it may not know enough, it refuses.

@@ -71,7 +71,7 @@ def forged(entries: Entries) -> None:
 
 
 @pytest.mark.parametrize(("chained", "why"), [(True, "signature"), (False, "does not continue")])
-def test_a_register_that_lies_is_no_register(server: Server, chained: bool, why: str) -> None:
+def test_a_forged_register_is_refused(server: Server, chained: bool, why: str) -> None:
     with intercepting_proxy(server.url) as proxy:
         proxy.register(forged, chained=chained)
         done = run(proxy.url)

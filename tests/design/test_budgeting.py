@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from deniably.authoring.compiling import compile_survey, compile_with_notes, measure
 from deniably.authoring.written import WrittenSelectMultiple, WrittenSelectOne, WrittenYesNo
 from deniably.core.errors import BadSurvey
-from deniably.design.budgeting import part, sample, split, together
+from deniably.design.budgeting import in_one_report, part, sample, split
 from deniably.design.choosing import for_choice
 from deniably.estimation.variances import share_variance
 from deniably.mechanisms import SubsetSelection
@@ -120,10 +120,10 @@ def test_one_worse_number_of_questions_does_not_end_the_search(
 
 
 def test_questions_with_too_many_combinations_are_not_put_together() -> None:
-    assert together(Fraction(4), [2] * 8) is not None
-    assert together(Fraction(4), [2] * 9) is None, "a product has up to 8 parts"
-    assert together(Fraction(4), [32, 33]) is None, "and up to 1024 combinations"
-    assert together(Fraction(4), [2]) is None
+    assert in_one_report(Fraction(4), [2] * 8) is not None
+    assert in_one_report(Fraction(4), [2] * 9) is None, "a product has up to 8 parts"
+    assert in_one_report(Fraction(4), [32, 33]) is None, "and up to 1024 combinations"
+    assert in_one_report(Fraction(4), [2]) is None
 
 
 def test_a_hint_is_not_lost_in_a_product() -> None:

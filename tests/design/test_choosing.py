@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.design.budgeting import best, sample, split, together
+from deniably.design.budgeting import best, in_one_report, sample, split
 from deniably.design.calibration import cdf_variance, two_coins
 from deniably.design.choosing import for_choice, for_distribution, for_mean, for_ticks, for_vector
 from deniably.estimation.channels import matrix
@@ -279,7 +279,7 @@ def test_ways_to_spend_a_budget_have_their_known_variances(
     assert plans[0].variance == pytest.approx(whole, rel=0.02)
     assert sample(total, d, variance, 1).variance == pytest.approx(one, rel=0.02)
     assert min(plan.variance for plan in plans) == pytest.approx(some, rel=0.02)
-    found = together(total, [k] * d)
+    found = in_one_report(total, [k] * d)
     if joint is None:
         assert found is None
     else:

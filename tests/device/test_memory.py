@@ -31,7 +31,7 @@ def test_a_survey_answered_again_gives_the_same_report_and_costs_nothing() -> No
     assert answer(memory, SURVEY, {"stolen": "no", "often": "daily"}, **CALL) is memory  # type: ignore[arg-type]
 
 
-def test_only_what_has_changed_is_randomised_and_charged_anew() -> None:
+def test_only_changed_answers_are_randomised_and_charged_again() -> None:
     memory = answered()
     before = memory.report(SURVEY.digest)
 

@@ -1,4 +1,4 @@
-"""The demonstration's true answers are those of a real survey, counted anew here."""
+"""The demonstration's true answers are those of a real survey, recounted here."""
 
 from collections import Counter
 

@@ -474,7 +474,7 @@ def figures_of(question: Question, reports: Sequence[Cells]) -> Any:
     return np.array([one.estimate for one in found_in(question, counted)])
 
 
-def test_counts_that_no_answers_explain_are_told(tallies: dict[str, Tally]) -> None:
+def test_implausible_counts_are_reported(tallies: dict[str, Tally]) -> None:
     for mechanism in (NAMED, ONE_TICK):
         honest = tallies[question_of(mechanism).name]
         assert not plausibility.impossible(mechanism, honest, 1e-6).any()

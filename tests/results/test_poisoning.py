@@ -161,7 +161,7 @@ def test_no_figure_moves_farther_than_is_stated(mechanism: Pure, report: list[in
 
 
 @pytest.mark.parametrize("mechanism", [k_ary(10, OWN, OTHER), subset_selection(10, OWN, OTHER)])
-def test_as_many_crafted_reports_as_stated_change_the_lead_and_no_fewer(mechanism: Pure) -> None:
+def test_as_many_fake_reports_as_stated_change_the_lead_and_no_fewer(mechanism: Pure) -> None:
     before, _ = under_attack(mechanism, [9], 0.01)
     raw = estimate(before, mechanism).raw
     flip = of_choices(mechanism).flip(float(raw[0] - raw[1]))
@@ -254,7 +254,7 @@ def test_every_type_has_figures() -> None:
             assert (found.rivals == 0) == means
 
 
-def test_crafted_windows_reach_the_end_of_the_score() -> None:
+def test_fake_windows_reach_the_end_of_the_score() -> None:
     mechanism = Window(11, 3, 1, 3, 1)
     leverage = poisoning.of_score(of_target(mechanism))
     assert leverage is not None
@@ -263,5 +263,5 @@ def test_crafted_windows_reach_the_end_of_the_score() -> None:
     assert leverage.low == pytest.approx(1 - leverage.high)
 
 
-def test_a_crafted_report_names_as_many_choices_as_an_honest_one() -> None:
+def test_a_fake_report_names_as_many_choices_as_an_honest_one() -> None:
     assert SubsetSelection(5, 2, 3, 1).law.most == 2

@@ -60,7 +60,9 @@ def test_a_joined_module_does_what_the_modules_do(tmp_path: Path) -> None:
     assert said[0] == said[1] == '[["one","one // no comment",3,4,5,"late"],1]\n'
 
 
-def test_a_module_that_is_left_out_is_nothing_to_whoever_imports_it_late(tmp_path: Path) -> None:
+def test_a_dynamic_import_of_a_module_that_is_left_out_gives_an_empty_object(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "bundle.mjs").write_text(
         bundle_modules(FORMS | {"one/entry": 'console.log(await import("../other/d.js"));\n'},
              ["one/entry"], ["other/d"])

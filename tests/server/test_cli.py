@@ -1,4 +1,4 @@
-"""The commands of whoever writes or runs a survey."""
+"""The commands for authors and operators."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_a_process_that_dies_is_a_fault_of_the_server_and_the_next_is_another(wo
     assert queue.answer("key", JOB, "reports").body == b"well"
 
 
-def test_whoever_waited_long_enough_is_told_when_to_come_again(work: Work) -> None:
+def test_a_computation_that_waited_too_long_is_refused_with_a_time_to_retry(work: Work) -> None:
     """What nobody waits for any more is not begun; what has begun is waited for."""
     queue = ComputationQueue(work, 0.1, 50)
     with ThreadPoolExecutor(1) as threads:
@@ -280,7 +280,7 @@ def test_what_fails_is_told_and_the_next_is_answered(apart: Make) -> None:
     assert worker.ask(b"1") == b"1"
 
 
-def test_the_processes_are_made_anew_where_they_were_killed(apart: Make) -> None:
+def test_worker_processes_that_were_killed_are_replaced(apart: Make) -> None:
     worker = apart(lambda _: b"%d" % os.getppid())
     forker = int(worker.ask(b"1"))
     os.kill(forker, signal.SIGKILL)
@@ -364,9 +364,7 @@ def test_what_is_kept_for_analysts_is_for_analysts_alone(
 
 
 @pytest.mark.slow
-def test_tallies_that_were_counted_anew_are_shown(
-    serve: Callable[..., Server], database: Path
-) -> None:
+def test_recounted_tallies_are_shown(serve: Callable[..., Server], database: Path) -> None:
     fill(database, SURVEY)
     server = serve()
     path = f"{server.url}/api/surveys/workplace/results"

@@ -1,4 +1,4 @@
-"""What every response carries, whoever made it."""
+"""The headers of every response, from whichever layer it comes."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_a_report_without_its_own_ticket_is_refused(store: Store, send: Send, na
     assert store.tally("invited")["stolen"].n == 0
 
 
-def test_whoever_may_answer_an_open_survey_needs_no_ticket(store: Store, send: Send) -> None:
+def test_an_open_survey_needs_no_ticket(store: Store, send: Send) -> None:
     assert send(a_report(OPEN), name="open").status_code == 201
     with pytest.raises(NotFound, match="anybody may answer"):
         store.invite("open", 1)

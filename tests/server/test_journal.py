@@ -96,7 +96,7 @@ def test_the_line_has_the_id_that_the_sender_was_told(server: Server, body: byte
     assert found[told].startswith(f"POST /api/surveys/<name>/reports {bad.status_code} ")
 
 
-def test_an_id_is_drawn_anew_for_each_request(server: Server) -> None:
+def test_each_request_has_a_new_id(server: Server) -> None:
     told = [
         requests.get(f"{server.url}/healthz", timeout=30, headers={"Deniably-Request": "0" * 16})
         for _ in range(3)

@@ -101,7 +101,7 @@ def test_a_server_without_names_of_its_own_answers_to_all(database: Path) -> Non
         ({"path": REPORTS, "method": "POST", "data": b"{"}, 415, "/api/surveys/<name>/reports"),
     ],
 )
-def test_whoever_answers_it_is_watched_and_has_all_headers(
+def test_every_layer_that_answers_is_logged_and_sends_all_headers(
     client: FlaskClient, told: Told, asked: dict[str, Any], status: int, route: str
 ) -> None:
     answer = ask(client, **asked)

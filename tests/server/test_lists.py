@@ -215,7 +215,7 @@ def test_no_more_wait_at_the_door_than_may() -> None:
 def test_a_server_whose_door_is_full_takes_reports_and_says_when_to_come_again(
     serve: Callable[..., Server], database: Path
 ) -> None:
-    """With two threads one may look: whoever comes beside is refused, and the form is served."""
+    """With two threads, one may compute a list: a second request is refused, forms are served."""
     survey = survey_named()
     with closing(Store(str(database))) as store:
         store.publish(survey, signed(survey))

@@ -1,4 +1,4 @@
-"""Whoever looks after a server: is all whole, and can it be moved, kept and brought back?"""
+"""The commands for operators: check a database, move it, back it up and restore it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_what_is_whole_is_said_to_be(filled: str) -> None:
         ("DELETE FROM reports WHERE survey = 'other'", "other, stolen: the tally has 1 reports"),
     ],
 )
-def test_a_tally_that_is_wrong_is_found_and_counted_anew(filled: str, sql: str, found: str) -> None:
+def test_a_tally_that_is_wrong_is_found_and_recounted(filled: str, sql: str, found: str) -> None:
     change(filled, sql)
 
     sick = run(maintenance.doctor, "--database", filled)
@@ -153,7 +153,7 @@ def test_a_file_that_is_torn_is_told(tmp_path: Path) -> None:
         ("UPDATE tallies SET choice = 77 WHERE choice = 0", "what its questions do not"),
     ],
 )
-def test_tallies_of_nothing_are_found_and_counted_anew(filled: str, sql: str, found: str) -> None:
+def test_tallies_of_nothing_are_found_and_recounted(filled: str, sql: str, found: str) -> None:
     before = of_surveys(filled)
     change(filled, sql)
 

@@ -145,7 +145,7 @@ def test_looking_more_often_shows_nothing_more() -> None:
 
 
 def test_two_looks_a_moment_apart_are_the_same_look(tmp_path: Path) -> None:
-    """Else whoever asks at the end of five minutes and at the beginning of the next ones sees
+    """Else a reader who asks at the end of five minutes and at the start of the next five sees
     whether somebody answered in between."""
     for folder in (None, tmp_path):
         metrics = Metrics(folder)
@@ -216,7 +216,7 @@ def test_the_shared_files_hold_nothing_but_names_and_counts(tmp_path: Path) -> N
 
 
 def test_where_the_shared_folder_is_gone_a_process_tells_its_own(tmp_path: Path) -> None:
-    """Whoever tidies /tmp, or a full disk."""
+    """A cleaner of /tmp, or a full disk."""
     metrics = Metrics(tmp_path / "gone")
     for _ in range(10):
         metrics.add(answer())

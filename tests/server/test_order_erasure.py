@@ -157,7 +157,7 @@ def test_somebody_who_folds_the_log_just_then_is_waited_for(
         assert store.revealing_order() == []
 
 
-def test_writers_on_postgres_do_not_wait_while_reports_are_written_anew(postgres: str) -> None:
+def test_writers_on_postgres_do_not_wait_while_reports_are_rewritten(postgres: str) -> None:
     with closing(Store(postgres)) as store, closing(engine_at(postgres).connect()) as database:
         for survey in (SURVEY, OTHER):
             store.publish(survey, signed(survey))

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from deniably.audit import question_audit, whole_reports
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
-from deniably_server.commands.audit import audit, tell
+from deniably_server.commands.audit import audit, show_progress
 from deniably_server.commands.plan import plan
 from support.every_type import survey_of_everything
 from support.whole_faults import PLANTED, send_with
@@ -239,7 +239,7 @@ def test_of_a_walk_that_hardly_began_no_0_0_percent_is_claimed(tmp_path: Path) -
 def test_an_audit_shows_each_question_as_soon_as_it_is_done(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever stops it has seen what was done."""
+    """A user who stops it has seen the results so far."""
     whole = question_audit.audit_question
 
     def stopped(question: Any, *rest: Any) -> Any:
@@ -261,8 +261,8 @@ def test_on_a_terminal_an_audit_says_what_it_is_doing() -> None:
 
     terminal, pipe = Terminal(), io.StringIO()
     for stream in (terminal, pipe):
-        tell("auditing stolen, 1 of 2 questions", stream)
-        tell("", stream)
+        show_progress("auditing stolen, 1 of 2 questions", stream)
+        show_progress("", stream)
 
     assert terminal.getvalue() == "\r\x1b[Kauditing stolen, 1 of 2 questions ...\r\x1b[K"
     assert pipe.getvalue() == ""

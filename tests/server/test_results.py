@@ -264,7 +264,7 @@ def test_the_n_that_is_enough_is_enough() -> None:
             assert (found.high[0] - found.low[0]) / 2 <= 0.1
 
 
-def test_counts_that_no_true_answers_explain_are_flagged() -> None:
+def test_implausible_counts_are_flagged() -> None:
     question = result_of(10_000, [9000, 1000], [4000] * 5)["questions"][0]
 
     (flag,) = question["flags"]

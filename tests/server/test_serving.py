@@ -249,9 +249,7 @@ def test_a_body_that_is_too_large_is_refused_however_it_is_sent(
 @pytest.mark.parametrize(
     "start", [b"POST /nothing", b"POST /api/surveys", b"PATCH /", b"GET /healthz"]
 )
-def test_who_sends_what_is_not_read_is_heard_out_and_answered(
-    running: Server, start: bytes
-) -> None:
+def test_an_unread_request_body_is_drained_before_the_answer(running: Server, start: bytes) -> None:
     """Else the connection would be reset, and the answer lost with it."""
     body = b"x" * LARGEST_BODY
     head = b"%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (start, len(body))

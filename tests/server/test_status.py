@@ -162,7 +162,7 @@ def test_where_results_are_shown_while_it_is_open_the_status_says_how_they_are_r
 def test_the_page_of_a_survey_asks_its_author_for_a_token(
     app: Flask, client: FlaskClient, survey: Survey
 ) -> None:
-    """Without one it is the same page for everybody, whoever looks and however many answered."""
+    """Without one the page is the same for everybody, however many answered."""
     before = client.get("/surveys/workplace").data
     answered(app, survey, 20)
 
@@ -172,7 +172,7 @@ def test_the_page_of_a_survey_asks_its_author_for_a_token(
     assert b'data-page="/surveys/workplace/status"' in before
 
 
-def test_the_page_has_the_count_for_whoever_shows_the_token(
+def test_the_page_shows_the_count_to_the_bearer_of_a_token(
     app: Flask, client: FlaskClient, survey: Survey, author: dict[str, str]
 ) -> None:
     answered(app, survey, 20)

@@ -1,4 +1,4 @@
-"""What the disk tells of people: nothing, and whoever doubts it can look."""
+"""The disk shows nothing of people, and doctor --privacy checks that."""
 
 from __future__ import annotations
 

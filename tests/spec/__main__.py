@@ -1,4 +1,4 @@
-"""`cd tests && python -m spec` writes shared/vectors anew; with --check it compares them."""
+"""`cd tests && python -m spec` writes shared/vectors; with --check it compares them."""
 
 from __future__ import annotations
 

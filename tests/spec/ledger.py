@@ -238,7 +238,7 @@ def charge(
     changed: list[str],
     limits: dict[str, Any],
 ) -> tuple[Any, ...]:
-    """(names asked anew, their entries, totals before, totals after, waves after)"""
+    """(names asked again, their entries, totals before, totals after, waves after)"""
     names = fresh(document, definition, author, drawn, changed)
     waves = rounds(document, definition, names, author)
     new = entries(definition, names, author, day)

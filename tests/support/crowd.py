@@ -200,7 +200,7 @@ class Crowd:
 
 
 class Line:
-    """A connection that is made anew where it broke off."""
+    """A connection that reconnects when it broke off."""
 
     def __init__(self, port: Callable[[], int], token: str) -> None:
         self._port, self._token = port, token

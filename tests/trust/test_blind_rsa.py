@@ -49,7 +49,7 @@ def test_any_message_is_signed_and_the_signature_is_an_ordinary_one(message: byt
     assert prepared[32:] == message
 
 
-def test_whoever_signs_can_say_nothing_of_which_trade_a_signature_is_from() -> None:
+def test_the_signer_cannot_link_a_signature_to_a_trade() -> None:
     """For every pair of a trade and a signature there is just one blinding that explains it, and
     all blindings are equally likely: to the signer each pairing looks like every other."""
     trades = [traded(secrets.token_bytes(16)) for _ in range(4)]

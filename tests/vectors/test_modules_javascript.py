@@ -460,7 +460,7 @@ def test_a_number_is_the_nearest_position_and_halves_go_up(
 
 
 def hiding() -> list[dict[str, Any]]:
-    """Whoever never works is not asked how long, nor then what they would change."""
+    """A person who never works is not asked how long, nor then what they would change."""
     names = ("not_applicable", "short", "long")
     return [
         question("works", "yes_no", selection(2), choices=choices("yes", "no")),

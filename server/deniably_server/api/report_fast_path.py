@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.api.admission import HEADER
-from deniably_server.api.reports import take
+from deniably_server.api.reports import take_report
 from deniably_server.errors import Malformed
 from deniably_server.guard.limits import Limits
 from deniably_server.storage.store import Store
@@ -52,7 +52,7 @@ class ReportFastPath:
             if not _is_plain(environ):
                 return self._app(environ, start_response)
             ticket = environ.get(_TICKET, "")
-            status, answer = take(self._store, name, _body(environ), ticket)
+            status, answer = take_report(self._store, name, _body(environ), ticket)
         except Exception as error:  # refusals and faults are all answered as problems
             return refuse(error, environ)(environ, start_response)
         headers = [("Content-Type", JSON), ("Content-Length", str(len(answer)))]

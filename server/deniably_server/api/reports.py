@@ -51,11 +51,11 @@ def add(name: str) -> Response:
             f"send many reports as lines to /api/surveys/{name}/batches, with an author's token"
         )
     ticket = request.headers.get(HEADER, "")
-    status, body = take(current_store(), name, read_body(JSON), ticket)
+    status, body = take_report(current_store(), name, read_body(JSON), ticket)
     return Response(body, status, mimetype=JSON)
 
 
-def take(store: Store, name: str, body: bytes, ticket: str) -> tuple[int, bytes]:
+def take_report(store: Store, name: str, body: bytes, ticket: str) -> tuple[int, bytes]:
     """Store the report in ``body``; returns the answer's status and body once it is on disk.
 
     The status is 201 for a new report and 200 for one that was stored before. ``ticket`` is needed

@@ -67,12 +67,14 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
 def _walked_together(survey: Survey) -> ReportAudit:
     from deniably.audit.whole_reports import ReportAudit, whole_reports
 
-    tell("walking whole reports")
+    show_progress("walking whole reports")
     found: list[ReportWalk] = []
     for one in whole_reports(survey):
         found.append(one)
-        tell(f"walking whole reports, pair {len(found)} of {comb(len(survey.questions), 2)}")
-    tell("")
+        show_progress(
+            f"walking whole reports, pair {len(found)} of {comb(len(survey.questions), 2)}"
+        )
+    show_progress("")
     together, *pairs = found
     return ReportAudit(together, tuple(pairs))
 
@@ -82,11 +84,11 @@ def _audited(survey: Survey, trials: int) -> Iterator[Verdict]:
 
     running = verdicts(survey, trials)
     for number, question in enumerate(survey.questions, start=1):
-        tell(f"auditing {question.name}, {number} of {len(survey.questions)} questions")
+        show_progress(f"auditing {question.name}, {number} of {len(survey.questions)} questions")
         yield next(running)
 
 
-def tell(text: str, stream: TextIO | None = None) -> None:
+def show_progress(text: str, stream: TextIO | None = None) -> None:
     """Show progress on a terminal, on one line that the next call overwrites."""
     stream = stream or cast("TextIO", sys.stderr)
     if stream.isatty():
@@ -108,7 +110,7 @@ class _Lines:
         """Show one line."""
         name, *figures, outcome = row
         cells = [f.rjust(width) for f, width in zip(figures, self.widths[1:], strict=True)]
-        tell("")
+        show_progress("")
         click.echo("  ".join([name.ljust(self.widths[0]), *cells, outcome]).rstrip())
 
 

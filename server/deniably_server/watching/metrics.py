@@ -24,7 +24,7 @@ import msgspec
 from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.prometheus import Counts, exposed
 from deniably_server.watching.request_facts import Answer, milliseconds
-from deniably_server.watching.seldom import Seldom, put, tens
+from deniably_server.watching.seldom import Seldom, replace_file, tens
 
 _MOST = 10_000
 """Answers may wait for the next count up to this number."""
@@ -83,7 +83,7 @@ class Metrics:
             if self._folder is not None:
                 counts = list(self._counts.items())
                 with suppress(OSError):  # a full disk: those of the last time stay
-                    put(self._folder / f"{self._name}.counts", msgspec.json.encode(counts))
+                    replace_file(self._folder / f"{self._name}.counts", msgspec.json.encode(counts))
 
     # --- what is shown ------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Seldom:
             return self._own[name][1]
 
 
-def put(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Write a file atomically: readers see the old content or the new."""
     part = path.with_name(f"{uuid4().hex}.part")
     try:
@@ -71,7 +71,7 @@ def _shared(folder: Path, name: str, see: Callable[[], bytes], now: float) -> by
             if _is_fresh(float(taken), now):
                 return seen
         seen = see()
-        put(file, f"{now}\n".encode() + seen)
+        replace_file(file, f"{now}\n".encode() + seen)
         return seen
 
 

@@ -247,7 +247,7 @@ def _spend(
         except ValueError as error:
             refused.append(error)
     sizes = sizes_together(questions) if how == "auto" else []
-    if sizes and (joint := budgeting.together(budget.epsilon.exact, sizes)):
+    if sizes and (joint := budgeting.in_one_report(budget.epsilon.exact, sizes)):
         plans.append(joint)
     if not plans:
         last = refused[-1]

@@ -97,7 +97,7 @@ def sample(
     return min(plans, key=lambda plan: plan.variance)
 
 
-def together(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
+def in_one_report(epsilon: Fraction, sizes: Sequence[int]) -> Spending | None:
     """One joint report on questions with ``sizes`` choices; None where they are too many."""
     k = prod(sizes)
     if len(sizes) < 2 or len(sizes) > MOST_PARTS or k > MOST_CHOICES:

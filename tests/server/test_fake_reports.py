@@ -105,7 +105,7 @@ def results(client: FlaskClient) -> dict[str, dict[str, object]]:
     return {question["name"]: question for question in found["questions"]}
 
 
-def test_results_state_what_crafted_reports_could_do(client: FlaskClient, answered: Store) -> None:
+def test_results_state_what_fake_reports_could_do(client: FlaskClient, answered: Store) -> None:
     shown = results(client)
 
     assert shown["stolen"]["crafted"]["exchange"] == 1.5
