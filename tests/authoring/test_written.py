@@ -28,7 +28,7 @@ VALID: dict[str, dict[str, Any]] = {
     "product": {"parts": SMALL},
 }
 VALUES: dict[str, Any] = {
-    "hint": "H", "epsilon": 1, "odds": 3, "coins": {"truth": "1/2"},
+    "hint": "H", "short": "S", "epsilon": 1, "odds": 3, "coins": {"truth": "1/2"},
     "mechanism": "subset_selection", "also": ["dont_know"],
     "show_if": {"question": "first", "is": "yes"}, "choices": ["p", "q"], "most": 2,
     "aim": "distribution", "scores": [1, 2, 3], "minimum": 0, "maximum": 9, "step": 1,

@@ -126,13 +126,14 @@ def test_questions_with_too_many_combinations_are_not_put_together() -> None:
     assert in_one_report(Fraction(4), [2]) is None
 
 
-def test_a_hint_is_not_lost_in_a_product() -> None:
-    """A product's parts have no hints, so questions that have one stay on their own."""
+@pytest.mark.parametrize("key", ["hint", "short"])
+def test_what_the_parts_of_a_product_lack_is_not_lost_in_one(key: str) -> None:
+    """They have no hints and no short labels, so questions that have one stay on their own."""
     joint = compile_survey(budgeted({"epsilon": 4}, YES_NO, YES_NO))
-    apart = compile_survey(budgeted({"epsilon": 4}, YES_NO | {"hint": "Ever."}, YES_NO))
+    apart = compile_survey(budgeted({"epsilon": 4}, YES_NO | {key: "Ever."}, YES_NO))
 
     assert isinstance(joint.questions[0], Product)
-    assert apart.questions[0].hint == "Ever."
+    assert getattr(apart.questions[0], key) == "Ever."
 
 
 def test_a_single_question_gets_all_of_it() -> None:

@@ -115,7 +115,7 @@ def test_every_type_has_its_figures_with_margins(
 
 SHARED = {
     "claim", "epsilon", "flags", "label", "mechanism", "method", "n", "name", "odds", "sentence",
-    "type",
+    "short", "type",
 }  # fmt: skip
 SUPPORTED, TOGETHER = {"p", "q"}, {"design_effect", "effective_n"}
 OF_CHOICES = {"choices", "crafted"} | TOGETHER

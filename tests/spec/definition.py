@@ -128,8 +128,12 @@ def check_question(question: Question, earlier: list[dict[str, Any]]) -> None:
         raise FreeText("free text")
     require(kind in MECHANISMS, "an unknown type of question")
     needed, optional = ALSO[kind]
-    keys(question, ("name", "type", "label", "claim", "mechanism", *needed), ("hint", *optional))
-    texts(question, "label", "hint")
+    keys(
+        question,
+        ("name", "type", "label", "claim", "mechanism", *needed),
+        ("hint", "short", *optional),
+    )
+    texts(question, "label", "hint", "short")
     m, asked_again = question["mechanism"], memoised(question)
     if asked_again:
         check_memoised(m)

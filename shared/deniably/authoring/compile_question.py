@@ -50,6 +50,8 @@ def published(
         shown["claim"] = _claim(mechanism, privacy) | {"history": promise}
     if question.hint is not None:
         shown["hint"] = question.hint
+    if question.short is not None:
+        shown["short"] = question.short
     return shown | question.published_fields(privacy, words)
 
 
@@ -67,7 +69,7 @@ def sizes_together(questions: Sequence[WrittenQuestion]) -> list[int]:
     for question in questions:
         if not isinstance(question, WrittenYesNo | WrittenSelectOne):
             return []
-        if question.mechanism or question.show_if or question.hint:
+        if question.mechanism or question.show_if or question.hint or question.short:
             return []
         sizes.append(len(question.offered()))
     return sizes

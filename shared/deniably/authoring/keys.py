@@ -22,6 +22,7 @@ from deniably.survey.parts import (
     FIELD_NAME,
     LARGEST_DELTA,
     LARGEST_EPSILON,
+    MOST_SHORT,
     SEVERAL,
     SMALLEST_EPSILON,
     SURVEY_NAME,
@@ -54,7 +55,7 @@ def says(description: str, needs: str = "", type: Any = None, **keywords: Any) -
 
 _Text = Annotated[str, Meta(min_length=1, max_length=500, pattern=r"\S")]
 _Prose = Annotated[str, Meta(min_length=1, max_length=5000, pattern=r"\S")]
-_Short = Annotated[str, Meta(pattern=SURVEY_NAME.replace(r"\Z", "$"))]
+_Address = Annotated[str, Meta(pattern=SURVEY_NAME.replace(r"\Z", "$"))]
 _Name = Annotated[str, Meta(pattern=FIELD_NAME.replace(r"\Z", "$"))]
 
 FieldName = Annotated[
@@ -66,9 +67,16 @@ ChoiceLabel = Annotated[_Text, says("the text that respondents see, 1 to 500 cha
 Hint = Annotated[
     _Text | None, says("an explanation under the question: a text of 1 to 500 characters")
 ]
+Short = Annotated[
+    Annotated[str, Meta(min_length=1, max_length=MOST_SHORT, pattern=r"\S")] | None,
+    says(
+        f"what tables, figures and titles call the question: a text of 1 to {MOST_SHORT}"
+        " characters (default: the label, cut at a word)"
+    ),
+]
 Unit = Annotated[_Text | None, says("the unit of the number: a text of 1 to 500 characters")]
 SurveyName = Annotated[
-    _Short,
+    _Address,
     says("a short name for addresses: lower-case letters, digits and hyphens, at most 64"),
 ]
 Title = Annotated[_Text, says("the heading that respondents see: a text of 1 to 500 characters")]
@@ -343,7 +351,7 @@ class WrittenWaves(Value, frozen=True, kw_only=True):
     """The survey is one wave of a panel."""
 
     panel: Annotated[
-        _Short,
+        _Address,
         says(
             "the same short name in every wave: lower-case letters, digits and hyphens, at most 64"
         ),

@@ -65,6 +65,7 @@ class _Written(Value, frozen=True, kw_only=True, tag_field="type"):
     name: keys.FieldName
     label: keys.Label
     hint: keys.Hint = None
+    short: keys.Short = None
     epsilon: keys.Epsilon = None
     odds: keys.Odds = None
     coins: keys.Coins = None

@@ -145,12 +145,14 @@ class ChoicePartResult(_Shown, frozen=True, kw_only=True):
 class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     """The keys of every question: its protection, and how to read its figures.
 
+    ``short`` is what tables, figures and titles call it, in at most 32 characters.
     Where reports support choices, a report supports the true choice with probability ``p`` and any
     other with ``q``. A count of n reports then gives the estimate (count / n - q) / (p - q).
     """
 
     name: str
     label: str
+    short: str
     n: int
     mechanism: dict[str, object]
     method: str

@@ -39,7 +39,7 @@ from deniably.survey.questions import (
     SelectMultiple,
     VectorOfNumbers,
 )
-from deniably.survey.readable import rounded
+from deniably.survey.readable import rounded, short_label
 from deniably.survey.survey import Survey
 
 CONFIDENCE = 0.95
@@ -135,6 +135,7 @@ def _protection(question: Question) -> dict[str, Any]:
     return {
         "name": question.name,
         "label": question.label,
+        "short": short_label(question),
         "mechanism": msgspec.to_builtins(question.mechanism),
         "method": question.mechanism.described,
         "claim": msgspec.to_builtins(question.claim),

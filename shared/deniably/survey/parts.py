@@ -32,6 +32,8 @@ FIELD_NAME = r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}\Z"
 SurveyName = Annotated[str, msgspec.Meta(pattern=SURVEY_NAME)]
 FieldName = Annotated[str, msgspec.Meta(pattern=FIELD_NAME)]
 Label = Annotated[str, msgspec.Meta(min_length=1, max_length=500)]
+MOST_SHORT = 32
+ShortLabel = Annotated[str, msgspec.Meta(min_length=1, max_length=MOST_SHORT)]
 Prose = Annotated[str, msgspec.Meta(min_length=1, max_length=5000)]
 
 

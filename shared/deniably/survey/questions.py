@@ -38,6 +38,7 @@ from deniably.survey.parts import (
     Label,
     NumberPart,
     Range,
+    ShortLabel,
     ShowIf,
     Value,
     unique,
@@ -65,6 +66,7 @@ class _Asked(Value, frozen=True, kw_only=True, tag_field="type"):
     label: Label
     claim: Claim
     hint: Label | msgspec.UnsetType = msgspec.UNSET
+    short: ShortLabel | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def type(self) -> str:

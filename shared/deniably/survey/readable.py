@@ -1,16 +1,45 @@
-"""Numbers as people read them: rounded, without exponents."""
+"""Numbers and names as people read them: rounded, without exponents, short."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from deniably.survey.parts import Range
+from msgspec import UNSET
+
+from deniably.survey.parts import MOST_SHORT, Range
+from deniably.survey.questions import Question
+
+_ELLIPSIS = "\u2026"
 
 
 def number_text(value: Fraction | float) -> str:
     """A number with at most 7 digits, no exponent and no trailing zeros."""
     digits = f"{float(value):.7g}"
     return f"{float(digits):f}".rstrip("0").rstrip(".") if "e" in digits else digits
+
+
+def short_label(question: Question) -> str:
+    """What tables, figures and titles call a question, in at most 32 characters.
+
+    The author's ``short``, or else the label, cut at a word.
+    """
+    return cut(question.label) if question.short is UNSET else question.short
+
+
+def cut(label: str, most: int = MOST_SHORT) -> str:
+    """A text of at most ``most`` characters, cut at a word where there is one to cut at.
+
+    >>> cut("Have you ever stolen from work?"), cut("Have you ever stolen anything from work?")
+    ('Have you ever stolen from work?', 'Have you ever stolen anything\u2026')
+    """
+    text = " ".join(label.split())
+    if len(text) <= most:
+        return text
+    room = most - 1
+    words = text[:most].rpartition(" ")[0]
+    if len(words) < room / 2:  # one long word, or a language that writes no spaces
+        words = text[:room]
+    return words.rstrip(" ,;:.-(\u2013\u2014\u3001\uff0c\u3002") + _ELLIPSIS
 
 
 def area_text(grid: Range, cell: int, cells: int) -> str:

@@ -22,6 +22,7 @@ NOTES = {
     "Prototype": "names that every JavaScript object has already",
     "Types": "what a type of question has, and which mechanisms may randomise it",
     "ShowIf": "section 4.2",
+    "Short": "what tables and figures call a question",
     "Ask": "section 4.3",
     "FreeText": "a question that is answered in free text, which is what the device says of it",
     "Invited": "section 11: whether it is by invitation",
@@ -31,7 +32,9 @@ OWN_E = floor_exp(Fraction(1), 32)
 
 
 def cases() -> Made:
-    tests = [_case(*case) for case in (*_valid(), *_invalid(), *_texts(), *more_definitions())]
+    tests = [
+        _case(*case) for case in (*_valid(), *_invalid(), *_texts(), *more_definitions(), *_short())
+    ]
     groups = [
         {"type": result, "tests": [test for test in tests if test["result"] == result]}
         for result in ("valid", "invalid")
@@ -297,6 +300,15 @@ def _invalid_questions() -> Iterator[tuple[Any, ...]]:
     above = party() | {"mechanism": mechanism(16, 4, OWN_E + 1, 2**32)}
     yield "own is one too large", ["Claim"], "invalid", _asking(above)
     yield "the second question is broken", ["Claim"], "invalid", _asking(stolen(), above)
+
+
+def _short() -> Iterator[tuple[Any, ...]]:
+    value: Json
+    yield "a short label", ["Short"], "valid", _asking(stolen(short="Theft at work"))
+    for value in (1, False, [], {"en": "x"}):
+        yield "a short label is no text", ["Short"], "invalid", _asking(stolen(short=value))
+    text = json.dumps(_asking(stolen(short="Theft")))
+    yield "U+202e in a short label", ["Short"], "invalid", text.replace("Th", r"Th\u202e")
 
 
 def _free_text() -> Iterator[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ export const ONE_OF = ["subset_selection", "channel", "unary"];
 export const asked = (needed, optional) =>
   object(
     { name: NAME, type: text, label: text, claim: anything, mechanism: anything, ...needed },
-    { hint: text, ...optional },
+    { hint: text, short: text, ...optional },
   );
 
 /** @type {(question: Choosing) => string[]} */

@@ -27,6 +27,7 @@ export interface Question {
   type: string;
   label: string;
   hint?: string;
+  short?: string;
   claim: Claim;
   mechanism: Mechanism;
   choices?: Choice[];
