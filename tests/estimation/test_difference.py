@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.estimation.difference import (
-    Difference,
     Scores,
     SupportCount,
     against,
@@ -30,17 +29,14 @@ Floats = npt.NDArray[np.float64]
 SHARES = (0.0, 0.02, 0.1, 0.3, 0.5)
 
 
-def between_choices_exactly(
-    only_first: int, only_second: int, n: int, p: float, q: float
-) -> Difference:
-    """The same from whole reports: how many of the n support just the one, and just the other.
+def between_choices_exactly(only_first: int, only_second: int) -> float:
+    """The p-value from whole reports: how many of the n support just the one, and just the other.
 
     If the shares are equal each of these is heads or tails, whatever else is true (McNemar 1947):
     never above its level. With two choices every report supports just one.
     """
     alone = only_first + only_second
-    p_value = against(SupportCount(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
-    return Difference((only_first - only_second) / (n * (p - q)), p_value)
+    return against(SupportCount(only_first, alone, 1.0, 0.0), 0.5).p_value if alone else 1.0
 
 
 def warner(epsilon: float) -> tuple[float, float]:
@@ -169,7 +165,7 @@ def test_two_choices_hold_their_level(k: int, omega: int, epsilon: float) -> Non
     tallies = {(a + c, b + c) for a, b, c in kinds}
     by_tally = {t: between_choices(*t, n, p, q, pair_own=own, pair_other=other) for t in tallies}
     by_count = np.array([by_tally[a + c, b + c].p_value for a, b, c in kinds])
-    exact = np.array([between_choices_exactly(a, b, n, p, q).p_value for a, b, _ in kinds])
+    exact = np.array([between_choices_exactly(a, b) for a, b, _ in kinds])
     levels: list[float] = []
     for share in SHARES if k > 2 else (0.5,):
         both = 2 * share * own + (1 - 2 * share) * other
@@ -191,7 +187,7 @@ def test_choices_that_differ_are_told_apart() -> None:
 
 
 def test_reports_that_support_both_or_none_say_nothing() -> None:
-    assert between_choices_exactly(0, 0, 50, 0.6, 0.4).p_value == 1
+    assert between_choices_exactly(0, 0) == 1
 
 
 # --- two means ----------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,9 +10,9 @@ import pytest
 from scipy import stats
 
 from deniably.authoring.compiling import compile_survey
-from deniably.estimation.analysis import is_ratio, mean, mean_of_scored, moments_of_mean
+from deniably.estimation.analysis import Ratio, is_ratio, mean, mean_of_scored, moments_of_mean
 from deniably.estimation.difference import Moments, between_means
-from deniably.estimation.inversion import Margin, Mean
+from deniably.estimation.inversion import Margin, Mean, Uncertain
 from deniably.estimation.means import against_value, between_ratios, two_sided
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import SubsetSelection
@@ -260,19 +259,28 @@ def test_ratios_of_two_waves_hold_their_level(unscored: float) -> None:
     assert isinstance(question, Scale)
     groups = [mean_of_scored(question, tally) for tally in seen(question, unscored, 150, 100)]
 
-    found = [between_ratios(one.deviate, other.deviate, one.ends, 0.0).p_value
-             for one, other in zip(groups[:50], groups[50:], strict=True)]  # fmt: skip
+    found = [
+        between_ratios(one, other).p_value
+        for one, other in zip(groups[:50], groups[50:], strict=True)
+    ]
 
     assert sum(p <= 0.05 for p in found) <= 14
 
 
 def test_ratios_that_differ_are_told_apart() -> None:
-    """Normal deviates with errors 3 and 4, 5 apart: z = 1."""
+    """Normal deviates with errors 3 and 4, 5 apart: z = 1, and the interval is 5 ± 1.96 · 5."""
 
-    def normal(centre: float, error: float) -> Callable[[float], float]:
-        return lambda mu: (centre - mu) / error
+    def normal(centre: float, error: float) -> Ratio:
+        def about(mu: float) -> tuple[Uncertain, Uncertain]:
+            one = Uncertain(
+                centre - mu, error**2, lambda at: 0 * at + error**2, 0.0, (-99, 99), error
+            )
+            return one, one
 
-    found = between_ratios(normal(7, 3), normal(2, 4), (-50, 50), 5.0)
+        return Ratio(centre, 1.0, (-50, 50), about)
 
-    assert found.estimate == 5
+    found = between_ratios(normal(7, 3), normal(2, 4))
+
+    assert found.estimate == found.standard_error == 5
     assert found.p_value == pytest.approx(2 * stats.norm.sf(1), rel=1e-3)
+    assert found.interval(0.95) == pytest.approx((5 - 9.8, 5 + 9.8), abs=0.01)

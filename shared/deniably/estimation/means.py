@@ -10,11 +10,13 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 
-from deniably.estimation.difference import Difference
+import numpy as np
+
+from deniably.estimation.analysis import Ratio
+from deniably.estimation.difference import Difference, tested
 from deniably.estimation.inversion import Mean
 
 _SMALLEST = 1e-12
-_PLACES, _ZOOMS = 32, 3
 _HALVINGS = 20  # of the logarithm from there to 1: to a relative 3e-5
 
 
@@ -31,40 +33,73 @@ def against_value(found: Callable[[float], Mean], value: float) -> Difference:
         margin = found(1 - alpha).population_margin
         return not margin.missed and margin.low <= value <= margin.high
 
-    difference = found(0.95).estimate - value
-    if not holds(_SMALLEST):
-        return Difference(difference, _SMALLEST)
+    def interval(confidence: float) -> tuple[float, float]:
+        margin = found(confidence).population_margin
+        return margin.low - value, margin.high - value
+
+    mean = found(0.95)
+    error = mean.population_margin.standard_error
+    p_value = _largest(holds) if holds(_SMALLEST) else _SMALLEST
+    return Difference(mean.estimate - value, p_value, error, interval)
+
+
+def _largest(holds: Callable[[float], bool]) -> float:
+    """The largest alpha from ``_SMALLEST`` to 1 that holds, by bisection."""
     low, high = math.log(_SMALLEST), 0.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(math.exp(middle)) else (low, middle)
-    return Difference(difference, math.exp(high))
+    return math.exp(high)
 
 
-def between_ratios(
-    first: Callable[[float], float],
-    second: Callable[[float], float],
-    ends: tuple[float, float],
-    difference: float,
-) -> Difference:
-    """Tests whether a mean between ``ends`` is the same in two independent samples.
+def ratio_and_value(ratio: Ratio, value: float) -> Difference:
+    """Tests whether the mean of people with a score is ``value``: by Fieller's test."""
+    start, end = ratio.ends
 
-    ``first`` and ``second`` give the deviate of each sample from any mean mu. The smallest sum of
-    both squares over mu is about chi-squared with one degree of freedom. That holds even for a
-    ratio that the reports hardly determine (Anderson and Rubin 1949, Ann. Math. Stat. 20:46): the
-    smallest sum is at most the sum at the true mean, so false alarms are no more frequent.
+    def p_value_at(difference: float) -> float:
+        return two_sided(ratio.deviate(min(max(value + difference, start), end)))
+
+    estimate = (ratio.estimate or 0.0) - value
+    return tested(estimate, _error(ratio), (start - value, end - value), p_value_at)
+
+
+def between_ratios(first: Ratio, second: Ratio) -> Difference:
+    """Tests whether a mean of people with a score is the same in two independent samples.
+
+    The smallest sum of the squares of both deviates over mu is about chi-squared with one degree of
+    freedom. That holds even for a ratio that the reports hardly determine (Anderson and Rubin 1949,
+    Ann. Math. Stat. 20:46): the smallest sum is at most the sum at the true mean, so false alarms
+    are no more frequent. Deviates are taken at ``_MEANS`` means and are linear in between.
     """
+    (low, high), (start, end) = first.ends, second.ends
+    grids = np.linspace(low, high, _MEANS), np.linspace(start, end, _MEANS)
+    one, other = (
+        np.array([ratio.deviate(mu) for mu in grid.tolist()])
+        for ratio, grid in zip((first, second), grids, strict=True)
+    )
 
-    def apart(mu: float) -> float:
-        return math.hypot(first(mu), second(mu))
+    def p_value_at(difference: float) -> float:
+        # Between two points of either grid the sum of squares is a parabola: try them all closely.
+        least, most = max(low - difference, start), min(high - difference, end)
+        mu = np.linspace(least, max(least, most), _TRIED)
+        square = (
+            np.interp(mu + difference, grids[0], one) ** 2 + np.interp(mu, grids[1], other) ** 2
+        )
+        return two_sided(float(np.sqrt(square.min())))
 
-    (low, high), best = ends, ends[0]
-    for _ in range(_ZOOMS):
-        step = (high - low) / _PLACES
-        tried = [low + step * place for place in range(_PLACES + 1)]
-        best = min(tried, key=apart)
-        low, high = max(best - step, ends[0]), min(best + step, ends[1])
-    return Difference(difference, two_sided(apart(best)))
+    estimate = (first.estimate or 0.0) - (second.estimate or 0.0)
+    error = math.hypot(_error(first), _error(second))
+    return tested(estimate, error, (low - end, high - start), p_value_at)
+
+
+_MEANS, _TRIED = 129, 1025
+
+
+def _error(ratio: Ratio) -> float:
+    """The standard error of a ratio: that of its numerator at the mean, over the people who have a
+    score."""
+    at = min(max(ratio.estimate or 0.0, ratio.ends[0]), ratio.ends[1])
+    return ratio.about(at)[0].error / max(ratio.having, 1e-9)
 
 
 def two_sided(deviate: float) -> float:

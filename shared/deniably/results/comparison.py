@@ -26,7 +26,7 @@ from deniably.estimation.difference import (
 from deniably.estimation.estimate import supports
 from deniably.estimation.figures import One, groups
 from deniably.estimation.inversion import Mean
-from deniably.estimation.means import against_value, between_ratios, two_sided
+from deniably.estimation.means import against_value, between_ratios, ratio_and_value
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers
@@ -34,6 +34,8 @@ from deniably.survey.readable import number_text, rounded
 from deniably.survey.survey import Survey, Waves
 
 NOT_OF_MEANS = "the question has no mean"
+RISK = 0.05
+"""Figures differ if the p-value is below."""
 
 _T = TypeVar("_T")
 _MOST_AT_ONCE = 20
@@ -41,13 +43,25 @@ _NO_MEAN = "the reports to this question give no mean"
 
 
 class DifferenceResult(TypedDict):
-    """An unbiased difference and its p-value.
+    """An unbiased difference with its standard error, p-value and interval, in the unit of the
+    figures that are compared (shares from 0 to 1).
 
-    ``note`` qualifies the test where the two surveys are waves of one panel, else it is None.
+    ``interval`` has ``confidence`` and inverts the test of ``p_value``: it leaves out 0 exactly if
+    the p-value is below 1 - confidence. ``interval_80`` and ``interval_50`` do so at 80 and 50 %;
+    None unless that is below the confidence. ``labels`` are those of the compared choices, and
+    ``names`` their names in the definition; of a mean there are none. ``note`` qualifies the test
+    where the two surveys are waves of one panel, else it is None.
     """
 
     compared: str
+    names: list[str]
+    labels: list[str]
     estimate: float
+    standard_error: float
+    confidence: float
+    interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
     p_value: float
     sentence: str
     note: str | None
@@ -55,15 +69,23 @@ class DifferenceResult(TypedDict):
 
 class AdjustedResult(DifferenceResult):
     """One of many comparisons. If you call all below 0.05 differences, the risk of any false one
-    is 0.05."""
+    is 0.05. The interval is for this comparison alone, as ``p_value`` is."""
 
     adjusted_p_value: float
 
 
 class DifferencesResult(TypedDict):
-    """Comparisons made at once, and how their p-values were adjusted for that."""
+    """Comparisons made at once, and how their p-values were adjusted for that.
 
+    ``n`` is the number of reports to the question here, ``other`` the other survey's name, if two
+    are compared."""
+
+    survey: str
     question: str
+    question_name: str
+    other: str | None
+    n: int
+    confidence: float
     adjustment: str
     differences: list[AdjustedResult]
 
@@ -90,6 +112,11 @@ class Side:
         counts, asked = supports(self.tally, law)
         v = question.names.index(choice)
         return SupportCount(int(counts[v]), int(asked[v]), float(law.p), float(law.q))
+
+    def chosen(self, choice: str) -> tuple[str, str]:
+        """Name and label of a choice that the question has."""
+        assert isinstance(self.question, OfChoices)
+        return choice, self.question.choices[self.question.names.index(choice)].label
 
     @property
     def choices(self) -> list[str]:
@@ -149,31 +176,61 @@ class Side:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was compared, and the outcome of the test."""
+    """What was compared, and the outcome. ``chosen`` has the names and labels of choices."""
 
     what: str
     found: Difference
+    chosen: tuple[tuple[str, str], ...] = ()
     note: str | None = None
 
-    def result(self, p_value: float | None = None) -> DifferenceResult:
-        """The document. Its sentence uses ``p_value``: pass the adjusted one if there are many
-        comparisons."""
-        p_value = self.found.p_value if p_value is None else p_value
-        chance = "less than 0.001" if p_value < 0.001 else f"{p_value:.3f}"
-        verdict = "differ" if p_value < 0.05 else "are not shown to differ"
+    def result(self, confidence: float = analysis.CONFIDENCE) -> DifferenceResult:
+        """The document of one comparison."""
+        return self._result(confidence, self.found.p_value, f"p {chance(self.found.p_value)}")
+
+    def adjusted(self, p_value: float, tests: int, confidence: float) -> AdjustedResult:
+        """The document of one of many ``tests``, with its adjusted p-value. Both are in the
+        sentence, and the adjusted one decides."""
+        alone = chance(self.found.p_value)
+        said = f"p {chance(p_value)}, adjusted for {tests} tests at once; alone, p {alone}"
+        if tests == 1:
+            said = f"p {alone}"
+        shown = self._result(confidence, p_value, said)
+        return {**shown, "adjusted_p_value": round(p_value, 9)}
+
+    def _result(self, confidence: float, p_value: float, said: str) -> DifferenceResult:
+        verdict = "differ" if p_value < RISK else "are not shown to differ"
+        estimate = self.found.estimate
+
+        def interval(level: float) -> list[float]:
+            return [rounded(end) for end in self.found.interval(level)]
+
         return {
             "compared": self.what,
-            "estimate": rounded(self.found.estimate),
+            "names": [name for name, _ in self.chosen],
+            "labels": [label for _, label in self.chosen],
+            "estimate": rounded(estimate),
+            "standard_error": rounded(self.found.standard_error),
+            "confidence": confidence,
+            "interval": interval(confidence),
+            "interval_80": interval(0.8) if confidence > 0.8 else None,
+            "interval_50": interval(0.5) if confidence > 0.5 else None,
             "p_value": round(self.found.p_value, 9),
             "sentence": (
                 f"{self.what[:1].upper()}{self.what[1:]} {verdict}: the estimated difference is"
-                f" {self.found.estimate:.4g} (p = {chance})."
+                f" {estimate:.4g} ({said})."
             ),
             "note": self.note,
         }
 
 
-def pairs(here: Side, there: Side | None = None) -> DifferencesResult:
+def chance(p_value: float) -> str:
+    """A p-value as it reads after "p": "= 0.012", or "< 0.001"."""
+    return "< 0.001" if p_value < 0.001 else f"= {p_value:.3f}"
+
+
+def pairs(
+    here: Side, there: Side | None = None, confidence: float = analysis.CONFIDENCE
+) -> DifferencesResult:
     """Compares all pairs of choices of a question, or each choice in two surveys.
 
     Raises Incomparable.
@@ -184,10 +241,15 @@ def pairs(here: Side, there: Side | None = None) -> DifferencesResult:
         found = [choice_apart(here, there, one) for one in here.choices]
     adjusted = holm([one.found.p_value for one in found])
     return {
+        "survey": here.survey.name,
         "question": here.question.label,
+        "question_name": here.question.name,
+        "other": there.survey.name if there else None,
+        "n": here.tally.n,
+        "confidence": confidence,
         "adjustment": "Holm 1979",
         "differences": [
-            {**one.result(p_value), "adjusted_p_value": round(p_value, 9)}
+            one.adjusted(p_value, len(found), confidence)
             for one, p_value in zip(found, adjusted, strict=True)
         ],
     }
@@ -201,7 +263,8 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
     first, wanted = side.answers(choice), _number(share)
     if not 0 <= wanted <= 1:
         raise Incomparable("“share” is a number from 0 to 1, such as 0.5")
-    return Comparison(f"“{choice}” and a share of {share}", against(first, wanted))
+    one = side.chosen(choice)
+    return Comparison(f"“{one[1]}” and a share of {share}", against(first, wanted), (one,))
 
 
 def choices(side: Side, choice: str, other: str) -> Comparison:
@@ -217,13 +280,15 @@ def choices(side: Side, choice: str, other: str) -> Comparison:
     found = between_choices(
         first.count, second.count, first.n, first.p, first.q, pair_own=own, pair_other=rest
     )
-    return Comparison(f"“{choice}” and “{other}”", found)
+    chosen = side.chosen(choice), side.chosen(other)
+    return Comparison(" and ".join(f"“{label}”" for _, label in chosen), found, chosen)
 
 
 def choice_apart(here: Side, there: Side, choice: str) -> Comparison:
     """Tests whether a choice has the same share in two surveys. Raises Incomparable."""
     found = between_groups(here.answers(choice), there.answers(choice))
-    return _apart(f"“{choice}”", here, there, found)
+    one = here.chosen(choice)
+    return _apart(f"“{one[1]}”", here, there, found, (one,))
 
 
 # --- means ------------------------------------------------------------------------------------
@@ -234,11 +299,8 @@ def mean_and_value(side: Side, value: float | str) -> Comparison:
     (low, high), wanted = side.group.figure.ends, _number(value)
     if not low <= wanted <= high:
         raise Incomparable(f"“value” is a number from {number_text(low)} to {number_text(high)}")
-    if ratio := side.ratio:
-        apart = (ratio.estimate or 0.0) - wanted
-        found = Difference(apart, two_sided(ratio.deviate(wanted)))
-    else:
-        found = against_value(side.mean, wanted)
+    ratio = side.ratio
+    found = ratio_and_value(ratio, wanted) if ratio else against_value(side.mean, wanted)
     return Comparison(f"the mean and {value}", found)
 
 
@@ -251,8 +313,7 @@ def mean_apart(here: Side, there: Side) -> Comparison:
 
 def _between_means(here: Side, there: Side) -> Difference:
     if (one := here.ratio) and (other := there.ratio):
-        apart = (one.estimate or 0.0) - (other.estimate or 0.0)
-        return between_ratios(one.deviate, other.deviate, one.ends, apart)
+        return between_ratios(one, other)
     first, second = here.moments, there.moments
     try:
         return between_means(first, second)
@@ -263,9 +324,15 @@ def _between_means(here: Side, there: Side) -> Difference:
 # --- below ------------------------------------------------------------------------------------
 
 
-def _apart(what: str, here: Side, there: Side, found: Difference) -> Comparison:
+def _apart(
+    what: str,
+    here: Side,
+    there: Side,
+    found: Difference,
+    chosen: tuple[tuple[str, str], ...] = (),
+) -> Comparison:
     said = f"{what} here and in {there.survey.name}"
-    return Comparison(said, found, _note([here.survey, there.survey]))
+    return Comparison(said, found, chosen, _note([here.survey, there.survey]))
 
 
 def _note(surveys: Sequence[Survey]) -> str | None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import prod
+from statistics import median
 from typing import Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable
-from deniably.estimation.crosstab import count_pairs, crosstab, likeliest
-from deniably.estimation.estimate import project
-from deniably.estimation.independence import independence
+from deniably.estimation.conditional import Conditional, Rates, Within
+from deniably.estimation.crosstab import Crosstab, PairTally, count_pairs, crosstab, likeliest
+from deniably.estimation.estimate import project, standard_error
+from deniably.estimation.independence import Independence, independence
+from deniably.estimation.intervals import population_interval
 from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import CellResult
@@ -27,13 +31,53 @@ _Bits = npt.NDArray[np.bool_]
 _Fit = Literal["maximum_likelihood", "projection", "clipping"]
 
 
+RISK = 0.05
+"""Two answers go together if the p-value is below."""
+
+
+class WithinResult(Struct, frozen=True, kw_only=True):
+    """The share of a cell within its row or its column, among those who gave that answer.
+
+    It has no ``estimate`` and no ``standard_error`` where the ``interval`` is wider than 0.8: the
+    row or column is too small to say anything. ``interval_80`` and ``interval_50`` are narrower
+    ones by the same method; None where there is no estimate, or unless they are below the
+    ``confidence`` of the document. ``covariance`` is that of the estimates of the cell and of its
+    row or column.
+    """
+
+    estimate: float | None
+    standard_error: float | None
+    interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
+    covariance: float
+
+
+class CrossedResult(CellResult, frozen=True, kw_only=True):
+    """One cell: its share of everybody, and within its row and its column."""
+
+    of_row: WithinResult
+    of_column: WithinResult
+
+
+class MarginResult(Struct, frozen=True, kw_only=True):
+    """The share of one answer to one question, among those who were asked both."""
+
+    name: str
+    label: str
+    estimate: float
+    standard_error: float
+    interval: list[float]
+
+
 class CrosstabResult(TypedDict):
     """Shares of all pairs of answers (``rows`` by ``columns``, labels, with their names in the
     definition beside them), with their margins, and ``independence``, the p-value of the
     hypothesis that the two answers have nothing to do with each other: by as many ``shuffles`` of
     the reports, or where that is None, of so many reports that shuffling would take long, by the
-    chi-squared distribution.
+    chi-squared distribution. ``sentence`` says what follows.
 
+    ``half_width`` is half the width of a typical interval of a cell (the median).
     ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
     where that would take long, as the nearest shares to the estimates; and of several ticks a
     person, which do not sum to 1, from the estimates one by one."""
@@ -49,8 +93,12 @@ class CrosstabResult(TypedDict):
     confidence: float
     independence: float
     shuffles: int | None
+    sentence: str
+    half_width: float
     fit: _Fit
-    cells: list[list[CellResult]]
+    row_margins: list[MarginResult]
+    column_margins: list[MarginResult]
+    cells: list[list[CrossedResult]]
 
 
 def is_crossable(question: Question) -> bool:
@@ -74,7 +122,8 @@ def crosstab_result(
     """
     first, second = _supports(survey, chosen, blocks)
     rate, other = (_rates(survey.questions[index]) for index in chosen)
-    found = crosstab(count_pairs(first, second), rate, other, level)
+    tally = count_pairs(first, second)
+    found = crosstab(tally, rate, other, level)
     # In the order of the survey, so that turning the table does not change the p-value.
     ordered = (first, second) if chosen[0] < chosen[1] else (second, first)
     test = independence(*ordered)
@@ -95,21 +144,105 @@ def crosstab_result(
         "confidence": level,
         "independence": round(test.p_value, 6),
         "shuffles": test.shuffles,
+        "sentence": _association(test),
+        "half_width": rounded(median((found.high - found.low).ravel().tolist()) / 2),
         "fit": fit,
-        "cells": [
-            [
-                CellResult(
-                    names=[row, column],
-                    estimate=rounded(found.raw[a, b]),
-                    standard_error=rounded(found.standard_error[a, b]),
-                    interval=[rounded(found.low[a, b]), rounded(found.high[a, b])],
-                    consistent=rounded(shown[a, b]),
-                )
-                for b, column in enumerate(columns)
-            ]
-            for a, row in enumerate(rows)
-        ],
+        "row_margins": _margins(crossed[0], tally.first, tally.n, rate, level),
+        "column_margins": _margins(crossed[1], tally.second, tally.n, other, level),
+        "cells": _cells((rows, columns), found, shown, _withins(tally, rate, other, level)),
     }
+
+
+def _association(test: Independence) -> str:
+    """What the test of independence says, with its p-value."""
+    p = test.p_value
+    if p >= RISK:
+        return f"These reports do not show that the two go together (p = {p:.2f})."
+    said, alone = f"p = {p:.3f}", f"{1000 * p:.0f}"
+    if p < 0.001:
+        said, alone = "p < 0.001", "fewer than 1"
+    return (
+        f"They go together ({said}: chance alone would show this much in {alone} of 1,000 surveys)."
+    )
+
+
+def _margins(
+    question: OfChoices, counts: npt.NDArray[np.int64], n: int, rate: Rates, level: float
+) -> list[MarginResult]:
+    """The shares of one question's answers, as in the results."""
+    p, q = rate
+    interval, errors = (
+        population_interval(counts, n, p, q, 1 - level),
+        standard_error(counts, n, p, q),
+    )
+    return [
+        MarginResult(
+            name=choice.name,
+            label=choice.label,
+            estimate=rounded((count / n - q) / (p - q)),
+            standard_error=rounded(errors[index]),
+            interval=[rounded(interval.low[index]), rounded(interval.high[index])],
+        )
+        for index, (choice, count) in enumerate(zip(question.choices, counts.tolist(), strict=True))
+    ]
+
+
+_Levels = list[Conditional | None]
+"""At the level of the document, and at 80 and 50 % where these are below it."""
+
+
+def _withins(tally: PairTally, rate: Rates, other: Rates, level: float) -> tuple[_Levels, _Levels]:
+    """The shares within rows and those within columns, the latter turned into the table's shape."""
+    of_row = Within(tally.n, tally.both, tally.first[:, None], tally.second, (rate, other))
+    of_column = Within(tally.n, tally.both, tally.second, tally.first[:, None], (other, rate))
+    levels = [level, *(one if one < level else None for one in (0.8, 0.5))]
+    rows, columns = (
+        [None if one is None else within.estimate(one) for one in levels]
+        for within in (of_row, of_column)
+    )
+    return rows, columns
+
+
+def _cells(
+    labels: tuple[list[str], list[str]],
+    found: Crosstab,
+    shown: Floats,
+    withins: tuple[_Levels, _Levels],
+) -> list[list[CrossedResult]]:
+    of_row, of_column = withins
+    return [
+        [
+            CrossedResult(
+                names=[row, column],
+                estimate=rounded(found.raw[a, b]),
+                standard_error=rounded(found.standard_error[a, b]),
+                interval=[rounded(found.low[a, b]), rounded(found.high[a, b])],
+                consistent=rounded(shown[a, b]),
+                of_row=_within(of_row, a, b),
+                of_column=_within(of_column, a, b),
+            )
+            for b, column in enumerate(labels[1])
+        ]
+        for a, row in enumerate(labels[0])
+    ]
+
+
+def _within(levels: _Levels, a: int, b: int) -> WithinResult:
+    found = levels[0]
+    assert found is not None
+    told = not np.isnan(found.raw[a, b])
+
+    def interval(one: Conditional | None) -> list[float] | None:
+        return None if one is None else [rounded(one.low[a, b]), rounded(one.high[a, b])]
+
+    return WithinResult(
+        estimate=rounded(found.raw[a, b]) if told else None,
+        standard_error=rounded(found.standard_error[a, b]) if told else None,
+        interval=interval(found) or [],
+        interval_80=interval(levels[1]) if told else None,
+        interval_50=interval(levels[2]) if told else None,
+        covariance=float(f"{found.covariance[a, b]:.6g}"),
+    )
 
 
 def _for_display(
@@ -147,7 +280,7 @@ def _supports(survey: Survey, chosen: Sequence[int], blocks: Blocks) -> list[_Bi
     ]
 
 
-def _rates(question: Question) -> tuple[float, float]:
+def _rates(question: Question) -> Rates:
     """p and q."""
     law = _crossed(question)
     return float(law.p), float(law.q)
