@@ -45,8 +45,8 @@ def test_a_share_is_compared_with_a_number_and_read_as_it_was_written(
 ) -> None:
     found = choice_and_share(sides["stolen"], "yes", "0.30").result()
 
-    assert found["compared"] == "“yes” and a share of 0.30"
-    assert found["sentence"].startswith("“yes” and a share of 0.30 are not shown to differ")
+    assert found["compared"] == "“Yes” and a share of 0.30"
+    assert found["sentence"].startswith("“Yes” and a share of 0.30 are not shown to differ")
     assert found == choice_and_share(sides["stolen"], "yes", 0.3).result() | {
         "compared": found["compared"],
         "sentence": found["sentence"],
@@ -60,6 +60,55 @@ def test_all_choices_are_compared_with_each_other(sides: dict[str, Side]) -> Non
     alone = choices(sides["what"], "money", "goods").result()
     assert found["differences"][0]["p_value"] == alone["p_value"]
     assert found["differences"][0]["adjusted_p_value"] >= alone["p_value"]
+
+
+def test_of_many_comparisons_a_sentence_prints_both_p_values_and_the_adjusted_one_decides(
+    sides: dict[str, Side],
+) -> None:
+    found = pairs(sides["what"])["differences"]
+
+    for one in found:
+        assert "adjusted for 6 tests at once; alone, p" in one["sentence"]
+        assert ("are not shown to differ" not in one["sentence"]) == (
+            one["adjusted_p_value"] < 0.05
+        )
+        low, high = one["interval"]
+        assert (low <= 0 <= high) == (one["p_value"] > 0.05), "the interval is for one alone"
+
+
+def test_labels_and_names_stand_beside_each_other(sides: dict[str, Side]) -> None:
+    one = choices(sides["what"], "money", "goods").result()
+
+    assert one["names"] == ["money", "goods"]
+    assert one["compared"] == " and ".join(f"“{label}”" for label in one["labels"])
+    assert mean_apart(sides["drinks"], sides["drinks"]).result()["labels"] == []
+
+
+def test_intervals_of_less_confidence_lie_within(sides: dict[str, Side]) -> None:
+    one = choices(sides["what"], "money", "goods")
+    found = one.result(0.9)
+    nested = [found["interval"], found["interval_80"], found["interval_50"]]
+
+    for outer, inner in zip(nested, nested[1:], strict=False):  # noqa: RUF007  # three lists
+        assert outer
+        assert inner
+        assert outer[0] <= inner[0] <= found["estimate"] <= inner[1] <= outer[1]
+    assert one.result(0.7)["interval_80"] is None
+    assert one.result(0.5)["interval_50"] is None
+
+
+@pytest.mark.parametrize("question", ["drinks", "happy"])
+def test_a_mean_and_its_interval_agree_with_the_test_of_a_value(
+    sides: dict[str, Side], question: str
+) -> None:
+    """Just inside and just outside of both ends."""
+    side = sides[question]
+    low, high = mean_and_value(side, 3).result()["interval"]
+    for end, out in ((3 + low, -1), (3 + high, 1)):
+        inside, outside = (mean_and_value(side, end + way * out * 0.01).result() for way in (-1, 1))
+        assert inside["p_value"] > 0.05 > outside["p_value"]
+        assert inside["interval"][0] < 0 < inside["interval"][1]
+        assert not outside["interval"][0] <= 0 <= outside["interval"][1]
 
 
 def test_a_side_does_not_differ_from_itself(sides: dict[str, Side]) -> None:

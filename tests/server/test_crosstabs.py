@@ -133,6 +133,70 @@ def test_names_stand_beside_labels_so_that_programs_need_no_definition(
     assert {len(row) for row in found["cells"]} == {len(found["column_names"])}
 
 
+def test_shares_of_rows_and_of_columns_have_margins_intervals_and_covariances(
+    app: Flask, client: FlaskClient
+) -> None:
+    made = crossed(app)
+
+    found = client.get(PATH).get_json()
+
+    n = sum(times for *_, times in made)
+    yes = sum(times for own, _, times in made if own == 0) / n
+    shares = [(yes - 0.25) / 0.5, (0.75 - yes) / 0.5]
+    assert [one["estimate"] for one in found["row_margins"]] == pytest.approx(shares, abs=1e-6)
+    assert [one["name"] for one in found["column_margins"]] == found["column_names"]
+    for row, margin in zip(found["cells"], found["row_margins"], strict=True):
+        assert margin["interval"][0] <= margin["estimate"] <= margin["interval"][1]
+        assert sum(cell["estimate"] for cell in row) == pytest.approx(margin["estimate"], abs=1e-5)
+        for cell in row:
+            within = cell["of_row"]
+            low, high = within["interval"]
+            if within["estimate"] is None:
+                assert within["standard_error"] is within["interval_80"] is None
+                assert high - low > 0.8
+                continue
+            ratio = cell["estimate"] / margin["estimate"]
+            assert within["estimate"] == pytest.approx(ratio, abs=1e-4)
+            # The error of a ratio, by the covariances that the document has (delta method).
+            errors = cell["standard_error"] ** 2, margin["standard_error"] ** 2
+            variance = errors[0] + ratio**2 * errors[1] - 2 * ratio * within["covariance"]
+            if low > 0 and high < 1:
+                delta = variance**0.5 / margin["estimate"]
+                assert within["standard_error"] == pytest.approx(delta, rel=0.25)
+
+
+def test_turning_the_table_swaps_rows_and_columns(app: Flask, client: FlaskClient) -> None:
+    crossed(app)
+
+    found = client.get(PATH).get_json()
+    turned = client.get("/api/surveys/workplace/crosstab?rows=often&columns=stolen").get_json()
+
+    assert found["row_margins"] == turned["column_margins"]
+    for a, row in enumerate(found["cells"]):
+        for b, cell in enumerate(row):
+            assert cell["of_row"] == turned["cells"][b][a]["of_column"]
+
+
+def test_one_sentence_says_whether_answers_go_together(app: Flask, client: FlaskClient) -> None:
+    store, survey = published(app)
+    for own, pair in ((0, [3, 4]), (1, [0, 1])):
+        add(store, survey, {"stolen": [own], "often": pair}, 25)
+    store.close_survey("workplace")
+    store, survey = published(app, name="unrelated")
+    for own, pair in product(range(2), SUBSETS):
+        add(store, survey, {"stolen": [own], "often": pair}, 2)
+    store.close_survey("unrelated")
+
+    found = client.get(PATH).get_json()
+    none = client.get(PATH.replace("workplace", "unrelated")).get_json()
+
+    assert found["independence"] == 0.001
+    assert found["sentence"] == (
+        "They go together (p = 0.001: chance alone would show this much in 1 of 1,000 surveys)."
+    )
+    assert none["sentence"] == ("These reports do not show that the two go together (p = 1.00).")
+
+
 def test_what_would_take_long_is_projected(
     app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

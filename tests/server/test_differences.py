@@ -163,6 +163,8 @@ def test_a_mean_score_of_hardly_anybody_is_said_to_be_unknown_everywhere(
     assert "no mean" in assert_problem(refused, 400, "bad-parameter")["detail"]
 
 
+LABELS = ["Never", "Once", "Twice", "Weekly", "Daily"]
+
 # --- many at once -------------------------------------------------------------------------------
 
 
@@ -187,7 +189,10 @@ def test_every_choice_of_two_waves_is_compared_with_one_risk(client: FlaskClient
     assert found["question"] == "How often?"
     assert found["adjustment"] == "Holm 1979"
     shown = found["differences"]
-    assert [one["compared"] for one in shown] == [f"“{name}” here and in there" for name in names]
+    assert [one["names"] for one in shown] == [[name] for name in names]
+    assert [one["compared"] for one in shown] == [
+        f"“{label}” here and in there" for label in LABELS
+    ]
     assert [one["p_value"] for one in shown] == [one["p_value"] for one in single]
     adjusted = holm([one["p_value"] for one in single])
     assert [one["adjusted_p_value"] for one in shown] == pytest.approx(adjusted, abs=1e-8)
@@ -202,12 +207,13 @@ def test_every_two_choices_are_compared_with_one_risk(client: FlaskClient) -> No
     found = client.get("/api/surveys/there/differences?question=often").get_json()["differences"]
     names = ["never", "once", "twice", "weekly", "daily"]
 
-    pairs = [f"“{one}” and “{other}”" for one, other in combinations(names, 2)]
+    pairs = [f"“{one}” and “{other}”" for one, other in combinations(LABELS, 2)]
     assert [one["compared"] for one in found] == pairs
+    assert [one["names"] for one in found] == [list(pair) for pair in combinations(names, 2)]
     adjusted = holm([one["p_value"] for one in found])
     assert [one["adjusted_p_value"] for one in found] == pytest.approx(adjusted, abs=1e-7)
     by_name = {one["compared"]: one for one in found}
-    assert by_name["“once” and “weekly”"]["adjusted_p_value"] < 1e-3
+    assert by_name["“Once” and “Weekly”"]["adjusted_p_value"] < 1e-3
     assert all(one["adjusted_p_value"] >= one["p_value"] for one in found)
 
 

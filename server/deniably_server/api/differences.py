@@ -17,12 +17,13 @@ from deniably.results.comparison import (
     Side,
 )
 from deniably_server.api.costly import costly
+from deniably_server.api.results import LEVEL, confidence
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import NAMED, Operation
+from deniably_server.web.operation import NAMED, Operation, Parameters
 
 blueprint = Blueprint("differences", __name__)
 
@@ -32,6 +33,7 @@ _HOW = (
     " (?question=q&value=7) or with that of another survey (&survey=name), of several numbers that"
     " of one (&part=p)"
 )
+_QUESTION: Parameters = {"question!": NAMED, "survey": NAMED, **LEVEL}
 _KINDS = ("share", "other", "value", "survey")
 
 
@@ -39,9 +41,12 @@ _KINDS = ("share", "other", "value", "survey")
 @Operation(
     {200: {JSON: DifferenceResult}},
     RESULTS,
-    query=dict.fromkeys(
-        ("question!", "choice", "part", "share", "other", "value", "survey"), NAMED
-    ),
+    query={
+        **dict.fromkeys(
+            ("question!", "choice", "part", "share", "other", "value", "survey"), NAMED
+        ),
+        **LEVEL,
+    },
 )
 @costly("tallies")
 def difference(name: str) -> Response:
@@ -54,18 +59,18 @@ def difference(name: str) -> Response:
     if kind != "survey" and (choice is None) != (kind == "value"):
         raise BadParameter(_HOW)
     with _comparable():
-        return json_answer(_compared(side, choice, kind, value).result())
+        return json_answer(_compared(side, choice, kind, value).result(confidence()))
 
 
 @blueprint.get("/api/surveys/<name>/differences")
-@Operation({200: {JSON: DifferencesResult}}, RESULTS, query={"question!": NAMED, "survey": NAMED})
+@Operation({200: {JSON: DifferencesResult}}, RESULTS, query=_QUESTION)
 @costly("tallies")
 def differences(name: str) -> Response:
     """Test every pair of a question's choices, or each choice here and in another ``survey``."""
     here, other = _side(name), request.args.get("survey")
     with _comparable():
         there = _there(here, other) if here.choices and other is not None else None
-        return json_answer(comparison.pairs(here, there))
+        return json_answer(comparison.pairs(here, there, confidence()))
 
 
 def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparison:

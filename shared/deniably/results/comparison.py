@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypedDict, TypeVar
 
+import numpy as np
+
 from deniably.core.errors import Incomparable
 from deniably.estimation import analysis
 from deniably.estimation.difference import (
@@ -25,10 +27,12 @@ from deniably.estimation.difference import (
 )
 from deniably.estimation.estimate import supports
 from deniably.estimation.figures import One, groups
+from deniably.estimation.intervals import Ends
 from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, ratio_and_value
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
+from deniably.results.bands import band, bands
 from deniably.survey.questions import Number, OfChoices, Question, Scale, VectorOfNumbers
 from deniably.survey.readable import number_text, rounded
 from deniably.survey.survey import Survey, Waves
@@ -201,9 +205,12 @@ class Comparison:
         verdict = "differ" if p_value < RISK else "are not shown to differ"
         estimate = self.found.estimate
 
-        def interval(level: float) -> list[float]:
-            return [rounded(end) for end in self.found.interval(level)]
+        def interval(level: float) -> Ends:
+            low, high = self.found.interval(level)
+            return np.asarray(low), np.asarray(high)
 
+        whole = interval(confidence)
+        eighty, fifty = bands(whole, interval, confidence)
         return {
             "compared": self.what,
             "names": [name for name, _ in self.chosen],
@@ -211,9 +218,9 @@ class Comparison:
             "estimate": rounded(estimate),
             "standard_error": rounded(self.found.standard_error),
             "confidence": confidence,
-            "interval": interval(confidence),
-            "interval_80": interval(0.8) if confidence > 0.8 else None,
-            "interval_50": interval(0.5) if confidence > 0.5 else None,
+            "interval": [rounded(float(end)) for end in whole],
+            "interval_80": band(eighty),
+            "interval_50": band(fifty),
             "p_value": round(self.found.p_value, 9),
             "sentence": (
                 f"{self.what[:1].upper()}{self.what[1:]} {verdict}: the estimated difference is"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import prod
 from statistics import median
 from typing import Literal, TypedDict
@@ -14,12 +15,13 @@ from msgspec import Struct
 from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable
 from deniably.estimation.conditional import Conditional, Rates, Within
-from deniably.estimation.crosstab import Crosstab, PairTally, count_pairs, crosstab, likeliest
+from deniably.estimation.crosstab import Crosstab, count_pairs, crosstab, likeliest
 from deniably.estimation.estimate import project, standard_error
 from deniably.estimation.independence import Independence, independence
-from deniably.estimation.intervals import population_interval
+from deniably.estimation.intervals import Ends, population_interval
 from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
+from deniably.results.bands import band, bands
 from deniably.results.document import CellResult
 from deniably.survey.questions import OfChoices, Question, SelectMultiple
 from deniably.survey.readable import rounded
@@ -131,6 +133,9 @@ def crosstab_result(
     fit, shown = _for_display(questions, first, second, found.raw)
     crossed = [question for question in questions if isinstance(question, OfChoices)]
     rows, columns = ([choice.label for choice in question.choices] for question in crossed)
+    of_first, of_second = tally.first[:, None], tally.second
+    of_row = Within(tally.n, tally.both, of_first, of_second, (rate, other))
+    of_column = Within(tally.n, tally.both, of_second, of_first, (other, rate))
     row_names, column_names = (list(question.names) for question in crossed)
     return {
         "survey": survey.name,
@@ -149,7 +154,9 @@ def crosstab_result(
         "fit": fit,
         "row_margins": _margins(crossed[0], tally.first, tally.n, rate, level),
         "column_margins": _margins(crossed[1], tally.second, tally.n, other, level),
-        "cells": _cells((rows, columns), found, shown, _withins(tally, rate, other, level)),
+        "cells": _cells(
+            (rows, columns), found, shown, _shares(of_row, level), _shares(of_column, level)
+        ),
     }
 
 
@@ -187,29 +194,44 @@ def _margins(
     ]
 
 
-_Levels = list[Conditional | None]
-"""At the level of the document, and at 80 and 50 % where these are below it."""
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """Shares within the rows or the columns, with the intervals at 80 and 50 %."""
+
+    found: Conditional
+    eighty: Ends | None
+    fifty: Ends | None
+
+    def cell(self, a: int, b: int) -> WithinResult:
+        """One of them as it is in the document."""
+        found, at = self.found, (a, b)
+        told = not np.isnan(found.raw[at])
+        return WithinResult(
+            estimate=rounded(found.raw[at]) if told else None,
+            standard_error=rounded(found.standard_error[at]) if told else None,
+            interval=[rounded(found.low[at]), rounded(found.high[at])],
+            interval_80=band(self.eighty, at) if told else None,
+            interval_50=band(self.fifty, at) if told else None,
+            covariance=float(f"{found.covariance[at]:.6g}"),
+        )
 
 
-def _withins(tally: PairTally, rate: Rates, other: Rates, level: float) -> tuple[_Levels, _Levels]:
-    """The shares within rows and those within columns, the latter turned into the table's shape."""
-    of_row = Within(tally.n, tally.both, tally.first[:, None], tally.second, (rate, other))
-    of_column = Within(tally.n, tally.both, tally.second, tally.first[:, None], (other, rate))
-    levels = [level, *(one if one < level else None for one in (0.8, 0.5))]
-    rows, columns = (
-        [None if one is None else within.estimate(one) for one in levels]
-        for within in (of_row, of_column)
-    )
-    return rows, columns
+def _shares(reports: Within, level: float) -> _Shares:
+    def at(level: float) -> Ends:
+        found = reports.estimate(level)
+        return found.low, found.high
+
+    found = reports.estimate(level)
+    return _Shares(found, *bands((found.low, found.high), at, level))
 
 
 def _cells(
     labels: tuple[list[str], list[str]],
     found: Crosstab,
     shown: Floats,
-    withins: tuple[_Levels, _Levels],
+    of_row: _Shares,
+    of_column: _Shares,
 ) -> list[list[CrossedResult]]:
-    of_row, of_column = withins
     return [
         [
             CrossedResult(
@@ -218,31 +240,13 @@ def _cells(
                 standard_error=rounded(found.standard_error[a, b]),
                 interval=[rounded(found.low[a, b]), rounded(found.high[a, b])],
                 consistent=rounded(shown[a, b]),
-                of_row=_within(of_row, a, b),
-                of_column=_within(of_column, a, b),
+                of_row=of_row.cell(a, b),
+                of_column=of_column.cell(a, b),
             )
             for b, column in enumerate(labels[1])
         ]
         for a, row in enumerate(labels[0])
     ]
-
-
-def _within(levels: _Levels, a: int, b: int) -> WithinResult:
-    found = levels[0]
-    assert found is not None
-    told = not np.isnan(found.raw[a, b])
-
-    def interval(one: Conditional | None) -> list[float] | None:
-        return None if one is None else [rounded(one.low[a, b]), rounded(one.high[a, b])]
-
-    return WithinResult(
-        estimate=rounded(found.raw[a, b]) if told else None,
-        standard_error=rounded(found.standard_error[a, b]) if told else None,
-        interval=interval(found) or [],
-        interval_80=interval(levels[1]) if told else None,
-        interval_50=interval(levels[2]) if told else None,
-        covariance=float(f"{found.covariance[a, b]:.6g}"),
-    )
 
 
 def _for_display(

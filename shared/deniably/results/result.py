@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
@@ -14,11 +14,11 @@ from deniably.estimation.analysis import tally_of_part
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
 from deniably.estimation.figures import Average, Buckets, Group, One, Share, Shares, groups
-from deniably.estimation.intervals import Ends, within_each_other
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results import narrative, poisoning, poisoning_report
+from deniably.results.bands import band, bands
 from deniably.results.document import (
     AreaResult,
     BucketResult,
@@ -189,15 +189,15 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
     )
     shown, out = _displayed(question, tally, found), _out(question, tally)
     assert out is not None  # joint reports support their cells
-    eighty, fifty = _bands((found.low, found.high), found.interval_at, asked.confidence)
+    eighty, fifty = bands((found.low, found.high), found.interval_at, asked.confidence)
     cells = [
         AreaResult(
             names=list(figure.labels),
             estimate=rounded(shown.raw[v]),
             standard_error=rounded(shown.standard_error[v]),
             interval=_pair(shown.low, shown.high, v),
-            interval_80=_band(eighty, v),
-            interval_50=_band(fifty, v),
+            interval_80=band(eighty, v),
+            interval_50=band(fifty, v),
             consistent=rounded(shown.consistent[v]),
             stands_out=out[v],
         )
@@ -232,7 +232,7 @@ def _choice_results(
     low, high = found.respondents_low, found.respondents_high
     if asked.sampled_fraction < 1:
         low, high = found.low, found.high
-    eighty, fifty = _bands((found.low, found.high), found.interval_at, asked.confidence)
+    eighty, fifty = bands((found.low, found.high), found.interval_at, asked.confidence)
     return [
         ChoiceResult(
             name=figure.name,
@@ -241,8 +241,8 @@ def _choice_results(
             estimate=rounded(found.raw[v]),
             standard_error=rounded(found.standard_error[v]),
             interval=_pair(found.low, found.high, v),
-            interval_80=_band(eighty, v),
-            interval_50=_band(fifty, v),
+            interval_80=band(eighty, v),
+            interval_50=band(fifty, v),
             joint_interval=_pair(found.joint_low, found.joint_high, v),
             respondents_interval=_pair(low, high, v),
             consistent=rounded(found.consistent[v]),
@@ -333,7 +333,7 @@ def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
     """Where devices draw which questions they report, those who reported this one are a random
     sample of these respondents, so that the margins are those for a population."""
     whose = mean.population_margin if asked.sampled_fraction < 1 else mean.sample_margin
-    eighty, fifty = _bands(
+    eighty, fifty = bands(
         mean.population_margin.ends, lambda level: mean.margin_at(level).ends, asked.confidence
     )
     return MeanResult(
@@ -342,8 +342,8 @@ def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
         estimate=rounded(mean.estimate),
         standard_error=rounded(mean.population_margin.standard_error),
         interval=_ends(mean.population_margin),
-        interval_80=_band(eighty),
-        interval_50=_band(fifty),
+        interval_80=band(eighty),
+        interval_50=band(fifty),
         respondents_standard_error=rounded(whose.standard_error),
         respondents_interval=_ends(whose),
     )
@@ -407,23 +407,6 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
 
 
 # --- below ------------------------------------------------------------------------------------
-
-
-def _bands(
-    whole: Ends, at: Callable[[float], Ends], confidence: float
-) -> tuple[Ends | None, Ends | None]:
-    """The intervals at 80 and 50 %, each within the one before; None unless below ``confidence``.
-
-    ``whole`` is the interval at ``confidence``, and ``at`` makes it at any other.
-    """
-    levels = [level for level in (0.8, 0.5) if level < confidence]
-    _, *found = within_each_other([whole, *map(at, levels)])
-    bands = dict(zip(levels, found, strict=True))
-    return bands.get(0.8), bands.get(0.5)
-
-
-def _band(ends: Ends | None, place: int | tuple[()] = ()) -> list[float] | None:
-    return None if ends is None else [rounded(float(end[place])) for end in ends]
 
 
 def _ends(margin: Margin) -> list[float]:

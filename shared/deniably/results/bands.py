@@ -1,0 +1,26 @@
+"""The narrower intervals within an interval, for the bands of figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deniably.estimation.intervals import Ends, within_each_other
+from deniably.survey.readable import rounded
+
+
+def bands(
+    whole: Ends, at: Callable[[float], Ends], confidence: float
+) -> tuple[Ends | None, Ends | None]:
+    """The intervals at 80 and 50 %, each within the one before; None unless below ``confidence``.
+
+    ``whole`` is the interval at ``confidence``, and ``at`` makes it at any other.
+    """
+    levels = [level for level in (0.8, 0.5) if level < confidence]
+    _, *found = within_each_other([whole, *map(at, levels)])
+    narrower = dict(zip(levels, found, strict=True))
+    return narrower.get(0.8), narrower.get(0.5)
+
+
+def band(ends: Ends | None, place: int | tuple[int, ...] = ()) -> list[float] | None:
+    """The document's form of one interval out of the arrays, by its ``place`` in them."""
+    return None if ends is None else [rounded(float(end[place])) for end in ends]
