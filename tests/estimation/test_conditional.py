@@ -54,7 +54,7 @@ def test_the_share_within_a_row_is_covered(n: int, rates: tuple[Rates, Rates]) -
     for row, share, rest in product((0.02, 0.3, 1.0), (0.0, 0.05, 0.5, 1.0), (0.0, 0.5)):
         chance = stats.multinomial.pmf(cells, n, law(row, share, rest, rates))
         held = (found.low <= share + 1e-9) & (share - 1e-9 <= found.high)
-        assert chance[held].sum() >= 0.94
+        assert chance[held].sum() >= 0.939
 
 
 @given(

@@ -62,7 +62,7 @@ class Within:
 
         Coverage at a nominal 0.95, enumerated over all tables of four counts for n 20 to 70,
         epsilon 0.5 to 8 (equal or not), 2 to 20 choices, rows of 2 to 100 % and shares of 0 to
-        100 %: at least 0.940. A row of hardly anybody is nearly always too few to say; where it is
+        100 %: at least 0.939. A row of hardly anybody is nearly always too few to say; where it is
         not, by chance, the interval is often wrong (included in that figure).
         Raises ValueError without a report, or if confidence is not in (0, 1).
         """
