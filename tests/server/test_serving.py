@@ -8,7 +8,6 @@ import secrets
 import signal
 import socket
 import sqlite3
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +22,9 @@ from deniably.survey.report import LARGEST_BODY
 from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.serving import AddressTaken, claim
 from deniably_server.storage.store import Store
-from support.crowd import Crowd
-from support.material import DENIABLY, Process, Server, a_report, assert_kept, survey_named
-from support.nursery import Nursery, the_nursery
+from support.crowd import Crowd, until
+from support.material import Process, Server, a_report, assert_kept, new_token, survey_named
+from support.nursery import CLOSED, Nursery, the_nursery
 
 SURVEY = survey_named()
 Serve = Callable[..., Server]
@@ -56,9 +55,9 @@ def test_a_stopped_server_finishes_a_batch_that_has_begun(nursery: Nursery, data
 
     with ThreadPoolExecutor(1) as threads, closing(Store(str(database))) as store:
         sending = threads.submit(server.send_lines, SURVEY, b"\n".join(many))
-        until = time.monotonic() + 60
+        last = time.monotonic() + 60
         while not 0 < store.tally("workplace")["stolen"].n < len(many):
-            assert time.monotonic() < until, "the batch was over at once, or never began"
+            assert time.monotonic() < last, "the batch was over at once, or never began"
         server.stop()
         answer = sending.result()
 
@@ -105,8 +104,8 @@ def test_a_process_that_dies_is_replaced(server: Server) -> None:
     (worker,) = server.workers
     os.kill(worker, signal.SIGKILL)
 
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
+    last = time.monotonic() + 30
+    while time.monotonic() < last:
         with suppress(requests.ConnectionError):
             if server.post(SURVEY, a_report(SURVEY)).status_code == 201:
                 break
@@ -144,11 +143,24 @@ def with_full_disk(arguments: list[str], out: Path) -> Process:
 
 
 def with_closed_errors(arguments: list[str], out: Path) -> Process:
-    """A process from the start: Python itself finds no standard error."""
-    return subprocess.Popen(
-        ["sh", "-c", f'exec "$@" >>{out} 2>&-', "sh", *DENIABLY, *arguments],
-        start_new_session=True,
-    )
+    return the_nursery().begin(arguments, out, CLOSED)
+
+
+def replace_workers(server: Server) -> None:
+    """Stop each process that answers, as a service manager stops the server."""
+    before = set(server.workers)
+    for each in before:
+        os.kill(each, signal.SIGTERM)
+    until(lambda: len(set(server.workers) - before) == len(before) == len(server.workers))
+
+
+def stored_as_told(server: Server) -> int:
+    """How many reports the numbers of all its processes together say were stored."""
+    with closing(Store(str(server.database))) as store:
+        headers = {"Authorization": f"Bearer {new_token(store, 'monitor')}"}
+    page = requests.get(f"{server.url}/metrics", headers=headers, timeout=30).text
+    (found,) = re.findall(r'deniably_reports_total\{outcome="stored"\} (\d+)', page)
+    return int(found)
 
 
 @pytest.mark.slow
@@ -156,13 +168,16 @@ def with_closed_errors(arguments: list[str], out: Path) -> Process:
 def test_reports_are_taken_where_nothing_can_be_logged(
     database: Path, start: Callable[[list[str], Path], Process]
 ) -> None:
-    """At the end everything is in order, too."""
+    """At the end everything is in order, too: what each process does once a minute, and once more
+    when it ends, went on to its last part, which leaves its counts to the others."""
     log = database.with_suffix(".log")
     server = Server(database, "--workers", "2", log=log, begin=start)
     try:
         server.publish(SURVEY)
         for _ in range(20):
             assert server.post(SURVEY, a_report(SURVEY)).status_code == 201
+        replace_workers(server)
+        assert stored_as_told(server) == 20
         assert server.stop() == 0
     finally:
         server.kill()

@@ -26,6 +26,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
+CLOSED = Path("closed")
+"""Where errors go that go nowhere, as their descriptor was closed."""
+
 
 class Nursery:
     """Begins processes. Those that still run at the end are killed."""
@@ -53,7 +56,7 @@ class Nursery:
         self, arguments: list[str], out: Path, errors: Path | None = None, **changes: object
     ) -> Forked:
         """The command with its arguments, in a session of its own, which writes into ``out``, and
-        its ``errors`` there or elsewhere.
+        its ``errors`` there or elsewhere, or nowhere: ``CLOSED``.
 
         ``changes`` are constants of deniably_server, such as ``sqlite__BUSY_SECONDS=1``; with
         ``jumping=True`` its clock jumps.
@@ -159,9 +162,14 @@ def _be(order: dict[str, Any]) -> NoReturn:
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDONLY)
     appended = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    out, errors = (os.open(order[name], appended, 0o600) for name in ("out", "errors"))
+    out = os.open(order["out"], appended, 0o600)
+    closed = order["errors"] == str(CLOSED)
+    errors = out if closed else os.open(order["errors"], appended, 0o600)
     for old, new in ((nothing, 0), (out, 1), (errors, 2)):
         os.dup2(old, new)
+    if closed:
+        os.close(2)
+        sys.stderr = sys.__stderr__ = None  # as an interpreter that starts so has it
     status = 1
     try:
         _run(order.get("program"), order["arguments"])
@@ -174,7 +182,8 @@ def _be(order: dict[str, Any]) -> NoReturn:
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
         sys.stdout.flush()
-        sys.stderr.flush()
+        if sys.stderr:
+            sys.stderr.flush()
         os._exit(status)
 
 
