@@ -19,6 +19,7 @@ import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from support.compiled import compile_once
 from support.intercepting_proxy import InterceptingProxy, intercepting_proxy
 from support.material import Server
 from support.modules import Modules, the_modules
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # The same examples in every run: what passes here passes there. New ones are looked for with
 # HYPOTHESIS_PROFILE=default make test.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+compile_once()
 
 _MEMORY = Path("/dev/shm")
 """A disk without a disk: what a test syncs is synced, and nobody waits for it."""

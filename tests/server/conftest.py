@@ -7,13 +7,11 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType
 from urllib.parse import quote
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
-from jinja2.bccache import Bucket, BytecodeCache
 
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
@@ -81,29 +79,9 @@ def store(database: Path) -> Iterator[Store]:
     store.close()
 
 
-class Compiled(BytecodeCache):
-    """Templates that another application of this run has compiled, by what they are made of."""
-
-    def __init__(self) -> None:
-        self._codes: dict[tuple[str, str], CodeType] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        bucket.code = self._codes.get((bucket.key, bucket.checksum))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        if bucket.code:
-            self._codes[bucket.key, bucket.checksum] = bucket.code
-
-
-@pytest.fixture(scope="session")
-def compiled() -> Compiled:
-    return Compiled()
-
-
 @pytest.fixture
-def app(database: Path, compiled: Compiled) -> Iterator[Flask]:
+def app(database: Path) -> Iterator[Flask]:
     app = create_app({"DATABASE": str(database), "TESTING": True})
-    app.jinja_env.bytecode_cache = compiled
     yield app
     app.extensions["deniably"].close()
 

@@ -1,8 +1,8 @@
 """Server processes in a moment: a process that has imported everything, and forks.
 
 What runs in the fork is the command ``deniably`` with its arguments, whole and unchanged, or a
-program of a test's own; only the second of CPU that imports cost is spent once. A start takes a
-tenth of the time so, and a suite can afford hundreds of kills.
+program of a test's own; only what imports, templates and routes cost, more than a second of CPU, is
+spent once. A start takes a tenth of the time so, and a suite can afford hundreds of kills.
 """
 
 from __future__ import annotations
@@ -199,6 +199,7 @@ def _run(program: str | None, arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     import uvicorn.protocols.http.httptools_impl  # noqa: F401
+    from compiled import compile_all, compile_once
     from jumping import jump
 
     import deniably_client
@@ -208,6 +209,8 @@ if __name__ == "__main__":
         for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not each.name.endswith(".__main__"):
                 importlib.import_module(each.name)
+    compile_once()
+    compile_all()
     gc.collect()
     gc.freeze()  # or each fork would copy what it shares, only to count it
     _serve()
