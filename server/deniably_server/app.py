@@ -14,6 +14,7 @@ from deniably_server.api import (
     differences,
     groups,
     handbook,
+    home,
     how,
     openapi,
     register,
@@ -73,6 +74,7 @@ def create_app(
     app.register_blueprint(health)
     app.register_blueprint(pages)
     app.register_blueprint(handbook.blueprint)
+    app.register_blueprint(home.blueprint)
     app.register_blueprint(how.blueprint)
     app.register_blueprint(files.web)
     metrics_page.attach_metrics(app, metrics)

@@ -168,6 +168,42 @@ def test_a_computation_that_waited_too_long_is_refused_with_a_time_to_retry(work
     assert work.asked == ["first", "third"]
 
 
+def test_who_cannot_wait_long_gets_the_answer_next_time(work: Work) -> None:
+    queue = ComputationQueue(work, 30, 50)
+
+    assert queue.soon("key", JOB, "tallies", 0.05) is None
+    assert queue.soon("later", job("later"), "tallies", 0.05) is None  # not begun: given up
+    work.go.set()
+    until(lambda: queue.kept("key"))
+
+    found = queue.soon("key", JOB, "tallies", 0)
+    assert found
+    assert found.body == b"answer"
+    assert not queue._works
+    assert queue.kept("later") is None
+    assert len(work.asked) == 1
+
+
+@pytest.mark.parametrize("failure", [TookTooLong(), WorkerFailed(), Refused("Hidden", "no")])
+def test_who_cannot_wait_long_gets_nothing_from_a_failure(
+    work: Work, failure: Exception | Refused
+) -> None:
+    work.go.set()
+    work.answer = failure
+    queue = ComputationQueue(work, 30, 50)
+
+    assert queue.soon("key", JOB, "tallies", 30) is None
+    assert queue.soon("key", JOB, "tallies", 30) is None
+    assert len(work.asked) == (1 if isinstance(failure, TookTooLong) else 2)
+
+
+def test_who_cannot_wait_long_does_not_join_a_full_queue(work: Work) -> None:
+    queue = ComputationQueue(work, 30, 0)
+
+    assert queue.soon("key", JOB, "tallies", 30) is None
+    assert work.asked == []
+
+
 def test_no_more_wait_than_may(work: Work) -> None:
     queue = ComputationQueue(work, 30, 3)
     with ThreadPoolExecutor(3) as threads:

@@ -14,12 +14,15 @@ import requests
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably_server.api.computation_queue import ComputationQueue
+from deniably_server.api.costly import use_queue
 from deniably_server.errors import Unavailable
 from deniably_server.guard.read_limit import ReadLimit, let_others_read
 from deniably_server.storage import store as module
 from deniably_server.storage.engines.readers import MOST
 from deniably_server.storage.store import Store
 from deniably_server.web.paging import SIZE
+from deniably_server.web.worker_process import WorkerFailed
 from support.material import Server, signed, survey_named
 
 MANY = 2 * SIZE + 3
@@ -61,24 +64,33 @@ def test_every_survey_is_on_one_of_the_pages(
 def test_the_first_page_says_what_a_survey_is(client: FlaskClient, many: list[str]) -> None:
     page = client.get("/").text
 
-    assert 'Title &lt;0&gt; <span class="chip">open</span>' in page
-    assert 'Title &lt;1&gt; <span class="chip">closed</span>' in page
+    assert "<h3>Title &lt;0&gt;</h3>" in page
+    assert 'Title &lt;1&gt;</a> <span class="chip">closed</span>' in page
     assert "/s/survey-000" in page
     assert "/s/survey-001" not in page
     survey = survey_named()
-    assert f"{len(survey.questions)} questions, in total epsilon" in page
+    assert f"{len(survey.questions)} questions; in total epsilon" in page
     assert survey.total.epsilon_text() in page
 
 
-def test_no_definition_is_read_for_the_first_page(
-    client: FlaskClient, many: list[str], monkeypatch: pytest.MonkeyPatch
+def test_the_first_page_waits_for_no_computation_and_reads_no_definition(
+    app: Flask, client: FlaskClient, many: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Where the process that computes has ended, takes long, or is busy: the list is there."""
+
     def never(_: object) -> None:
         raise AssertionError("a definition was read")
 
+    def fails(_: bytes) -> bytes:
+        raise WorkerFailed
+
+    use_queue(app, ComputationQueue(fails, 30, 50))
     monkeypatch.setattr(module, "as_survey", never)
 
-    assert client.get("/").status_code == 200
+    pages = followed(client, "/")
+
+    assert sum(page.count('href="/surveys/survey-') for page in pages) == MANY
+    assert "Guessed right" not in pages[0]
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "", "1.0", "9999999", "%C2%B2"])

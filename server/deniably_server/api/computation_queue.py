@@ -118,8 +118,7 @@ class ComputationQueue:
         too long, Uncomputed if the worker process failed, and what the job itself raised.
         """
         with self._news:
-            if found := self._kept.get(key):
-                self._kept.move_to_end(key)
+            if found := self._taken(key):
                 return found
             if self._slow.get(key, 0.0) > monotonic():
                 raise self._too_slow(job)
@@ -134,6 +133,35 @@ class ComputationQueue:
             raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
         work.done.wait()
         return work.result()
+
+    def soon(self, key: Hashable, job: Job, reads: Reads, seconds: float) -> Computed | None:
+        """The answer if it is there within ``seconds``, else None; never raises.
+
+        A job that has begun goes on, and its answer is kept for the next request.
+        """
+        with self._news:
+            if key in self._kept or self._slow.get(key, 0.0) > monotonic():
+                return self._taken(key)
+            try:
+                work = self._enter(key, job, reads)
+            except Busy:
+                return None
+            work.waiting += 1
+        work.done.wait(seconds)
+        with self._news:
+            if not work.begun.is_set():
+                self._leave(work)
+        return work.answer
+
+    def kept(self, key: Hashable) -> Computed | None:
+        """The answer if it was computed before."""
+        with self._news:
+            return self._taken(key)
+
+    def _taken(self, key: Hashable) -> Computed | None:
+        if found := self._kept.get(key):
+            self._kept.move_to_end(key)
+        return found
 
     def _enter(self, key: Hashable, job: Job, reads: Reads) -> _Work:
         waiting = sum(each.waiting for each in self._works.values())

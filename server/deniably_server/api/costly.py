@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import wraps
+from time import monotonic
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 _KEY = "deniably_computations"
 _NOT_SENT_ON = {"content-length"}
 _GZIP = "gzip"
+_FRESH_SECONDS = 600
+_PATIENCE_SECONDS = 3.0
 _PROBLEMS = b"problems"
 """The prefix of the problems of an invalid definition; a valid one begins with {."""
 _FEWER = (
@@ -80,6 +83,30 @@ def costly(reads: Reads) -> Callable[[View], View]:
         return answered
 
     return around
+
+
+def computed_before(
+    about: tuple[Hashable, ...],
+    *,
+    now: Callable[[], ResponseReturnValue],
+    meanwhile: Callable[[], ResponseReturnValue],
+) -> ResponseReturnValue:
+    """A page for everybody that has to come soon: from the cache, at most ten minutes old.
+
+    ``now`` computes it, in the worker process. ``meanwhile`` gives a page that costs little, for
+    while the computation lasts longer than a reader waits, or fails. ``about`` names all that the
+    page depends on but the reports: its age does not show when one came.
+    """
+    queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
+    if queue is None:
+        return now()
+    age = int(monotonic() // _FRESH_SECONDS)
+    target = f"{request.path}?{urlencode(list(request.args.items()))}"
+    job = Job(target, "", request_facts.request_id(request.environ))
+    with let_others_read(request.environ):
+        found = queue.soon((*about, age), job, "tallies", _PATIENCE_SECONDS)
+    found = found or queue.kept((*about, age - 1))
+    return meanwhile() if found is None else _response(found)
 
 
 def answerer(app: Flask) -> Answerer:

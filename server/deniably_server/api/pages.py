@@ -1,4 +1,4 @@
-"""The pages for people: the form, the dashboard, and the list of surveys."""
+"""The pages for people: the form and the dashboard."""
 
 from __future__ import annotations
 
@@ -28,22 +28,13 @@ from deniably_server.api.results import (
 )
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
-from deniably_server.web import charts, language, paging
+from deniably_server.web import charts, language
 from deniably_server.web.icon_array import squares
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 
 pages = Blueprint("pages", __name__)
 
 _FIELDS = ("select_multiple", "number", "vector", "point", "product")
-
-
-@pages.get("/")
-@Operation(PAGE, query=paging.PARAMETERS)
-def home() -> str:
-    """The surveys of this server, 50 on each page."""
-    page = paging.wanted()
-    surveys, size = current_store().cards(page.start, paging.SIZE)
-    return render_template("home.html", surveys=surveys, pages=page.of(size))
 
 
 @pages.get("/s/<name>")

@@ -26,6 +26,7 @@ all of them."""
 SHEETS = {
     "style/page.css": ("tokens", "base"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),
+    "style/home-page.css": ("tokens", "base", "rain", "results", "home"),
     "style/how-page.css": ("tokens", "base", "rain", "how"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""

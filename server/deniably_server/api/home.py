@@ -1,0 +1,124 @@
+"""Serves the list of surveys: those that are open, with their guessing rates, and a finding of
+each whose results everybody may see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from flask import Blueprint, render_template
+
+from deniably.results import glance
+from deniably.results.figures import scale, strip
+from deniably.results.figures.row import Row
+from deniably.survey.guessing import guessing, rate_text
+from deniably.survey.survey import Survey
+from deniably.wording.words import ENGLISH
+from deniably_server.api.costly import computed_before
+from deniably_server.api.visibility import visible_survey
+from deniably_server.errors import Hidden
+from deniably_server.guard.app_state import current_store
+from deniably_server.storage.tables.register import Card
+from deniably_server.web import language, paging, thirty_people
+from deniably_server.web.operation import PAGE, Operation
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+blueprint = Blueprint("home", __name__)
+
+_INTRO = 160
+"""Characters of an introduction that a list shows."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Of 100 guesses, how many are right: of the answer that gives away most, of all, at worst."""
+
+    one: int | Decimal
+    all: int | Decimal
+    worst: int | Decimal
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A survey in the list. What is None or empty takes its definition or its tallies."""
+
+    card: Card
+    intro: str = ""
+    its: str = ""
+    invited: bool = False
+    rates: Rates | None = None
+    row: Row | None = None
+
+
+@blueprint.get("/")
+@Operation(PAGE, query=paging.PARAMETERS)
+def home() -> ResponseReturnValue:
+    """The surveys of this server, 50 on each page.
+
+    Rates and findings are computed beside the requests, and are up to ten minutes old. The list
+    itself does not wait for them.
+    """
+    page = paging.wanted()
+    cards, size = current_store().cards(page.start, paging.SIZE)
+    pages = page.of(size)
+    return computed_before(
+        ("home", page.number, size, *cards),
+        now=lambda: _page([_tile(card) for card in cards], pages),
+        meanwhile=lambda: _page([Tile(card) for card in cards], pages),
+    )
+
+
+def _page(tiles: Sequence[Tile], pages: paging.Pages) -> str:
+    rows = [tile.row for tile in tiles if tile.row]
+    caption = "One finding of each survey"
+    return render_template(
+        "home.html",
+        open=[tile for tile in tiles if tile.card.state == "open"],
+        closed=[tile for tile in tiles if tile.card.state != "open" and not tile.row],
+        findings=strip.table(caption, rows, scale.of_shares(rows), heading="Survey")
+        if rows
+        else None,
+        pages=pages,
+        picture=thirty_people.picture(ENGLISH, moves=False),
+    )
+
+
+def _tile(card: Card) -> Tile:
+    survey = current_store().survey(card.name)
+    return Tile(
+        card,
+        _beginning(survey.intro or ""),
+        language.survey_texts(survey, ENGLISH),
+        survey.invited is True,
+        _rates(survey) if card.state == "open" else None,
+        _row(survey),
+    )
+
+
+def _rates(survey: Survey) -> Rates:
+    found = guessing(survey)
+    return Rates(*map(rate_text, (found.highest, found.everything, found.worst)))
+
+
+def _row(survey: Survey) -> Row | None:
+    """The finding, if everybody may see the results now."""
+    if survey.results.to == "analysts":  # not even to a caller with a token: a list is for all
+        return None
+    try:
+        visible_survey(survey.name)
+    except Hidden:
+        return None
+    found = glance.finding(survey, current_store().shown_tally(survey.name))
+    return found and replace(found, address=f"/surveys/{survey.name}")
+
+
+def _beginning(text: str) -> str:
+    """A text's first characters, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= _INTRO:
+        return line
+    return f"{line[:_INTRO].rpartition(' ')[0] or line[:_INTRO]}…"

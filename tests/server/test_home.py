@@ -1,0 +1,179 @@
+"""The home page of a server: what is open and how well it protects, and a finding of each survey
+whose results everybody may see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from threading import Event
+
+import msgspec
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.results.figures import digits
+from deniably.survey.guessing import guessing, rate_text
+from deniably.survey.survey import Survey
+from deniably_server.api import costly
+from deniably_server.api.computation_queue import ComputationQueue, Computed, Job
+from deniably_server.api.costly import use_queue
+from deniably_server.storage.store import Store
+from support.material import a_report, new_token, signed, survey_named
+
+SHOWN = {"minimum": 3, "while_open": True}
+FINDING = re.compile(r'href="/surveys/([\w-]+)">[^<]*</a><span class="what">([^<]*)<')
+
+
+def asked(store: Store, name: str, reports: int, **rules: object) -> Survey:
+    """A published survey with some reports."""
+    survey = survey_named(name, title=f"All about {name}", results=SHOWN | rules)
+    store.publish(survey, signed(survey))
+    for _ in range(reports):
+        store.add(survey, a_report(survey))
+    return survey
+
+
+@pytest.fixture
+def store(app: Flask) -> Store:
+    found: Store = app.extensions["deniably"]
+    return found
+
+
+def found_on(page: str) -> Mapping[str, str]:
+    """The notes of the findings by the names of their surveys."""
+    return dict(FINDING.findall(page))
+
+
+def test_a_finding_reads_as_the_results_have_it(client: FlaskClient, store: Store) -> None:
+    asked(store, "seen", 40)
+    choice = client.get("/api/surveys/seen/results").get_json()["questions"][0]["choices"][0]
+
+    page = client.get("/").text
+
+    assert found_on(page) == {"seen": "Have you ever stolen from work? “Yes” · 39 people"}, (
+        "up to its last batch"
+    )
+    reading = digits.share(choice["estimate"], choice["interval"])
+    assert f">{reading.value}</td>" in page
+    assert f">{reading.interval}</td>" in page
+    assert page.count('class="b b') == 3, "with all its bands"
+
+
+@pytest.mark.parametrize(
+    ("reports", "rules", "closed"),
+    [
+        (40, {"while_open": False}, False),
+        (2, {}, False),
+        (2, {}, True),
+        (40, {"to": "analysts"}, False),
+        (40, {"to": "analysts"}, True),
+    ],
+    ids=["not while it is open", "too few", "closed with too few", "for analysts", "closed, too"],
+)
+def test_results_that_are_hidden_are_hidden_here(
+    client: FlaskClient, store: Store, reports: int, rules: dict[str, object], closed: bool
+) -> None:
+    survey = asked(store, "hidden", reports, **rules)
+    if closed:
+        store.close_survey("hidden")
+    token = new_token(store, "analyst", survey.name)
+
+    for headers in ({}, {"Authorization": f"Bearer {token}"}):
+        page = client.get("/", headers=headers).text
+        assert found_on(page) == {}
+        assert "people<" not in page
+        assert 'href="/surveys/hidden"' in page, "but it is listed"
+
+
+def test_a_closed_survey_shows_its_finding_and_takes_no_part(
+    client: FlaskClient, store: Store
+) -> None:
+    asked(store, "over", 40, while_open=False)
+    store.close_survey("over")
+
+    page = client.get("/").text
+
+    assert set(found_on(page)) == {"over"}
+    assert "/s/over" not in page
+
+
+def test_an_open_survey_says_how_often_a_guess_is_right(client: FlaskClient, store: Store) -> None:
+    found = guessing(asked(store, "open", 0))
+
+    page = client.get("/").text
+
+    rates = [rate_text(one) for one in (found.highest, found.everything, found.worst)]
+    assert (
+        f"one answer {rates[0]} of 100 times at most, all 2 answers {rates[1]}, at worst {rates[2]}"
+        in page
+    )
+    assert "Without seeing it: 50" in page
+
+
+def test_texts_of_authors_stay_texts(client: FlaskClient, store: Store) -> None:
+    bad = "<script>alert(1)</script>"
+    survey = survey_named("bad", title=bad, intro=f"{bad} " * 20, results=SHOWN)
+    store.publish(survey, signed(survey))
+    for _ in range(3):
+        store.add(survey, a_report(survey))
+
+    page = client.get("/").text
+
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 2
+
+
+class Process:
+    """Stands for the process that computes."""
+
+    def __init__(self) -> None:
+        self.go, self.asked = Event(), 0
+
+    def __call__(self, question: bytes) -> bytes:
+        self.asked += 1
+        assert msgspec.msgpack.decode(question, type=Job).authorization == ""
+        assert self.go.wait(30)
+        return msgspec.msgpack.encode(Computed([], b"all of it"))
+
+
+def test_it_is_computed_once_whatever_comes_in_and_never_waited_for_long(
+    app: Flask, client: FlaskClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So its age does not show when a report came; a new survey shows at once."""
+    monkeypatch.setattr(costly, "_PATIENCE_SECONDS", 0.05)
+    process = Process()
+    use_queue(app, ComputationQueue(process, 30, 50))
+    survey = asked(store, "one", 3)
+
+    first = client.get("/", headers={"Authorization": "Bearer x"}).text
+    assert "All about one" in first
+    assert "Guessed right" not in first
+    process.go.set()
+    monkeypatch.setattr(costly, "_PATIENCE_SECONDS", 30)
+    assert client.get("/").text == "all of it"
+    store.add(survey, a_report(survey))
+    assert client.get("/").text == "all of it"
+    assert process.asked == 1
+
+    asked(store, "two", 0)
+    assert client.get("/").text == "all of it"
+    assert process.asked == 2
+
+
+def test_what_is_ten_minutes_old_is_shown_while_it_is_computed_again(
+    app: Flask, client: FlaskClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = Process()
+    process.go.set()
+    use_queue(app, ComputationQueue(process, 30, 50))
+    now = [1000.0]
+    monkeypatch.setattr(costly, "monotonic", lambda: now[0])
+    assert client.get("/").text == "all of it"
+
+    process.go.clear()
+    monkeypatch.setattr(costly, "_PATIENCE_SECONDS", 0.05)
+    now[0] += 600
+    assert client.get("/").text == "all of it"
+    assert process.asked == 2
+    process.go.set()
