@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import deniably as dn
 from deniably.authoring.compiling import compile_with_notes
-from deniably.authoring.distribution_warnings import distribution_warnings, middle_error
+from deniably.authoring.distribution_warnings import (
+    distribution_warnings,
+    mean_error,
+    middle_error,
+)
 from deniably.estimation.analysis import number_distribution
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Laplace, Window
@@ -69,6 +74,39 @@ def test_what_the_author_is_told_is_what_the_results_do() -> None:
 )
 def test_elsewhere_there_is_no_warning(keys: dict[str, Any]) -> None:
     assert asked(**keys)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("maximum", "buckets", "said"),
+    [
+        (15, 16, "The mean is not concerned."),
+        (100, 16, "The mean is lost, too, because 101 numbers make 16 buckets of unequal width."),
+        (17, 8, "The mean is lost, too, because 18 numbers make 8 buckets of unequal width."),
+        (99, 20, "The mean is lost, too, because the noise on 20 buckets of 5 numbers hides"),
+        (511, 256, "The mean is lost, too, because the noise on 256 buckets of 2 numbers hides"),
+    ],
+)
+def test_an_author_is_told_where_gaussian_noise_hides_the_mean_of_buckets_too(
+    maximum: int, buckets: int, said: str
+) -> None:
+    survey, (note,) = asked(epsilon=4, maximum=maximum, buckets=buckets, **GAUSSIAN)
+    (question,) = survey.questions
+    assert isinstance(question, Number)
+
+    assert said in note
+    assert (mean_error(question) > 0.25) == ("lost" in said)
+
+
+def test_where_the_mean_is_lost_too_no_table_or_result_fails() -> None:
+    survey, _ = asked(epsilon=4, maximum=100, buckets=16, **GAUSSIAN)
+    document = {"name": "s", "title": "T", "questions": [NUMBER | GAUSSIAN | {"maximum": 100}]}
+    document["questions"][0]["epsilon"] = 4
+
+    assert "> 100" in str(dn.check_survey(document))
+    with pytest.raises(ValueError, match="the noise hides every figure of this survey"):
+        dn.plan_survey(survey, n=1000)
+    results = dn.estimate(survey, dn.tally(dn.randomise(dn.simulate_people(survey, 20))))
+    assert "The mean cannot be told from these reports: the noise" in str(results)
 
 
 def test_laplace_noise_is_measured() -> None:

@@ -18,6 +18,7 @@ from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deniably.authoring.compiling import publish_text
 from deniably.estimation.analysis import display_shares, standing_out
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
@@ -27,6 +28,7 @@ from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
 from support.documents import results
 from support.material import a_report, assert_problem, signed, survey_named
+from support.people import answer
 
 OPEN = {"results": {"minimum": 3, "while_open": True}}
 
@@ -89,6 +91,22 @@ def test_a_survey_closed_below_its_minimum_never_shows_results(
     answer = client.get("/api/surveys/workplace/results")
 
     assert "closed with fewer" in assert_problem(answer, 403, "hidden")["detail"]
+
+
+def test_a_mean_that_noise_hides_is_said_to_be_unknown(app: Flask, client: FlaskClient) -> None:
+    """Gaussian noise on buckets of unequal width; the page says so and does not fail."""
+    store: Store = app.extensions["deniably"]
+    hidden = publish_text(
+        "{name: h, title: H, results: {minimum: 3, while_open: true}, questions: [{name: age,"
+        " type: number, label: Age?, minimum: 0, maximum: 100, aim: distribution, epsilon: 4,"
+        " mechanism: gaussian, delta: 0.00001}]}"
+    )
+    store.publish(hidden, signed(hidden))
+    answer(store, hidden, [{"age": age} for age in (20, 40, 60)])
+
+    for path in ("/surveys/h", "/api/surveys/h/results", "/api/surveys/h/results.csv"):
+        assert client.get(path).status_code == 200, path
+    assert "The mean cannot be told from these reports" in client.get("/surveys/h").text
 
 
 def test_results_of_a_survey_that_is_not_there_are_not_found(client: FlaskClient) -> None:

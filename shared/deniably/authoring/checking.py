@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 
 from deniably.authoring.compiling import compile_with_notes
@@ -116,7 +117,7 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
             "type": question.type,
             "mechanism": question.mechanism.described,
             **_protection(question.mechanism.loss),
-            "margin": margins[question.name],
+            "margin": margins.get(question.name, inf),
         }
 
 

@@ -42,6 +42,10 @@ def plan_survey(
     hold. Raises ValueError where neither n nor margin is given, and where no epsilon is enough.
     """
     rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence)
+    if not rows:
+        raise ValueError(
+            "the noise hides every figure of this survey; deniably check says what to change"
+        )
     rows.append(PlanRow(TOGETHER, "", combined_plan(survey, rows), delta=survey.total.delta))
     return planned(rows, confidence, f"{survey.name}: {survey.title}")
 

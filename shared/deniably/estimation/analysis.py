@@ -166,8 +166,8 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
 
     A number that is reported by bucket counts as the middle of its bucket. If some choices have no
     score, the mean is among people with a score. It is None where reports do not determine it:
-    nobody seems to have a score, or the interval covers nearly the whole scale. Raises ValueError
-    as ``inversion.linear`` does.
+    nobody seems to have a score, the interval covers nearly the whole scale, or noise hides the
+    buckets. Raises ValueError as ``inversion.linear`` does.
     """
     law = _of_one(question)
     if law is None:
@@ -186,7 +186,10 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
     middles = np.array([float(value) for value in bucket_middles(question)])
     start, width = float(middles[0]), float(np.ptp(middles))
     counts, channel = _whole(law, tally)
-    v = scores(channel, (middles - start) / width)
+    try:
+        v = scores(channel, (middles - start) / width)
+    except ValueError:  # of noise that hides the buckets
+        return None
     return _scaled(linear(counts, v, channel, confidence), width, start)
 
 

@@ -130,6 +130,14 @@ def untold_sentence(low: float, high: float) -> str:
     )
 
 
+def hidden_mean_sentence(low: float, high: float) -> str:
+    """Replaces the mean of a number where noise hides the buckets."""
+    return (
+        "The mean cannot be told from these reports: the noise of this question hides its buckets."
+        f" It may be anything from {number_text(low)} to {number_text(high)}."
+    )
+
+
 def decimals(error: float) -> int:
     """How many decimals to print: as many as give the standard error two digits."""
     return max(0, 1 - math.floor(math.log10(error))) if error > 0 else 0

@@ -33,6 +33,7 @@ from deniably.results.document import (
 from deniably.results.odds import odds_text
 from deniably.results.plausibility import RISK
 from deniably.survey.questions import (
+    Number,
     Point,
     Product,
     Question,
@@ -285,9 +286,8 @@ def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
 
 def _mean(asked: _Asked, group: One) -> _Said:
     figure, mean = group.figure, group.estimate(asked.tally, asked.confidence)
-    if mean is None:  # a mean score among those who have one
-        sentence = narrative.untold_sentence(*figure.extent)
-        return _Said({"mean": _untold(asked.tally.n, *figure.extent)}, sentence)
+    if mean is None:
+        return _untold_mean(asked, group)
     fields = {"mean": _mean_result(asked, figure, mean)}
     sentence = narrative.mean_sentence(figure.label, mean, figure.unit)
     if not group.guarded:
@@ -302,6 +302,17 @@ def _mean(asked: _Asked, group: One) -> _Said:
         sentence,
         [*narrative.mean_too_wide(mean, *figure.ends), *odd],
     )
+
+
+def _untold_mean(asked: _Asked, group: One) -> _Said:
+    """A mean among those with a score, where too few have one; or of buckets that noise hides."""
+    figure = group.figure
+    fields: dict[str, Any] = {"mean": _untold(asked.tally.n, *figure.extent)}
+    if not isinstance(asked.question, Number):
+        return _Said(fields, narrative.untold_sentence(*figure.extent))
+    crafted = poisoning_report.crafted(None, asked.sampled_fraction, figure.width)
+    sentence = narrative.hidden_mean_sentence(*figure.extent)
+    return _Said(fields | {"crafted": crafted}, sentence)
 
 
 def _mean_of_part(asked: _Asked, group: One) -> _Said:
