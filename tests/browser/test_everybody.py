@@ -233,7 +233,7 @@ def test_paper_shows_dark_on_white_and_no_way_out(
 
 # --- thumbs and keyboards -----------------------------------------------------------------------
 
-SMALL = f"""() => {CONTROLS}.filter((one) => !one.matches("footer a")).filter((one) => {{
+SMALL = f"""() => {CONTROLS}.filter((one) => {{
   const box = (one.closest("label") ?? one).getBoundingClientRect();
   return box.width < 24 || box.height < 24;
 }}).map((one) => `${{one.outerHTML}} is small`)"""

@@ -26,6 +26,8 @@ all of them."""
 SHEETS = {
     "style/page.css": ("tokens", "base"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),
+    "style/handbook-page.css": ("tokens", "base", "results", "handbook"),
+    "style/register-page.css": ("tokens", "base", "register"),
     "style/home-page.css": ("tokens", "base", "rain", "results", "home"),
     "style/how-page.css": ("tokens", "base", "rain", "how"),
 }
