@@ -211,7 +211,7 @@ def test_the_author_opens_the_count_on_the_page_of_the_survey(
     phone.page.get_by_text("For the author: how many have answered?").click()
     phone.page.fill(FIELD, token)
     phone.click("Show the count")
-    phone.page.wait_for_selector(".finding")
+    phone.page.get_by_text("The survey is open and has at least").wait_for()
 
     shown = phone.page.inner_text("main")
     assert "The survey is open and has at least 20 reports so far." in shown
