@@ -1,28 +1,52 @@
-"""Cross-tables of two questions, as JSON and as a page.
+"""Cross-tables of two questions, as JSON, as CSV and as a page.
 
 A cross-table is computed when it is asked for, from every report of its survey.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results.crosstabs import CrosstabResult, cell_count, crosstab_result, is_crossable
+from deniably.results import crosstab_figures
+from deniably.results.crosstab_figures import Of
+from deniably.results.crosstabs import (
+    COLUMNS,
+    CrosstabResult,
+    cell_count,
+    crosstab_result,
+    crosstab_rows,
+    is_crossable,
+)
+from deniably.results.spreadsheet import written
+from deniably.survey.readable import short_label
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
-from deniably_server.api.results import LEVEL, confidence, given_query
+from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
 from deniably_server.api.visibility import RESULTS, closed_survey
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import NAMED, PAGE, Operation, Parameters
+from deniably_server.web.operation import CSV, NAMED, PAGE, Operation, Parameters
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
 
 blueprint = Blueprint("crosstabs", __name__)
 
 _PAIR: Parameters = {"rows!": NAMED, "columns!": NAMED, **LEVEL}
+_OF: dict[str, Of] = {"rows": "rows", "columns": "columns", "all": "all"}
+_PAGE: Parameters = {
+    "rows": NAMED,
+    "columns": NAMED,
+    "of": {"enum": [*_OF], "description": "What the percentages are of."},
+    **LEVEL,
+}
 _MOST_LINKS = 15
 _MOST_CELLS = 1_000
 """A cross-table of this size takes some seconds with 300,000 reports."""
@@ -33,30 +57,80 @@ _MOST_CELLS = 1_000
 @costly("reports")
 def crosstab_as_json(name: str) -> Response:
     """The joint distribution of the answers to two questions, ``rows`` and ``columns``."""
-    return json_answer(current_crosstab(name))
+    return json_answer(_current(name))
+
+
+@blueprint.get("/api/surveys/<name>/crosstab.csv")
+@Operation({200: {CSV: None}}, RESULTS, query=_PAIR, headers=("Content-Disposition",))
+@costly("reports")
+def crosstab_as_csv(name: str) -> Response:
+    """The same for a spreadsheet, with a row for each figure."""
+    found = _current(name)
+    rows, columns = found["question_names"]
+    return as_attachment(written(COLUMNS, crosstab_rows(found)), f"{name}-{rows}-{columns}")
 
 
 @blueprint.get("/surveys/<name>/crosstab")
-@Operation(PAGE, RESULTS, query=_PAIR)
+@Operation(PAGE, RESULTS, query=_PAGE)
 @or_ask_for_a_token
+@or_say_why_hidden
+def crosstab_page(name: str) -> ResponseReturnValue:
+    """The cross-table as a page; without two questions, a page to choose them."""
+    survey = closed_survey(name)
+    if not request.args.keys() & {"rows", "columns"}:
+        return _chooser(survey)
+    try:
+        _chosen(survey)
+    except (BadParameter, TooMuch) as error:
+        return _chooser(survey, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    return _page(name)
+
+
 @costly("reports")
-def crosstab_page(name: str) -> str:
-    """The cross-table as a page."""
-    table = current_crosstab(name)
-    query = given_query("rows", "columns", "confidence")
+def _page(name: str) -> str:
+    found, store = _current(name), current_store()
+    survey = store.survey(name)
+    of = request.args.get("of") or crosstab_figures.usual(found)
+    if of not in _OF:
+        raise BadParameter("“of” is rows, columns or all: what the percentages are of")
+    rows, columns = (short_label(survey.questions[index]) for index in _chosen(survey))
     return render_template(
         "crosstab.html",
-        table=table,
-        title=current_store().survey(name).title,
-        query=query,
+        table=found,
+        survey=survey,
+        titles=(rows, columns),
+        of=_OF[of],
+        ways=[(way, f"% of {way}") for way in _OF],
+        figures=crosstab_figures,
+        query=given_query("rows", "columns", "confidence"),
         same_level=given_query("confidence"),
     )
 
 
-def current_crosstab(name: str) -> CrosstabResult:
+def _chooser(survey: Survey, why: str = "") -> str:
+    """A page with two selects. ``why`` says what is wrong with what was chosen."""
+    questions = [question for question in survey.questions if is_crossable(question)]
+    return render_template(
+        "crosstab_chooser.html",
+        survey=survey,
+        questions=[(question.name, question.label) for question in questions],
+        why=why,
+    )
+
+
+def _current(name: str) -> CrosstabResult:
     """The cross-table that the request asks for. Raises BadParameter, NotFound or Hidden."""
     level = confidence()
     survey = closed_survey(name)
+    chosen = _chosen(survey)
+    try:
+        return crosstab_result(survey, chosen, current_store().values(name, *chosen), level)
+    except Incomparable as error:
+        raise NotFound(str(error)) from None
+
+
+def _chosen(survey: Survey) -> list[int]:
+    """The indices of the two questions that the request names. Raises BadParameter or TooMuch."""
     chosen = [_asked(survey, key) for key in ("rows", "columns")]
     if chosen[0] == chosen[1]:
         raise BadParameter("“rows” and “columns” name the same question; name two")
@@ -64,24 +138,28 @@ def current_crosstab(name: str) -> CrosstabResult:
         raise TooMuch(
             f"a cross-table has at most {_MOST_CELLS:,} cells, and this one would have {cells:,};"
             " choose questions with fewer choices, or take the shares of each question by itself"
-            f" from /api/surveys/{name}/results.csv"
+            f" from /api/surveys/{survey.name}/results.csv"
         )
-    try:
-        return crosstab_result(survey, chosen, current_store().values(name, *chosen), level)
-    except Incomparable as error:
-        raise NotFound(str(error)) from None
+    return chosen
 
 
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
     """Addresses below the dashboard with their texts, of the first 15 pairs that can be crossed;
-    none while the survey is open."""
+    none while the survey is open. The last one chooses among all pairs."""
     crossable = [question for question in survey.questions if is_crossable(question)]
-    return [
-        (f"crosstab?rows={one.name}&columns={other.name}", f"{one.label} × {other.label}")
+    if survey.asked < 2 or state != "closed":
+        return []
+    pairs = [
+        (
+            f"crosstab?rows={one.name}&columns={other.name}",
+            f"{short_label(one)} × {short_label(other)}",
+        )
         for index, one in enumerate(crossable)
         for other in crossable[index + 1 :]
-        if survey.asked > 1 and state == "closed" and cell_count(one, other) <= _MOST_CELLS
-    ][:_MOST_LINKS]
+        if cell_count(one, other) <= _MOST_CELLS
+    ]
+    chooser = [("crosstab", "Choose two questions")] if pairs else []
+    return [*pairs[:_MOST_LINKS], *chooser]
 
 
 def _asked(survey: Survey, key: str) -> int:

@@ -19,6 +19,7 @@ from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.crosstabs import crosstab_links
 from deniably_server.api.groups import group_links
+from deniably_server.api.hidden import hidden_page
 from deniably_server.api.results import (
     SHOWN,
     confidence,
@@ -85,8 +86,7 @@ def dashboard(name: str) -> str:
     try:
         results = current_results(name, smooth=smooth, confidence=level)
     except Hidden as hidden:
-        why = f"{str(hidden)[:1].upper()}{str(hidden)[1:]}."
-        return render_template("hidden.html", survey=survey, why=why)
+        return hidden_page(name, hidden)
     parts = {
         question.name: [part.label for part in question.parts]
         for question in survey.questions

@@ -49,7 +49,12 @@ def as_json(name: str) -> Response:
 def as_csv(name: str) -> Response:
     """The estimates for a spreadsheet, with a row for each choice."""
     found = current_results(name, smooth=wants_smooth(), confidence=confidence())
-    response = Response(spreadsheet(found), mimetype="text/csv")
+    return as_attachment(spreadsheet(found), name)
+
+
+def as_attachment(text: str, name: str) -> Response:
+    """CSV that a browser saves as a file of this name."""
+    response = Response(text, mimetype=CSV)
     response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 

@@ -32,8 +32,12 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", ", ".join(f"{feature}=()" for feature in _UNUSED)),
 )
-_ALWAYS = list(SECURITY_HEADERS)
-_NO_STORE = [*SECURITY_HEADERS, ("Cache-Control", "no-store")]
+_RESULTS = "/surveys/"
+"""Pages of results have forms that choose what to show; a respondent's form submits nothing."""
+_CHOOSING = dict(SECURITY_HEADERS) | {
+    "Content-Security-Policy": _POLICY.replace("form-action 'none'", "form-action 'self'")
+}
+_NO_STORE = ("Cache-Control", "no-store")
 
 
 class ResponseHeaders:
@@ -48,12 +52,14 @@ class ResponseHeaders:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
         """Serve one request."""
+        chooses = str(environ.get("PATH_INFO", "")).startswith(_RESULTS)
 
         def start(
             status: str, headers: list[tuple[str, str]], *exc_info: object
         ) -> Callable[[bytes], object]:
             cached = any(name == "Cache-Control" for name, _ in headers)
-            return start_response(status, headers + (_ALWAYS if cached else _NO_STORE))
+            every = _CHOOSING.items() if chooses else SECURITY_HEADERS
+            return start_response(status, [*headers, *every, *([] if cached else [_NO_STORE])])
 
         body: Iterable[bytes] = self._app(environ, start)
         try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from statistics import median
 from typing import Literal, TypedDict
 
 import numpy as np
@@ -23,6 +22,7 @@ from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
 from deniably.results.document import CellResult
+from deniably.results.rows import ResultRow
 from deniably.survey.questions import OfChoices, Question, SelectMultiple
 from deniably.survey.readable import rounded
 from deniably.survey.survey import Survey
@@ -79,7 +79,6 @@ class CrosstabResult(TypedDict):
     the reports, or where that is None, of so many reports that shuffling would take long, by the
     chi-squared distribution. ``sentence`` says what follows.
 
-    ``half_width`` is half the width of a typical interval of a cell (the median).
     ``fit`` says how the shares for display were made: by maximum likelihood from whole reports;
     where that would take long, as the nearest shares to the estimates; and of several ticks a
     person, which do not sum to 1, from the estimates one by one."""
@@ -96,11 +95,60 @@ class CrosstabResult(TypedDict):
     independence: float
     shuffles: int | None
     sentence: str
-    half_width: float
     fit: _Fit
     row_margins: list[MarginResult]
     column_margins: list[MarginResult]
     cells: list[list[CrossedResult]]
+
+
+COLUMNS = (
+    "survey", "rows", "columns", "n", "independence", "figure", "row", "row_label", "column",
+    "column_label", "estimate", "low", "high", "confidence", "standard_error", "covariance",
+    "consistent",
+)  # fmt: skip
+"""The columns of a cross-table's CSV."""
+
+
+def crosstab_rows(found: CrosstabResult) -> Iterator[ResultRow]:
+    """A line for each figure: the margins, then three shares of each cell."""
+    rows, columns = found["question_names"]
+    head: ResultRow = {
+        "survey": found["survey"],
+        "rows": rows,
+        "columns": columns,
+        "n": found["n"],
+        "independence": found["independence"],
+        "confidence": found["confidence"],
+    }
+    for which, margins in (("row", found["row_margins"]), ("column", found["column_margins"])):
+        for margin in margins:
+            place: ResultRow = {which: margin.name, f"{which}_label": margin.label}
+            place["figure"] = f"share of the {which}"
+            yield head | place | _figures(margin)
+    for row, line in zip(found["row_margins"], found["cells"], strict=True):
+        for column, cell in zip(found["column_margins"], line, strict=True):
+            pair: ResultRow = head | {
+                "row": row.name,
+                "row_label": row.label,
+                "column": column.name,
+                "column_label": column.label,
+            }
+            joint: ResultRow = {"figure": "share of all", "consistent": cell.consistent}
+            yield pair | joint | _figures(cell)
+            for which, share in (("row", cell.of_row), ("column", cell.of_column)):
+                named: ResultRow = {"figure": f"share within the {which}"}
+                yield pair | named | _figures(share)
+
+
+def _figures(shown: MarginResult | CellResult | WithinResult) -> ResultRow:
+    low, high = shown.interval
+    return {
+        "estimate": shown.estimate,
+        "low": low,
+        "high": high,
+        "standard_error": shown.standard_error,
+        "covariance": shown.covariance if isinstance(shown, WithinResult) else None,
+    }
 
 
 def is_crossable(question: Question) -> bool:
@@ -150,7 +198,6 @@ def crosstab_result(
         "independence": round(test.p_value, 6),
         "shuffles": test.shuffles,
         "sentence": _association(test),
-        "half_width": rounded(median((found.high - found.low).ravel().tolist()) / 2),
         "fit": fit,
         "row_margins": _margins(crossed[0], tally.first, tally.n, rate, level),
         "column_margins": _margins(crossed[1], tally.second, tally.n, other, level),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable, Mapping, Sequence
 
 from deniably.results.document import SurveyResult
 from deniably.results.rows import COLUMNS, rows
@@ -17,10 +18,15 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 def spreadsheet(result: SurveyResult) -> str:
     """The result as CSV: a row of column names, then one row for each figure."""
+    return written(COLUMNS, rows(result))
+
+
+def written(columns: Sequence[str], lines: Iterable[Mapping[str, str | float | None]]) -> str:
+    """A table as CSV: a row of column names, then the lines; what a line lacks stays empty."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, restval=None)
+    writer = csv.DictWriter(out, columns, restval=None)
     writer.writeheader()
-    writer.writerows({key: _safe(cell) for key, cell in row.items()} for row in rows(result))
+    writer.writerows({key: _safe(cell) for key, cell in line.items()} for line in lines)
     return out.getvalue()
 
 

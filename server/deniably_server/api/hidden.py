@@ -1,0 +1,34 @@
+"""Pages of results: while the results are hidden, a page says so and why."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING
+
+from flask import render_template
+
+from deniably_server.api.analysts import View
+from deniably_server.errors import Hidden
+from deniably_server.guard.app_state import current_store
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
+
+def hidden_page(name: str, hidden: Hidden) -> str:
+    """The page that says why the results of a survey are not shown."""
+    why = f"{str(hidden)[:1].upper()}{str(hidden)[1:]}."
+    return render_template("hidden.html", survey=current_store().survey(name), why=why)
+
+
+def or_say_why_hidden(view: View) -> View:
+    """A decorator for a page of results, in place of the problem document."""
+
+    @wraps(view)
+    def page(name: str) -> ResponseReturnValue:
+        try:
+            return view(name)
+        except Hidden as hidden:
+            return hidden_page(name, hidden)
+
+    return page
