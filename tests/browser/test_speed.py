@@ -29,8 +29,9 @@ def path(request: pytest.FixtureRequest) -> str:
     return f"/s/{request.param}"
 
 
-def test_the_start_is_two_ways_to_the_server_away(phone: Watched, path: str) -> None:
+def test_the_start_is_two_ways_to_the_server_away(new_phone: Watched, path: str) -> None:
     """The page, and at once what it names: on a slow phone each further way is half a second."""
+    phone = new_phone
     # Whatever is fetched to be kept for later comes after the start.
     phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
     answer = phone.page.goto(phone.url + path)
@@ -43,8 +44,9 @@ def test_the_start_is_two_ways_to_the_server_away(phone: Watched, path: str) -> 
     assert 2 <= len(fetched) == len(set(fetched)) <= 6, "as many as a browser fetches at once"
 
 
-def test_the_whole_form_weighs_less_than_50_kb(phone: Watched, path: str) -> None:
+def test_the_whole_form_weighs_less_than_50_kb(new_phone: Watched, path: str) -> None:
     """All that it takes to answer; the copy that is kept for use without a network comes later."""
+    phone = new_phone
     phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
     sizes: list[int] = []
     line = phone.page.context.new_cdp_session(phone.page)
@@ -57,7 +59,8 @@ def test_the_whole_form_weighs_less_than_50_kb(phone: Watched, path: str) -> Non
     assert sum(sizes) < 50_000, "over the wire, with all headers"
 
 
-def test_on_the_next_visit_only_the_page_comes_over_the_wire(phone: Watched, path: str) -> None:
+def test_on_the_next_visit_only_the_page_comes_over_the_wire(new_phone: Watched, path: str) -> None:
+    phone = new_phone
     phone.open(path)
     seen: list[str] = []
     line = phone.page.context.new_cdp_session(phone.page)

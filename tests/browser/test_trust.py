@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import BrowserContext
 
 from deniably.authoring.compiling import publish_text
 from deniably.core.canonical import canonical
@@ -17,7 +17,7 @@ from deniably.trust.signing import fingerprint
 from support.intercepting_proxy import Entries, InterceptingProxy, rechained
 from support.material import AUTHOR, Server, register_of, register_text
 from support.modules import Modules
-from support.phone import PHONE, SURVEY, Watched, answer, memory
+from support.phone import SURVEY, Watched, answer, as_new, memory
 from support.register_attacks import (
     FIRST_CONTACT_ATTACKS,
     LATER_ATTACKS,
@@ -48,10 +48,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def phone(chromium: Browser, proxy: InterceptingProxy) -> Iterator[Watched]:
-    context = chromium.new_context(viewport=PHONE)  # type: ignore[arg-type]
-    yield Watched(context.new_page(), proxy)
-    context.close()
+def phone(handed_on: BrowserContext, proxy: InterceptingProxy) -> Iterator[Watched]:
+    """A phone that was never here, on whose way somebody may stand."""
+    yield Watched(handed_on.new_page(), proxy)
+    as_new(handed_on, proxy.url)
 
 
 def refusal(phone: Watched) -> str:

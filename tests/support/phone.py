@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.sync_api import Page, Request, Route
+from playwright.sync_api import BrowserContext, Page, Request, Route
 
 from support.intercepting_proxy import InterceptingProxy
 from support.material import Server
@@ -94,6 +94,25 @@ SPOIL = """async (how) => {
 }"""
 
 
+_WATCHING: dict[BrowserContext, list[Watched]] = {}
+"""Who watches the requests of a browser."""
+
+
+def as_new(context: BrowserContext, origin: str) -> None:
+    """Make a browser a stranger to this server again: nothing is open but its first page, nothing
+    is on its way, nothing is remembered. What its HTTP cache has stays, as no page can tell."""
+    context.unroute_all(behavior="ignoreErrors")
+    first, *others = context.pages
+    for page in others:
+        page.close()
+    for watched in _WATCHING.pop(context, []):
+        watched.unwatch()
+    context.set_offline(False)
+    line = context.new_cdp_session(first)
+    line.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+    line.detach()
+
+
 class Watched:
     """A page and every request, console line and error that it made."""
 
@@ -102,9 +121,17 @@ class Watched:
         self.url = server.url
         self.requests: list[Request] = []
         self.console: list[str] = []
-        page.context.on("request", lambda request: self.requests.append(request))
+        page.context.on("request", self._note)
+        _WATCHING.setdefault(page.context, []).append(self)
         page.on("console", lambda line: self.console.append(line.text))
         page.on("pageerror", lambda error: self.console.append(str(error)))
+
+    def _note(self, request: Request) -> None:
+        self.requests.append(request)
+
+    def unwatch(self) -> None:
+        """Note no further request."""
+        self.page.context.remove_listener("request", self._note)
 
     def open(self, path: str = "/s/workplace") -> None:
         self.page.goto(self.url + path)
