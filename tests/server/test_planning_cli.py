@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import secrets
 from pathlib import Path
 from random import Random
@@ -14,8 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from deniably.audit import question_audit, whole_reports
+from deniably.audit.survey_audit import recognition_fault
+from deniably.authoring.compiling import publish_text
 from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
+from deniably.survey.survey import read_survey
 from deniably_server.commands.audit import audit, show_progress
 from deniably_server.commands.plan import plan
 from support.every_type import survey_of_everything
@@ -328,6 +332,45 @@ def test_an_audit_can_be_read_by_programs(short: Path) -> None:
     for row in told["questions"]:
         assert row["passed"]
         assert 0.5 < row["certified"] <= row["exact"] <= row["claimed"] + 1e-9
+
+
+WAVE = """
+{name: w, title: W, waves: {panel: p, count: 3, recognisable: true}, questions: [
+  {name: a, type: select_one, label: A?, choices: [a, b, c, d, e], odds: 50},
+  {name: b, type: select_one, label: B?, choices: [a, b, c, d, e], odds: 50}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "why"),
+    [
+        (1, None),
+        (0, "the survey says of nobody that they can be recognised"),
+        (2, "the survey says that [0-9]+ of 1,000 people can be recognised"),
+    ],
+)
+def test_an_audit_checks_how_many_people_a_wave_says_can_be_recognised(
+    factor: int, why: str | None, tmp_path: Path
+) -> None:
+    """Devices show that number and do not check it."""
+    definition = json.loads(publish_text(WAVE).canonical)
+    people = definition["waves"].pop("recognised")
+    assert people > 10
+    if factor:
+        definition["waves"]["recognised"] = factor * people
+    file = tmp_path / "wave.json"
+    file.write_text(json.dumps(definition))
+
+    done = run(audit, file, "--trials", 10)
+    told = json.loads(run(audit, file, "--trials", 10, "--json").output)["recognition"]["fault"]
+
+    assert done.exit_code == (1 if why else 0), done.output
+    assert ("recognition: FAILED" in done.output) == bool(why)
+    if why is None:
+        assert told is None
+    else:
+        assert re.match(f"{why} from one wave to the next; it is {people}$", told)
+    assert recognition_fault(read_survey(file.read_bytes())) == told
 
 
 def test_a_survey_that_gives_away_more_than_it_claims_fails(

@@ -43,8 +43,10 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
     Questions that are right one by one can reveal more together. So it also walks whole reports, as
     they are sent. It compares them with the product of the questions' laws and an independent id:
     for all questions together, or else for every two, as far as possible.
+
+    Of a wave it checks how many people it says can be recognised, which devices show unchecked.
     """  # fmt: skip
-    from deniably.audit.survey_audit import explained, line, of_whole
+    from deniably.audit.survey_audit import explained, line, of_whole, recognition_fault
 
     survey = read_definition(file)
     done: list[Verdict] = []
@@ -54,13 +56,16 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
         if shown:
             shown.show(line(one))
     whole = _walked_together(survey)
+    recognition = recognition_fault(survey)
     if as_json:
-        click.echo(_as_json(done, whole))
+        click.echo(_as_json(done, whole, recognition))
     else:
         click.echo(f"\nwhole reports: {of_whole(whole)}\n")
+        if recognition:
+            click.echo(f"recognition: FAILED: {recognition}\n")
         for said in explained(done, whole, trials):
             click.echo(fill(said, 92))
-    if whole.fault or any(one.fault for one in done):
+    if whole.fault or recognition or any(one.fault for one in done):
         raise SystemExit(1)
 
 
@@ -114,7 +119,7 @@ class _Lines:
         click.echo("  ".join([name.ljust(self.widths[0]), *cells, outcome]).rstrip())
 
 
-def _as_json(done: Sequence[Verdict], whole: ReportAudit) -> str:
+def _as_json(done: Sequence[Verdict], whole: ReportAudit, recognition: str | None) -> str:
     rows = [
         {
             "question": one.question,
@@ -148,4 +153,5 @@ def _as_json(done: Sequence[Verdict], whole: ReportAudit) -> str:
         },
         "fault": whole.fault,
     }
-    return json.dumps({"questions": rows, "whole_reports": walked})
+    found = {"questions": rows, "whole_reports": walked, "recognition": {"fault": recognition}}
+    return json.dumps(found)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import cast
 
 from deniably.audit.question_audit import TRIALS, Verdict, audit
 from deniably.audit.walking import Walk
 from deniably.audit.whole_reports import ReportAudit, whole_reports
 from deniably.core.table import Cell, Table
-from deniably.survey.survey import Survey
+from deniably.design.recognition import LEAST_STATED, Asked, recognised_of_1000
+from deniably.survey.survey import Survey, Waves
 
 HEADING = ("question", "claimed", "exact", "certified", "")
 
@@ -19,6 +21,8 @@ HEADING = ("question", "claimed", "exact", "certified", "")
 class Audited(Table):
     """The table of an audit, with the ``verdicts`` on the questions and on ``whole`` reports.
 
+    ``recognition`` is ``recognition_fault``'s sentence.
+
     Each row has a question's epsilons: ``claimed``, ``exact`` (of the published integers) and
     ``certified`` (a lower bound from its reports). ``outcome`` is passed, counted or failed;
     ``fault`` says in words what is wrong.
@@ -26,11 +30,29 @@ class Audited(Table):
 
     verdicts: Sequence[Verdict]
     whole: ReportAudit
+    recognition: str | None = None
 
     @property
     def passed(self) -> bool:
         """Whether no fault was found."""
-        return not (self.whole.fault or any(one.fault for one in self.verdicts))
+        faults = (self.whole.fault, self.recognition, *(one.fault for one in self.verdicts))
+        return not any(faults)
+
+
+def recognition_fault(survey: Survey) -> str | None:
+    """What is wrong with the number of recognisable people that a wave states; None if nothing.
+
+    Devices show that number and do not check it: it takes a convolution in floating point. So one
+    more or less is no fault.
+    """
+    if not isinstance(survey.waves, Waves):
+        return None
+    people = recognised_of_1000(cast(Asked, one.mechanism) for one in survey.questions)
+    stated = survey.recognised or 0
+    if abs(people - stated) <= 1 or max(people, stated) <= LEAST_STATED:
+        return None
+    says = f"that {stated} of 1,000 people" if stated else "of nobody that they"
+    return f"the survey says {says} can be recognised from one wave to the next; it is {people}"
 
 
 def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
@@ -43,14 +65,20 @@ def audit_survey(survey: Survey, *, trials: int = TRIALS) -> Audited:
     verdicts = audit(survey, trials)
     together, *pairs = whole_reports(survey)
     whole = ReportAudit(together, tuple(pairs))
+    fault = recognition_fault(survey)
     return Audited(
         caption=f"{survey.name}: {survey.title}",
         rows=[_cells(one) for one in verdicts],
         lines=[HEADING, *map(line, verdicts)],
         texts=1,
-        notes=[f"whole reports: {of_whole(whole)}", *explained(verdicts, whole, trials)],
+        notes=[
+            f"whole reports: {of_whole(whole)}",
+            *([f"recognition: FAILED: {fault}"] if fault else []),
+            *explained(verdicts, whole, trials),
+        ],
         verdicts=verdicts,
         whole=whole,
+        recognition=fault,
     )
 
 

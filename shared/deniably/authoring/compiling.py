@@ -34,7 +34,7 @@ from deniably.authoring.written import slug as slug
 from deniably.core.errors import BadSurvey, Problem
 from deniably.design import budgeting
 from deniably.design.accuracy import accuracy, cost_of_waves
-from deniably.design.recognition import PEOPLE, Asked, recognised
+from deniably.design.recognition import Asked, recognised_of_1000
 from deniably.mechanisms import Mechanism
 from deniably.survey.privacy import Privacy
 from deniably.survey.survey import SPEC, Survey, as_survey
@@ -183,8 +183,7 @@ def _wave(definition: dict[str, object], waves: WrittenWaves) -> tuple[Survey, s
     if waves.afresh:
         stated["count"] = waves.count
     survey = as_survey(definition | {"waves": stated})
-    share = recognised(cast(Asked, question.mechanism) for question in survey.questions)
-    people = round(share * PEOPLE)
+    people = recognised_of_1000(cast(Asked, question.mechanism) for question in survey.questions)
     if people >= FLAGGED and not waves.recognisable:
         raise BadSurvey([recognition_problem(people)])
     if people >= TOLD:

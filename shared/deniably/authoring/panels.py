@@ -24,6 +24,7 @@ from deniably.authoring.written import (
 from deniably.core.coins import LARGEST
 from deniably.core.errors import Problem
 from deniably.design.choosing import made_by
+from deniably.design.recognition import LEAST_STATED
 from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.memoised import (
     Family,
@@ -122,7 +123,7 @@ def recognition_note(people: int) -> str:
     )
 
 
-TOLD, FLAGGED = 10, 100
+TOLD, FLAGGED = LEAST_STATED, 100
 """Of 1,000 people: from ``TOLD`` on the form says so, from ``FLAGGED`` on authors must allow it."""
 
 

@@ -25,6 +25,9 @@ from deniably.mechanisms.memoised import Family
 PEOPLE = 1000
 """The number of people in both waves that a count of the recognised assumes."""
 
+LEAST_STATED = 10
+"""Of 1,000 people: a smaller number of recognisable people is not stated."""
+
 _STEP = 0.002  # of the grid of log likelihood ratios
 _LENGTH = 1 << 16  # of that grid, where it is not made coarser
 _FARTHEST = 30.0  # larger log likelihood ratios are as good as certainty
@@ -58,6 +61,11 @@ def recognised(asked: Iterable[Asked], people: int = PEOPLE) -> float:
             law *= np.fft.rfft(np.bincount(place, weights, length)) ** count
     b, a = (np.clip(np.fft.irfft(law, length), 0, None) for law in (same, other))
     return float(b @ _wins(a, people))
+
+
+def recognised_of_1000(asked: Iterable[Asked]) -> int:
+    """The number that a definition states as ``recognised`` where it is 10 or more (SPEC 4.4)."""
+    return round(recognised(asked) * PEOPLE)
 
 
 def _wins(law: Floats, people: int) -> Floats:
