@@ -20,6 +20,7 @@ PATHS = [
     "/api/surveys/private/checks",
     "/api/surveys/private/crosstab?rows=stolen&columns=often",
     "/api/surveys/private/difference?question=stolen&choice=yes&share=0.1",
+    "/api/surveys/private/differences.csv?question=often",
     "/api/surveys/private/crosstab.csv?rows=stolen&columns=often",
     "/api/surveys/private/differences?question=often&survey=workplace",
     "/api/surveys/workplace/difference?question=stolen&choice=yes&survey=private",
@@ -29,6 +30,8 @@ PAGES = [
     "/surveys/private",
     "/surveys/private/crosstab?rows=stolen&columns=often",
     "/surveys/private/checks",
+    "/surveys/private/differences",
+    "/surveys/private/differences?question=often",
 ]
 """And for people: who shows no token is asked for one."""
 

@@ -244,3 +244,61 @@ def test_what_is_not_one_answer_out_of_a_few_is_not_compared_at_once(
     ):
         found = client.get(f"/api/surveys/{path}")
         assert why in assert_problem(found, 400, "bad-parameter")["detail"]
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("waves")
+def test_a_page_shows_the_differences_and_says_which_p_value_is_which(client: FlaskClient) -> None:
+    found = client.get("/api/surveys/there/differences?question=often").get_json()
+    page = client.get("/surveys/there/differences?question=often").text
+
+    assert "“Weekly” is more frequent than every other answer." in page
+    assert "p alone" in page
+    assert "p adjusted (Holm)" in page
+    assert page.count('<tr role="row"') == 1 + len(found["differences"])
+    assert "style=" not in page
+    assert 'href="/api/surveys/there/differences.csv?question=often"' in page
+    assert 'href="/surveys/there/differences"' in client.get("/surveys/there").text
+
+
+@pytest.mark.usefixtures("waves")
+def test_without_a_question_the_page_lets_you_choose_one(client: FlaskClient) -> None:
+    for query in ("", "?question=nothing"):
+        page = client.get(f"/surveys/there/differences{query}")
+        assert page.status_code == 200
+        assert '<label for="question">' in page.text
+        assert page.text.count("<option") == 2
+    assert "names one of the questions" in page.text
+
+
+@pytest.mark.usefixtures("waves")
+def test_two_waves_are_compared_on_the_page_answer_by_answer(client: FlaskClient) -> None:
+    page = client.get("/surveys/here/differences?question=often&survey=there").text
+
+    assert "What differs from there?" in page
+    assert " over " not in page.split("<tbody")[1].split("</tbody>")[0]
+
+
+def test_while_results_are_hidden_the_page_says_so(app: Flask, client: FlaskClient) -> None:
+    survey = survey_named("quiet", results={"minimum": 10, "while_open": False})
+    app.extensions["deniably"].publish(survey, signed(survey))
+
+    for path in ("differences", "differences?question=often"):
+        page = client.get(f"/surveys/quiet/{path}").text
+        assert "The results are not shown yet" in page
+        assert "<table" not in page
+        assert "<select" not in page
+
+
+@pytest.mark.usefixtures("waves")
+def test_the_csv_of_differences_has_every_figure_of_the_json(client: FlaskClient) -> None:
+    found = client.get("/api/surveys/there/differences?question=often").get_json()["differences"]
+    text = client.get("/api/surveys/there/differences.csv?question=often").text
+
+    for row, one in zip(csv.DictReader(io.StringIO(text)), found, strict=True):
+        assert [row["first"], row["second"]] == one["names"]
+        assert [float(row["low"]), float(row["high"])] == one["interval"]
+        for key in ("estimate", "standard_error", "p_value", "adjusted_p_value"):
+            assert float(row[key]) == one[key]

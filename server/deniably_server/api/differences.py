@@ -1,29 +1,40 @@
-"""Hypothesis tests of differences, within one survey or between two, as JSON."""
+"""Hypothesis tests of differences, within one survey or between two: JSON, CSV and a page."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import comparison
+from deniably.results import comparison, difference_figures
 from deniably.results.comparison import (
     NOT_OF_MEANS,
     Comparison,
     DifferenceResult,
     DifferencesResult,
     Side,
+    has_pairs,
 )
+from deniably.results.spreadsheet import written
+from deniably.survey.questions import Question
+from deniably.survey.readable import short_label
+from deniably.survey.survey import Survey
+from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
-from deniably_server.api.results import LEVEL, confidence
+from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import NAMED, Operation, Parameters
+from deniably_server.web.operation import CSV, NAMED, PAGE, Operation, Parameters
+
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
 
 blueprint = Blueprint("differences", __name__)
 
@@ -67,10 +78,69 @@ def difference(name: str) -> Response:
 @costly("tallies")
 def differences(name: str) -> Response:
     """Test every pair of a question's choices, or each choice here and in another ``survey``."""
+    return json_answer(_current(name))
+
+
+@blueprint.get("/api/surveys/<name>/differences.csv")
+@Operation({200: {CSV: None}}, RESULTS, query=_QUESTION, headers=("Content-Disposition",))
+@costly("tallies")
+def differences_as_csv(name: str) -> Response:
+    """The same for a spreadsheet, with a row for each difference."""
+    found = _current(name)
+    text = written(difference_figures.COLUMNS, difference_figures.difference_rows(found))
+    return as_attachment(text, f"{name}-{found['question_name']}-differences")
+
+
+@blueprint.get("/surveys/<name>/differences")
+@Operation(PAGE, RESULTS, query={"question": NAMED, "survey": NAMED, **LEVEL})
+@or_ask_for_a_token
+@or_say_why_hidden
+def differences_page(name: str) -> ResponseReturnValue:
+    """The differences as a page; without a question, a page to choose one."""
+    survey = visible_survey(name).survey
+    if "question" not in request.args:
+        return _chooser(survey)
+    try:
+        question = _asked(survey)
+    except BadParameter as error:
+        return _chooser(survey, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    if "survey" not in request.args and not has_pairs(question):
+        return _chooser(survey, f"The answers to “{question.label}” are not compared in pairs.")
+    return _page(name)
+
+
+@costly("tallies")
+def _page(name: str) -> str:
+    found, here = _current(name), visible_survey(name)
+    return render_template(
+        "differences.html",
+        found=found,
+        survey=here.survey,
+        state=here.state,
+        short=short_label(_asked(here.survey)),
+        figures=difference_figures,
+        query=given_query("question", "survey", "confidence"),
+        same_level=given_query("confidence"),
+    )
+
+
+def _chooser(survey: Survey, why: str = "") -> str:
+    questions = [(one.name, one.label) for one in survey.questions if has_pairs(one)]
+    return render_template("differences_chooser.html", survey=survey, questions=questions, why=why)
+
+
+def difference_links(survey: Survey) -> list[tuple[str, str]]:
+    """The address below the dashboard where a question is chosen, with its text."""
+    if any(map(has_pairs, survey.questions)):
+        return [("differences", "Which answers of a question differ?")]
+    return []
+
+
+def _current(name: str) -> DifferencesResult:
     here, other = _side(name), request.args.get("survey")
     with _comparable():
         there = _there(here, other) if here.choices and other is not None else None
-        return json_answer(comparison.pairs(here, there, confidence()))
+        return comparison.pairs(here, there, confidence())
 
 
 def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparison:
@@ -91,13 +161,19 @@ def _compared(side: Side, choice: str | None, kind: str, value: str) -> Comparis
 def _side(name: str) -> Side:
     """The question that the request names, in a survey whose results the caller may see."""
     survey = visible_survey(name).survey
+    question = _asked(survey)
+    tally = current_store().shown_tally(name)[question.name]
+    return Side(survey, question, tally, request.args.get("part"))
+
+
+def _asked(survey: Survey) -> Question:
+    """The question that the request names. Raises BadParameter."""
     wanted = request.args.get("question", "")
     for question in survey.questions:
         if question.name == wanted:
-            tally = current_store().shown_tally(name)[wanted]
-            return Side(survey, question, tally, request.args.get("part"))
+            return question
     names = ", ".join(question.name for question in survey.questions)
-    raise BadParameter(f"“question” names one of the questions of {name}: {names}")
+    raise BadParameter(f"“question” names one of the questions of {survey.name}: {names}")
 
 
 def _there(here: Side, other: str) -> Side:

@@ -18,6 +18,7 @@ from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.crosstabs import crosstab_links
+from deniably_server.api.differences import difference_links
 from deniably_server.api.groups import group_links
 from deniably_server.api.hidden import hidden_page
 from deniably_server.api.results import (
@@ -95,7 +96,11 @@ def dashboard(name: str) -> str:
     return render_template(
         "dashboard.html",
         survey_parts=parts,
-        links=[*crosstab_links(survey, results.state), *group_links(survey)],
+        links=[
+            *crosstab_links(survey, results.state),
+            *difference_links(survey),
+            *group_links(survey),
+        ],
         checks=results.state == "closed" and bool(checkable(survey)),
         results=results,
         smooth=smooth,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import TypedDict, TypeVar
 
@@ -262,6 +263,21 @@ def pairs(
     }
 
 
+def has_pairs(question: Question) -> bool:
+    """Whether ``pairs`` can compare its choices with each other."""
+    return (
+        isinstance(question, OfChoices)
+        and 2 <= len(question.names) <= _MOST_AT_ONCE
+        and _pair_law(question) is not None
+    )
+
+
+def _pair_law(question: Question) -> tuple[Fraction, Fraction] | None:
+    """P(a report supports two choices | the answer is one of them), and given another answer."""
+    law = question.mechanism.law
+    return law.joint.pairs if isinstance(law, Supporting) and law.single else None
+
+
 # --- choices ----------------------------------------------------------------------------------
 
 
@@ -277,8 +293,7 @@ def choice_and_share(side: Side, choice: str, share: float | str) -> Comparison:
 def choices(side: Side, choice: str, other: str) -> Comparison:
     """Tests whether two choices of a question have the same share. Raises Incomparable."""
     first, second = side.answers(choice), side.answers(other)
-    law = side.question.mechanism.law
-    pairs = law.joint.pairs if isinstance(law, Supporting) and law.single else None
+    pairs = _pair_law(side.question)
     if pairs is None:
         raise Incomparable(
             "two choices can be compared where a person has one answer out of several"

@@ -1,0 +1,179 @@
+"""Draws differences as a forest plot: which answers differ, by how much, and which may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult, chance
+from deniably.results.figures import digits, scale
+from deniably.results.figures.row import Row, banded, difference_row
+from deniably.results.figures.strip import Html
+from deniably.results.figures.strip import table as figure
+from deniably.results.narrative import level_text, quoted
+from deniably.results.rows import ResultRow
+
+_MOST_NAMED = 3
+COLUMNS = (
+    "survey", "question", "other_survey", "n", "first", "first_label", "second", "second_label",
+    "estimate", "low", "high", "confidence", "standard_error", "p_value", "adjusted_p_value",
+    "adjustment", "note",
+)  # fmt: skip
+"""The columns of the CSV of differences."""
+HEADS = ("Points", "interval", "Std. error", "p alone", "p adjusted (Holm)")
+
+
+def forest(found: DifferencesResult) -> Html:
+    """The differences on one scale with nought, the largest first, each of the larger share over
+    the smaller. Grey with an open dot: not shown to differ."""
+    rows = [_row(one) for one in _by_size(found)]
+    heads = ("Points", f"{level_text(found['confidence'])} interval")
+    heading = "Answer" if found["other"] else "Two answers"
+    about = f"Differences: {found['question']}"
+    return figure(about, rows, scale.of_differences(rows), heads=heads, heading=heading)
+
+
+def statement(found: DifferencesResult) -> str:
+    """How many differ, and which of the others cannot be told apart."""
+    every = found["differences"]
+    apart = [one for one in every if _differs(one)]
+    what = "answers" if found["other"] else "pairs of answers"
+    if not apart:
+        return f"None of these {what} can be told apart." if len(every) > 1 else _one(every[0])
+    if len(every) == 1:
+        return _one(every[0])
+    many = f"All {len(every)}" if len(apart) == len(every) else f"{len(apart)} of {len(every)}"
+    said = f"{many} {what} differ{'s' if len(apart) == 1 else ''} by more than chance explains"
+    rest = [one for one in every if not _differs(one)]
+    if not rest:
+        return f"{said}."
+    if len(rest) > _MOST_NAMED:
+        return f"{said}; the others cannot be told apart."
+    return f"{said}; {' nor '.join(map(_two, rest))} cannot be told apart."
+
+
+def family(found: DifferencesResult) -> str:
+    """How the tests were adjusted for being many; empty for one."""
+    tests = len(found["differences"])
+    if tests == 1:
+        return ""
+    return (
+        f"All {tests} were tested at once (Holm 1979): the risk that any of the differences shown"
+        " is chance is 5 % over all."
+    )
+
+
+def finding(found: DifferencesResult) -> str:
+    """Who leads, as far as the differences show it; empty where two surveys are compared."""
+    if found["other"]:
+        return ""
+    labels: list[str] = []
+    below: dict[str, set[str]] = {}  # answer -> those shown to be less frequent
+    for one in found["differences"]:
+        larger, smaller = one["labels"] if one["estimate"] >= 0 else one["labels"][::-1]
+        labels += [label for label in one["labels"] if label not in labels]
+        if _differs(one):
+            below.setdefault(larger, set()).add(smaller)
+    beaten = set[str]().union(*below.values())
+    leaders = [label for label in labels if label not in beaten]
+    behind = set(labels) - set(leaders)
+    if not leaders or not behind or any(below.get(label, set()) < behind for label in leaders):
+        return "No answer is clearly in front."
+    if len(leaders) == 1:
+        return f"“{leaders[0]}” is more frequent than every other answer."
+    return f"{quoted(leaders)} lead over all others; which of them is in front is open."
+
+
+def numbers(found: DifferencesResult) -> list[list[str]]:
+    """A line for each difference: what, then its figures as ``HEADS`` names them."""
+    return [
+        [
+            _label(one),
+            digits.signed(100 * one["estimate"], 1),
+            " to ".join(digits.signed(100 * end, 1) for end in one["interval"]),
+            digits.number(100 * one["standard_error"], 1),
+            chance(one["p_value"]).removeprefix("= "),
+            chance(one["adjusted_p_value"]).removeprefix("= "),
+        ]
+        for one in _by_size(found)
+    ]
+
+
+def difference_rows(found: DifferencesResult) -> Iterator[ResultRow]:
+    """A line of the CSV for each difference, in the order of the document."""
+    for one in found["differences"]:
+        names, labels = ([*one[key], ""][:2] for key in ("names", "labels"))
+        low, high = one["interval"]
+        yield {
+            "survey": found["survey"],
+            "question": found["question_name"],
+            "other_survey": found["other"],
+            "n": found["n"],
+            "first": names[0],
+            "first_label": labels[0],
+            "second": names[1],
+            "second_label": labels[1],
+            "estimate": one["estimate"],
+            "low": low,
+            "high": high,
+            "confidence": one["confidence"],
+            "standard_error": one["standard_error"],
+            "p_value": one["p_value"],
+            "adjusted_p_value": one["adjusted_p_value"],
+            "adjustment": found["adjustment"],
+            "note": one["note"],
+        }
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _differs(one: AdjustedResult) -> bool:
+    return one["adjusted_p_value"] < RISK
+
+
+def _by_size(found: DifferencesResult) -> list[AdjustedResult]:
+    """The largest first; of two answers, each as the larger over the smaller."""
+    turned = found["differences"] if found["other"] else map(_larger_first, found["differences"])
+    return sorted(turned, key=lambda one: -abs(one["estimate"]))
+
+
+def _larger_first(one: AdjustedResult) -> AdjustedResult:
+    if one["estimate"] >= 0:
+        return one
+    low, high = one["interval"]
+    return {
+        **one,
+        "names": one["names"][::-1],
+        "labels": one["labels"][::-1],
+        "estimate": -one["estimate"],
+        "interval": [-high, -low],
+        "interval_80": _turned(one["interval_80"]),
+        "interval_50": _turned(one["interval_50"]),
+    }
+
+
+def _turned(interval: Sequence[float] | None) -> list[float] | None:
+    return None if interval is None else [-interval[1], -interval[0]]
+
+
+def _row(one: AdjustedResult) -> Row:
+    row = difference_row(_label(one), one["estimate"], one["interval"], shown=_differs(one))
+    short = replace(
+        row.reading,
+        value=row.reading.value.removesuffix(f"{digits.NARROW}points"),
+        interval=row.reading.bare,
+    )
+    return replace(banded(row, one["interval_80"], one["interval_50"]), reading=short)
+
+
+def _label(one: AdjustedResult) -> str:
+    return " over ".join(one["labels"])
+
+
+def _one(one: AdjustedResult) -> str:
+    return f"{_two(one)} {'differ' if _differs(one) else 'cannot be told apart'}."
+
+
+def _two(one: AdjustedResult) -> str:
+    return quoted(one["labels"])
