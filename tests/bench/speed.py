@@ -63,27 +63,27 @@ def rate_figure(sheet: Sheet, name: str, per_second: float, goal: float | None) 
 
 
 def bulk_rate(k: int, quick: bool) -> float:
-    n = (8_000_000 if k < 128 else 400_000) // (20 if quick else 1)
+    n = (8_000_000 if k < 128 else 400_000) // (200 if quick else 1)
     channel, answers = mechanism(k), np.arange(n) % k
-    return n / seconds_of(lambda: randomise_many(channel, answers), 3 if quick else 9)
+    return n / seconds_of(lambda: randomise_many(channel, answers), 1 if quick else 9)
 
 
 def device_rate(k: int, quick: bool) -> float:
-    n, channel = 1000 if quick else 20_000, mechanism(k)
+    n, channel = 300 if quick else 20_000, mechanism(k)
     answers = [index % k for index in range(n)]
 
     def one_by_one() -> None:
         for answer in answers:
             channel.randomise(answer, Coins())
 
-    return n / seconds_of(one_by_one, 3 if quick else 7)
+    return n / seconds_of(one_by_one, 1 if quick else 7)
 
 
 def aggregate_rate(k: int, quick: bool) -> float:
     """From Python lists, which is how the other libraries take their reports."""
-    n, channel = 2000 if quick else 50_000, mechanism(k)
+    n, channel = 500 if quick else 50_000, mechanism(k)
     lists = listed(channel, n)
-    return n / seconds_of(lambda: estimate(tally(lists, k), channel), 3 if quick else 7)
+    return n / seconds_of(lambda: estimate(tally(lists, k), channel), 1 if quick else 7)
 
 
 def listed(channel: SubsetSelection, n: int) -> list[list[int]]:
@@ -94,8 +94,8 @@ def listed(channel: SubsetSelection, n: int) -> list[list[int]]:
 
 
 def tallies(sheet: Sheet) -> None:
-    n = 50_000 if sheet.quick else 1_000_000
-    rounds = 3 if sheet.quick else 7
+    n = 10_000 if sheet.quick else 1_000_000
+    rounds = 1 if sheet.quick else 7
     sheet.section(f"Tally and estimate of {n:,} reports, k = 16, epsilon 1")
     channel = mechanism(16)
     packed = randomise_many(channel, np.arange(n) % 16)

@@ -49,8 +49,12 @@ def test_functions_and_medians_cover_twenty_respondents(
     cells, law = cells[law > 1e-5], law[law > 1e-5]
     median = true_quantile(np.array(truth), 0.5)
 
-    halves = [quantiles(c, channel, 0.5)[0] for c in cells]
-    first = [cumulative(c, channel)[0].population_margin for c in cells]
+    functions = [cumulative(c, channel) for c in cells]
+    halves = [
+        quantiles_from(density(c, channel).shares, function, 0.5)[0]
+        for c, function in zip(cells, functions, strict=True)
+    ]
+    first = [function[0].population_margin for function in functions]
 
     assert law[np.array([q.low <= median <= q.high for q in halves])].sum() >= 0.93
     assert law[np.array([m.low <= truth[0] <= m.high for m in first])].sum() >= 0.93
@@ -62,10 +66,14 @@ def test_functions_and_quantiles_of_a_square_wave_cover() -> None:
     tallies = np.random.default_rng(2020).multinomial(300, truth @ channel, size=200)
     assert stats.binom.cdf(172, 200, 0.95) < 1e-6
 
-    margins = [[m.population_margin for m in cumulative(t, channel)] for t in tallies]
+    functions = [cumulative(t, channel) for t in tallies]
+    margins = [[m.population_margin for m in function] for function in functions]
     for at, share in enumerate(np.cumsum(truth)[:-1]):
         assert sum(m[at].low <= share <= m[at].high for m in margins) >= 173
-    found = [quantiles(t, channel) for t in tallies]
+    found = [
+        quantiles_from(density(t, channel).shares, function, (0.25, 0.5, 0.75))
+        for t, function in zip(tallies, functions, strict=True)
+    ]
     for at, share in enumerate((0.25, 0.5, 0.75)):
         bucket = true_quantile(truth, share)
         assert sum(f[at].low <= bucket <= f[at].high for f in found) >= 173

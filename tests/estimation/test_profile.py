@@ -19,7 +19,7 @@ from deniably.estimation.profile import quantile_intervals
 from deniably.estimation.tally import Tally
 from deniably.mechanisms import Window
 from deniably.survey.questions import Number
-from support.soak import soak
+from support.soak import all_but, soak
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def exactly(truth: Floats, share: float) -> tuple[Floats, int]:
     return bent, at
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", all_but(("spike at 0", "point"), list(SHAPES)))
 @pytest.mark.parametrize("epsilon", [soak(1.0), 2.0])
 def test_intervals_of_quantiles_cover(shape: str, epsilon: float) -> None:
     assert stats.binom.cdf(FEWEST - 1, RUNS, 0.95) < 1e-6
@@ -86,7 +86,7 @@ def test_intervals_of_quantiles_cover(shape: str, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5])
-@pytest.mark.parametrize("shape", [soak("hump"), "two humps", "spike at 0", soak("uniform")])
+@pytest.mark.parametrize("shape", [soak("hump"), soak("two humps"), "spike at 0", soak("uniform")])
 def test_intervals_cover_where_a_bucket_ends_just_at_the_quantile(shape: str, share: float) -> None:
     question = asked(1.0)
     truth, bucket = exactly(SHAPES[shape], share)
