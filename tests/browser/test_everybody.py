@@ -138,7 +138,7 @@ def test_large_text_on_a_phone_is_not_written_downwards(shown: Callable[[str], W
     phone.page.evaluate("document.documentElement.style.fontSize = '200%'")
     assert look(phone, SLIM) == []
 
-    phone.page.evaluate("document.querySelector('.label dd').style.maxWidth = '2rem'")
+    phone.page.evaluate("document.querySelector('.cues span').style.maxWidth = '2rem'")
     assert look(phone, SLIM), "or nothing would be found"
 
 
@@ -357,10 +357,10 @@ def test_a_screen_reader_finds_a_question_its_answers_and_the_ways_on(phone: Wat
         "radio “Weeklyish” focused checked true",
         "radio “Dailyish” checked false",
         "radio “Hourlyish” checked false",
-        "group",
-        "DisclosureTriangle “How protected is this?”",
         "button “Continue”",
         "button “Back”",
+        "group",
+        "DisclosureTriangle “How is this answer protected?”",
     ]
     texts = [line for line in tree(phone.page) if "StaticText" in line]
     assert "StaticText “Question 2 of 2”" in texts
@@ -427,6 +427,10 @@ def sending(phone: Watched) -> None:
     phone.page.wait_for_selector("#progress:not(:empty)")  # the report is made, and on its way
 
 
+def opening(phone: Watched) -> None:
+    phone.open()
+
+
 def checking(phone: Watched) -> None:
     phone.to_check_page()
 
@@ -440,13 +444,22 @@ def sent(phone: Watched) -> None:
 @pytest.mark.parametrize(
     ("lead", "lines"),
     [
+        (opening, ["DisclosureTriangle “Language of this page: English”", "heading",
+                   "StaticText “Nobody receives your true answers.”", "list", "listitem",
+                   "region “If somebody saw everything", "term", "StaticText “one answer”",
+                   "definition", "StaticText “58–75”", "StaticText “at worst”",
+                   "StaticText “50: knows nothing”",
+                   "DisclosureTriangle “What does this mean for you?”", "button “Start”"]),
         (checking, ["heading “Check your answers” focused",
                     "term", "StaticText “Have you ever stolen from work”", "StaticText “Yes”",
                     "button “Change : Have you ever stolen from work”", "button “Send”"]),
         (sending, ["heading “Sending” focused", "status live polite",
                    "StaticText “Your device has mixed your answers and is sending.”"]),
-        (sent, ["heading “Sent. Thank you.” focused", "heading “Your receipt”",
-                "StaticText “Digest of what was sent”", "link “Download the receipt”"]),
+        (sent, ["heading “Thank you. Your mixed answers have arrived.” focused",
+                "region “Your receipt”", "heading “Your receipt”",
+                "term", "StaticText “Sent”", "StaticText “2 mixed answers”",
+                "DisclosureTriangle “Fingerprints, to compare with others”",
+                "link “Download the receipt”", "link “How does this work?”"]),
     ],
 )  # fmt: skip
 def test_a_screen_reader_follows_to_the_end(

@@ -53,7 +53,7 @@ def test_a_person_answers_on_a_phone_and_only_the_report_leaves(phone: Watched) 
     report.check(DEFINITION)
     assert report.canonical == body, "nothing but the report, in canonical JSON"
     assert report.survey == DEFINITION.digest
-    assert phone.page.inner_text("#digest") == hashlib.sha256(body).hexdigest()
+    assert phone.page.text_content("#digest") == hashlib.sha256(body).hexdigest()
     assert phone.console == []
 
 
@@ -109,7 +109,7 @@ def test_going_back_after_sending_shows_the_receipt_and_no_answer(sent: Watched)
     for move in (phone.page.go_back, phone.page.go_forward):
         move()
 
-        assert phone.heading().startswith("Sent")
+        assert phone.heading().startswith("Thank you")
         assert phone.checked() == 0
 
 
@@ -134,7 +134,7 @@ def test_the_report_is_stored_once_and_the_receipts_agree(sent: Watched, server:
     assert answered.status == 201
     again = server.post(DEFINITION, report)  # a browser need not keep what a page has read
     assert again.status_code == 200
-    assert again.json()["receipt"] == phone.page.inner_text("#digest")
+    assert again.json()["receipt"] == phone.page.text_content("#digest")
     with closing(sqlite3.connect(server.database)) as database:
         (count,) = database.execute(
             "SELECT count(*) FROM reports WHERE id = ?", [bytes.fromhex(report.id)]
@@ -149,7 +149,7 @@ def test_the_receipt_can_be_kept_and_holds_no_answer(sent: Watched) -> None:
 
     text = kept.value.path().read_text(encoding="utf-8")
     assert DEFINITION.digest in text
-    assert phone.page.inner_text("#digest") in text
+    assert phone.page.text_content("#digest") in text
     assert not any(answer in text for answer in ANSWERS)
 
 
@@ -379,5 +379,6 @@ def test_the_words_are_plain_and_promise_no_more_than_they_keep(sent: Watched) -
     for forbidden in (" lie", "fake", "false", "noise", "epsilon", "algorithm", "100 % anonymous"):
         assert forbidden not in words.lower()
     assert "75 of 100 times" in words, "the odds in natural frequencies"
-    assert "Answer truthfully. Your device does the mixing" in words
-    assert "That you took part" in words, "what remains visible is said"
+    assert "Nobody receives your true answers. This device mixes each one with chance" in words
+    assert "Your network can see that you took part" in words, "what remains visible is said"
+    assert "That is real evidence" in words, "and that protection has its limits"

@@ -75,7 +75,7 @@ def test_who_asks_and_the_seal_of_the_register_are_on_the_start_page_and_the_rec
     assert shown == [fingerprint(AUTHOR.author), head]
 
     answer(phone, "w")
-    receipt = phone.page.inner_text("[data-step=receipt]")
+    receipt = phone.page.text_content("[data-step=receipt]")
     assert fingerprint(AUTHOR.author) in receipt
     assert head in receipt
     kept = memory(phone)
@@ -157,7 +157,7 @@ def test_a_phone_that_cannot_verify_signatures_itself_answers(phone: Watched) ->
 
     answer(phone, "w")
 
-    assert fingerprint(AUTHOR.author) in phone.page.inner_text("[data-step=receipt]")
+    assert fingerprint(AUTHOR.author) in phone.page.text_content("[data-step=receipt]")
 
 
 def test_a_phone_that_cannot_verify_signatures_itself_is_not_lied_to(
@@ -286,7 +286,7 @@ def test_another_author_is_known_once_a_report_was_made_for_it(
     phone.send()
     phone.wait("receipt")
 
-    assert fingerprint(STRANGER.author) in phone.page.inner_text("[data-step=receipt]")
+    assert fingerprint(STRANGER.author) in phone.page.text_content("[data-step=receipt]")
     assert memory(phone)["authors"] == {proxy.url: [AUTHOR.author, STRANGER.author]}
     phone.open("/s/w")
     assert phone.page.locator("[data-before]").is_visible(), "answered, and trusted"

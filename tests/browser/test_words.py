@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from deniably.authoring.compiling import publish_text
+from deniably.survey.guessing import guessing, rate_text
 from deniably.survey.questions import Number, Point, VectorOfNumbers
 from deniably.wording.words import LANGUAGES, Words
 from deniably_client.number_input import AmbiguousNumber, parse_number
@@ -27,6 +28,29 @@ title: One question
 questions: [{name: a, type: yes_no, label: A, odds: 9}]
 """
 WEAK = TRUTH.replace("truth", "weak").replace("odds: 9", "epsilon: 4")
+LONG = """
+name: long-{language}
+title: "{title}"
+language: {language}
+intro: We want to know how common theft and harassment at work are.
+contact: "Institute for Work Research, University of Example, ana.ruiz@example.org, +49 30 123456"
+questions:
+  - {{name: stolen, type: yes_no, label: A, odds: 11/5, also: [prefer_not_to_say]}}
+  - {{name: harassed, type: scale, label: B, odds: 11/5, choices: [a, b, c, d, e]}}
+  - {{name: who, type: select_multiple, label: C, odds: 11/5, choices: [a, b, c, d]}}
+  - {{name: reported, type: select_one, label: D, odds: 11/5, choices: [a, b, c]}}
+  - {{name: climate, type: select_one, label: E, odds: 11/5, choices: [a, b, c, d, e]}}
+  - {{name: sick, type: number, aim: mean, label: F, odds: 11/5, minimum: 0, maximum: 30}}
+"""
+TITLES = {
+    "en": "Life at the workplace: what people at work experience and keep quiet",
+    "de": "Leben am Arbeitsplatz: was Menschen bei der Arbeit erleben und verschweigen",
+    "fr": "La vie au travail : ce que les gens vivent chaque jour sans le dire",
+    "it": "La vita sul lavoro: ciò che le persone vivono ogni giorno e tacciono",
+    "zh": "职场生活：人们在工作中经历了什么，哪些事情从来不会大声说出来，"
+    "不会告诉同事，更不会告诉上司，以及这些事情到底有多常见",
+}
+"""Three lines each on a phone, or four."""
 EVERYTHING = survey_of_everything()
 INCOME = survey_of_everything(
     name="income",
@@ -268,8 +292,9 @@ def test_practice_does_not_promise_more_than_the_survey(phone: Watched) -> None:
 
 def test_the_language_is_changed_on_the_start_page(phone: Watched) -> None:
     phone.open("/s/truth")
+    phone.page.click("details.languages summary")
     phone.page.click("text=Deutsch")
-    phone.page.wait_for_selector("text=Wer was sehen kann")
+    phone.page.wait_for_selector("text=Niemand erhält Ihre wahren Antworten.")
     phone.page.locator("button:visible", has_text="Beginnen").click()
     phone.page.locator("button:visible", has_text="Weiter").click()
 
@@ -279,31 +304,91 @@ def test_the_language_is_changed_on_the_start_page(phone: Watched) -> None:
     assert phone.page.locator("fieldset:visible").get_attribute("lang") == "en"
 
 
+ORDER = (
+    ".languages > summary", "h1", ".by", ".promise", ".cues", ".guess h2", ".guess dl",
+    ".guess summary", "[data-go='1']", "#practise", ".later",
+)  # fmt: skip
+LINES = """(one) => Math.round(one.getBoundingClientRect().height
+  / parseFloat(getComputedStyle(one).lineHeight))"""
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_phone_shows_who_sees_what_then_the_process_then_start_without_scrolling(
-    phone: Watched, language: str
+def test_a_phone_shows_the_start_without_scrolling_with_a_title_of_three_lines(
+    phone: Watched, server: Server, language: str
 ) -> None:
-    phone.open(f"/s/truth?language={language}")
-    words = Words(language)
-    keys = ("start.label", "start.server_sees", "start.network_sees", "start.process", "start.go")
-    boxes = [phone.page.get_by_text(words(key), exact=True).first.bounding_box() for key in keys]
-    tops = [box["y"] for box in boxes if box]
+    """Who asks, the promise, who sees what and how often a guess is right come before Start."""
+    server.publish(publish_text(LONG.format(language=language, title=TITLES[language])))
+    phone.open(f"/s/long-{language}")
+    start = phone.page.locator("[data-step=start]")
+    tops = [start.locator(one).first.bounding_box() for one in ORDER]
 
-    assert len(tops) == len(keys)
-    assert tops == sorted(tops)
-    assert boxes[-1]
-    assert boxes[-1]["y"] + boxes[-1]["height"] <= PHONE["height"]
+    assert start.locator("h1").evaluate(LINES) >= 3
+    assert [box["y"] for box in tops if box] == sorted(box["y"] for box in tops if box)
+    assert all(tops)
+    go = tops[ORDER.index("[data-go='1']")]
+    assert go
+    assert go["y"] + go["height"] <= PHONE["height"]
+    row = [start.locator(".languages > summary"), phone.page.locator("#exit")]
+    first, last = [one.bounding_box() for one in row]
+    assert first
+    assert last
+    assert first["height"] == last["height"] == 44
+    assert abs(first["y"] - last["y"]) <= 1, "language and Exit stand in one row"
+    assert phone.page.locator("#exit").inner_text() == Words(language)("exit.link")
 
 
-@pytest.mark.parametrize(("survey", "above"), [("truth", False), ("weak", True)])
-def test_weak_protection_is_said_before_start(phone: Watched, survey: str, above: bool) -> None:
-    phone.open(f"/s/{survey}")
-    total = phone.page.get_by_text("what is sent makes any guess about you").bounding_box()
-    start = phone.page.locator("[data-first] [data-go='1']").bounding_box()
+def test_the_guessing_scale_shows_the_rates_of_the_survey_in_order(
+    phone: Watched, server: Server
+) -> None:
+    survey = publish_text(LONG.format(language="en", title="Short").replace("long-", "scale-"))
+    server.publish(survey)
+    rates = guessing(survey)
+    phone.open("/s/scale-en")
 
-    assert total
-    assert start
-    assert (total["y"] < start["y"]) == above
+    labels = phone.page.locator(".guess dl > div").all_inner_texts()
+    assert [set(text.split("\n")) for text in labels] == [
+        {f"{rate_text(rates.lowest)}–{rate_text(rates.highest)}", "one answer"},
+        {str(rate_text(rates.together)), "all 6"},
+        {str(rate_text(rates.worst)), "at worst"},
+    ]
+    places = phone.page.evaluate(
+        "[...document.querySelectorAll('.scale :is(.mark, circle)')].map((one) =>"
+        " one.getBoundingClientRect()).map(({ left, right }) => (left + right) / 2)"
+    )
+    rail = phone.page.locator(".scale .rail").bounding_box()
+    assert rail
+    for place, rate in zip(
+        places, [(rates.lowest + rates.highest) / 2, rates.together, rates.worst], strict=True
+    ):
+        assert place == pytest.approx(rail["x"] + rail["width"] * (2 * rate - 1), abs=4)
+
+
+RED = """() => {
+  const warm = (colour) => {
+    const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number);
+    return a > 0 && r > 90 && r - Math.max(g, b) > 25;
+  };
+  return [...document.querySelectorAll("body *")].filter((one) => one.checkVisibility())
+    .filter((one) => {
+      const style = getComputedStyle(one);
+      const edge = parseFloat(style.borderInlineStartWidth) ? [style.borderInlineStartColor] : [];
+      const colours = [style.color, style.backgroundColor, ...edge, style.fill, style.stroke];
+      return colours.some((colour) => colour.startsWith("rgb") && warm(colour));
+    }).map((one) => one.outerHTML.slice(0, 80));
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_red_before_an_error(phone: Watched, scheme: Any) -> None:
+    phone.page.emulate_media(color_scheme=scheme)
+    phone.open("/s/weak")
+    assert "can often guess them" in phone.page.inner_text(".promise b")
+    phone.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert phone.page.evaluate(RED) == []
+    phone.click("Start")
+    assert phone.page.evaluate(RED) == []
+    phone.click("Continue")
+    assert phone.page.evaluate(RED), "or nothing would be found"
 
 
 @pytest.mark.parametrize(

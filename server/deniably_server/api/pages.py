@@ -9,11 +9,13 @@ from deniably.estimation import analysis
 from deniably.results import narrative
 from deniably.results.narrative import level_text
 from deniably.results.pairs import checkable
+from deniably.survey.guessing import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
 from deniably.survey.questions import NOT_APPLICABLE, Conditional, Point, Product
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
+from deniably.wording.first_page import first_page
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
@@ -31,7 +33,7 @@ from deniably_server.api.results import (
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web import charts, language
-from deniably_server.web.icon_array import squares
+from deniably_server.web.icon_array import dots, place
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 
 pages = Blueprint("pages", __name__)
@@ -68,7 +70,12 @@ def form(name: str) -> str:
             language.for_scripts(words, fields=fields, invited=survey.invited is True)
         ),
         explain=explain,
-        squares=squares,
+        dots=dots,
+        place=place,
+        OFTEN=OFTEN,
+        first=first_page(survey, words),
+        rates=guessing(survey),
+        rate_text=rate_text,
         FIELDS=_FIELDS,
         fields=fields,
         keyboard=_keyboard,

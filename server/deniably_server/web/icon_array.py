@@ -1,24 +1,40 @@
-"""Icon arrays: ten by ten squares as an SVG path, which show a number of 100.
+"""Pictures of chances in the form: rows of dots, and places on the guessing scale.
 
-A square is a dash of a stroked line, so a row of squares is one step of the path. That is a tenth
-of the size of a hundred elements. form.css sets the dashes.
+An icon array has five rows of twenty dots, which show a number of 100. A dot is a dash of length 0
+with round ends, of a stroked line, so a row of dots is one step of the path. That is a tenth of the
+size of a hundred elements. form.css sets the dashes.
 """
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 PITCH = 10
-"""Distance from one square to the next; squares are 8 wide, and a row of ten is 98 wide."""
+"""Distance from one dot to the next; a row of twenty is 200 wide."""
+_ROW = 20
+_LEFT = Fraction(3, 2)  # per cent of the scale left free at either end
 
 
-def squares(first: int, last: int) -> str:
-    """The SVG path of the squares ``first`` to ``last - 1`` of 100, in reading order.
+def dots(first: int, last: int) -> str:
+    """The SVG path of the dots ``first`` to ``last - 1`` of 100, in reading order.
 
-    >>> squares(9, 12)
-    'M90 4h8M0 14h18'
+    >>> dots(18, 23)
+    'M185 5h10.1M5 15h20.1'
     """
     steps: list[str] = []
-    for row in range(10):
-        start, end = max(first - 10 * row, 0), min(last - 10 * row, 10)
+    for row in range(100 // _ROW):
+        start, end = max(first - _ROW * row, 0), min(last - _ROW * row, _ROW)
         if start < end:
-            steps.append(f"M{PITCH * start} {PITCH * row + 4}h{PITCH * (end - start) - 2}")
+            left, top = PITCH * start + PITCH // 2, PITCH * row + PITCH // 2
+            # A little longer than to the last dot, or browsers leave it out.
+            steps.append(f"M{left} {top}h{PITCH * (end - start - 1)}.1")
     return "".join(steps)
+
+
+def place(rate: Fraction) -> float:
+    """Where a guessing rate, from 1/2 to 1, stands on the scale, in per cent of its width.
+
+    >>> place(Fraction(1, 2)), place(Fraction(3, 4)), place(Fraction(1))
+    (1.5, 50.0, 98.5)
+    """
+    return round(float(_LEFT + (2 * rate - 1) * (100 - 2 * _LEFT)), 1)

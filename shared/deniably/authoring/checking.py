@@ -74,7 +74,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
         notes=[*said, *_grid_notes(survey), *refused],
         survey=survey,
         refused=refused,
-        first_page=first_page(survey),
+        first_page=first_page(survey).paragraphs,
     )
 
 

@@ -61,10 +61,13 @@ def _frequencies(p: Fraction, q: Fraction) -> Frequencies:
 
 @dataclass(frozen=True)
 class IconArray:
-    """A picture of 100 squares; ``own`` of them are filled, and the caption says what they are."""
+    """A picture of 100 dots, of which ``own`` are filled.
+
+    The caption tells two pictures apart; one picture has none, as the sentence beside it says all.
+    """
 
     own: int
-    caption: str
+    caption: str = ""
 
 
 WEAK = 20
@@ -106,33 +109,31 @@ def describe_inference(question: Question, words: Words = ENGLISH) -> str:
 
 
 def icon_arrays(question: Question, words: Words = ENGLISH) -> list[IconArray]:
-    """The protection as pictures of 100 squares, for mechanisms that two shares describe.
+    """The protection as pictures of 100 dots, for mechanisms that two shares describe.
 
-    There are none for reports that are signals or noisy numbers, or where 100 squares are too few.
+    There are none for reports that are signals or noisy numbers, or where 100 dots are too few.
     """
     law = question.mechanism.law
     match law:
         case Supporting(both=True):
-            return _icon_arrays(words, natural_frequencies(law), "grid.turned")
+            return _icon_arrays(words, natural_frequencies(law))
         case Supporting(single=True, size=1) if not isinstance(question, Number | Point | Product):
-            return _icon_arrays(words, natural_frequencies(law), "grid.sent")
+            return _icon_arrays(words, natural_frequencies(law))
         case Supporting():
             return _icon_arrays(words, natural_frequencies(law), "grid.chosen", "grid.other")
         case Finite(evenly=True) if law.outputs > 2:
-            return _icon_arrays(words, _inside(law), "grid.near")
+            return _icon_arrays(words, _inside(law))
         case _:
             return []
 
 
-def _icon_arrays(words: Words, seen: Frequencies, own: str, other: str = "") -> list[IconArray]:
+def _icon_arrays(words: Words, seen: Frequencies, *captions: str) -> list[IconArray]:
     if seen.out_of != 100:
         return []
-    if not other:
-        return [IconArray(seen.own, words(own, own=seen.own, rest=100 - seen.own))]
-    return [
-        IconArray(seen.own, words(own, own=seen.own)),
-        IconArray(seen.other, words(other, own=seen.other)),
-    ]
+    if not captions:
+        return [IconArray(seen.own)]
+    counts = zip(captions, (seen.own, seen.other), strict=True)
+    return [IconArray(count, words(caption, own=count)) for caption, count in counts]
 
 
 def practice(survey: Survey) -> SubsetSelection:
@@ -152,9 +153,9 @@ def weak(loss: Loss) -> bool:
     return loss.odds_bound > WEAK
 
 
-def at_most(loss: Loss, key: str, words: Words = ENGLISH) -> str:
+def at_most(loss: Loss, key: str, words: Words = ENGLISH, **values: object) -> str:
     """The text of ``key`` with the odds of a loss and, if there is a delta, its exception."""
-    return words(key, **_odds(loss, words))
+    return words(key, **_odds(loss, words), **values)
 
 
 def clipped(question: Question, words: Words = ENGLISH) -> str | None:
@@ -174,15 +175,27 @@ def clipped(question: Question, words: Words = ENGLISH) -> str | None:
 
 def describe_total(survey: Survey, words: Words = ENGLISH) -> str:
     """The protection of all answers of one person, and of all waves, in sentences."""
-    sentences = [words("explain.total", count=survey.asked, **_odds(survey.total, words))]
-    if isinstance(survey.waves, Waves):
-        key = "explain.count" if survey.count else "explain.waves"
-        sentences.append(words(key, count=survey.count, **_odds(survey.history, words)))
-    if weak(survey.history):
-        sentences.append(words("explain.much"))
-    if survey.recognised:
-        sentences.append(words("explain.recognised", count=survey.recognised))
-    return " ".join(sentences)
+    total = words("explain.total", count=survey.asked, **_odds(survey.total, words))
+    much = [words("explain.much")] if weak(survey.history) else []
+    return " ".join([total, *_again(survey, words), *much, *_recognised(survey, words)])
+
+
+def describe_waves(survey: Survey, words: Words = ENGLISH) -> list[str]:
+    """What waves add: that the same is asked again, and how many people can be recognised."""
+    return [*_again(survey, words), *_recognised(survey, words)]
+
+
+def _again(survey: Survey, words: Words) -> list[str]:
+    if not isinstance(survey.waves, Waves):
+        return []
+    key = "explain.count" if survey.count else "explain.waves"
+    return [words(key, count=survey.count, **_odds(survey.history, words))]
+
+
+def _recognised(survey: Survey, words: Words) -> list[str]:
+    if not survey.recognised:
+        return []
+    return [words("explain.recognised", count=survey.recognised)]
 
 
 @lru_cache(maxsize=256)

@@ -1,41 +1,138 @@
-"""The form's first page as text, so that authors can read it before they publish."""
+"""The form's first page as text: the form shows it, and authors read it before they publish.
+
+What depends on the device, such as the privacy it has spent, is left out.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from deniably.survey.guessing import Guessing, guessing, rate_text
+from deniably.survey.questions import Question, Scale, SelectMultiple, SelectOne, YesNo
 from deniably.survey.survey import Survey
 from deniably.wording import explain
 from deniably.wording.words import Words
 
+_SECONDS = 30
+"""That a question takes, with reading the first page, on average."""
+_LONGEST = 80
+"""Characters of who asks; longer contacts are shown where all of it is."""
+_ADDRESS = re.compile(r"@|://|www\.|(?:\d[\s/().-]*){5}")
 
-def first_page(survey: Survey) -> list[str]:
-    """The paragraphs of the form's first page, in the survey's language and in the form's words.
 
-    What depends on the device, such as the privacy it has spent, is left out.
+@dataclass(frozen=True)
+class Mark:
+    """A mark on the guessing scale: what is guessed, and how often from ``low`` to ``high``."""
+
+    label: str
+    low: Fraction
+    high: Fraction
+    value: str
+
+
+@dataclass(frozen=True)
+class FirstPage:
+    """The texts of the first page, in the order in which they are read.
+
+    ``by`` says who asks, how many questions and how long it takes. ``marks`` are those of the
+    guessing scale, from the least to the most. ``meaning`` explains them in paragraphs.
     """
-    words, weak = Words(survey.language), explain.weak(survey.history)
-    seen = [
-        ("start.you", words("start.you_see")),
-        ("start.researcher", words.graded("start.researcher_sees", weak=weak)),
-        ("start.server", words.graded("start.server_sees", weak=weak)),
-        ("start.network", words("start.network_sees")),
-    ]
+
+    title: str
+    by: str
+    promise: str
+    mixed: str
+    cues: tuple[str, str, str]
+    heading: str
+    marks: tuple[Mark, ...]
+    meaning: tuple[str, ...]
+    own: tuple[str, ...]
+    invited: str
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """All texts, for those who read them without the form."""
+        marks = [f"{mark.label}: {mark.value}" for mark in self.marks]
+        texts = [self.title, self.by, self.promise, self.mixed, *self.cues, self.heading, *marks]
+        return [text for text in (*texts, *self.meaning, self.invited, *self.own) if text]
+
+
+def first_page(survey: Survey, words: Words | None = None) -> FirstPage:
+    """The first page of a survey, in the survey's language or in the language of ``words``."""
+    words = words or Words(survey.language)
+    rates = guessing(survey)
+    weak = rates.often
     own = [text for text in (survey.intro, survey.contact) if isinstance(text, str)]
-    total = explain.describe_total(survey, words)
-    return [
-        survey.title,
-        words("start.label"),
-        *(words("script.pair", name=words(who), text=what) for who, what in seen),
-        words("start.process"),
-        *([total] if weak else []),
-        *own,
-        *([words("invited.promise")] if survey.invited else []),
-        _count(survey, words),
-        *([] if weak else [total]),
-    ]
+    return FirstPage(
+        title=survey.title,
+        by=_by(survey, words),
+        promise=words.graded("start.promise", weak=weak),
+        mixed=words.graded("start.mixed", weak=weak),
+        cues=(words("start.here"), words("start.many"), words("start.network")),
+        heading=words("guess.heading"),
+        marks=tuple(_marks(survey, rates, words)),
+        meaning=tuple(_meaning(survey, rates, words)),
+        own=tuple(own),
+        invited=words("invited.promise") if survey.invited else "",
+    )
 
 
-def _count(survey: Survey, words: Words) -> str:
+def who_asks(survey: Survey) -> str:
+    """Who is responsible: the first line of the contact without addresses and numbers."""
+    lines = survey.contact.strip().splitlines() if isinstance(survey.contact, str) else []
+    parts = re.split(r"\s*[,;·|<>]\s*|\s+[–—-]\s+", lines[0]) if lines else []
+    who = ", ".join(part for part in parts if part and not _ADDRESS.search(part))
+    return who if len(who) <= _LONGEST else ""
+
+
+def _by(survey: Survey, words: Words) -> str:
     count = len(survey.questions)
     if survey.asked < count:
-        return words("start.some", count=survey.asked, all=count)
-    return words("start.questions", count=count)
+        asked = words("start.some", count=survey.asked, all=count)
+    else:
+        asked = words("start.questions", count=count)
+    minutes = -(-survey.asked * _SECONDS // 60)
+    what = words("start.minutes", what=asked, count=minutes)
+    who = who_asks(survey)
+    return f"{who} · {what}" if who else what
+
+
+def _marks(survey: Survey, rates: Guessing, words: Words) -> Iterator[Mark]:
+    said = [(words("guess.one"), rates.lowest, rates.highest)]
+    if survey.asked > 1:
+        said.append((words("guess.all", count=survey.asked), rates.together, rates.together))
+    if rates.waves is not None:
+        said.append((words("guess.waves"), rates.waves, rates.waves))
+    said.append((words("guess.worst"), rates.worst, rates.worst))
+    for label, low, high in said:
+        yield Mark(label, low, high, rates_text(low, high, words))
+
+
+def rates_text(low: Fraction, high: Fraction, words: Words) -> str:
+    """Rates from the one to the other, out of 100; a single figure where they read the same."""
+    first, last = (words.number(rate_text(rate)) for rate in (low, high))
+    return first if first == last else f"{first}–{last}"
+
+
+def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
+    yield words("guess.say_one", rate=rates_text(rates.lowest, rates.highest, words))
+    if survey.asked > 1:
+        yield words("guess.say_all", count=survey.asked, rate=rate_text(rates.together))
+    if rates.waves is not None:
+        yield words("guess.say_waves", rate=rate_text(rates.waves))
+    if not rates.exact:
+        yield words("guess.bound")
+    yield explain.at_most(survey.history, "guess.say_worst", words, rate=rate_text(rates.worst))
+    yield from explain.describe_waves(survey, words)
+    if any("prefer_not_to_say" in _names(question) for question in survey.questions):
+        yield words("guess.prefer", choice=words("choice.prefer_not_to_say"))
+    yield words("guess.do")
+
+
+def _names(question: Question) -> list[str]:
+    if isinstance(question, YesNo | SelectOne | Scale | SelectMultiple):
+        return [choice.name for choice in question.choices]
+    return []

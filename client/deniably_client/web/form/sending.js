@@ -8,7 +8,7 @@ import { Unreachable, send } from "../device/send.js";
 import { keeps, recordSent, setAside, ticketOf } from "../device/storage.js";
 import { words } from "../wording/words.js";
 import { answered, firstOpen, wipe } from "./asked.js";
-import { CHECK, all, api, byId, fill, survey, version } from "./elements.js";
+import { CHECK, api, byId, fill, survey, version } from "./elements.js";
 import { record } from "./remembered.js";
 import { about, state } from "./state.js";
 import { go, showKind } from "./steps.js";
@@ -59,10 +59,6 @@ async function deliver(text, saying) {
       progress.textContent = words("script.waiting");
     });
     await recordSent(version, text);
-    const sentNames = Object.keys(JSON.parse(text).values);
-    for (const row of all(".receipt [data-row]", HTMLElement)) {
-      row.hidden = !sentNames.includes(row.dataset["row"] ?? "");
-    }
     byId("digest").textContent = await sha256(text);
     offerReceipt();
     showKind("receipt");
@@ -82,7 +78,7 @@ whenBack(() => {
 });
 
 function offerReceipt() {
-  const lines = [...survey.querySelectorAll(".receipt > div:not([hidden])")].map(
+  const lines = [...survey.querySelectorAll(".receipt > div")].map(
     (row) => {
       const [name, text] = [row.querySelector("dt"), row.querySelector("dd")];
       return words("script.pair", { name: name?.textContent ?? "", text: text?.textContent ?? "" });
