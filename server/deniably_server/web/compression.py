@@ -24,7 +24,8 @@ _KINDS = (
 _LEAST = 300
 """Bytes; smaller bodies do not shrink, because of gzip's header."""
 _KEPT = 1 << 16
-"""Bytes; bodies up to this size, such as files and forms, are compressed once and cached."""
+"""Bytes; bodies up to this size, such as forms, are compressed once and cached. Files of a build
+are whatever their size: they never change."""
 
 
 def compress(response: Response) -> Response:
@@ -44,7 +45,8 @@ def compress(response: Response) -> Response:
         return response
     body = response.get_data()
     if _taken() and len(body) >= _LEAST:
-        response.set_data(_kept(body) if len(body) <= _KEPT else gzip.compress(body, 6))
+        kept = len(body) <= _KEPT or response.cache_control.immutable
+        response.set_data(_kept(body) if kept else gzip.compress(body, 6))
         response.headers["Content-Encoding"] = "gzip"
     return response
 
