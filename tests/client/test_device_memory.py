@@ -14,7 +14,7 @@ import pytest
 
 from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BadReport, BudgetSpent, WavesSent
-from deniably.device.ledger import Limits, total
+from deniably.device.ledger import Limits, total_loss
 from deniably.device.memory import Memory, Rounds, answer, memo_keys, read_memory
 from deniably.survey.survey import as_survey
 from deniably.wording.words import ENGLISH, LANGUAGES, Words
@@ -160,7 +160,7 @@ def test_what_has_changed_is_a_new_report_and_is_charged(
     assert len(reports(server)) == 2
     memory = storage.read()
     assert [each.question for each in memory.ledger] == ["stolen", "often", "often"]
-    assert total(memory.ledger).odds == 3 * Fraction(memory.ledger[1].odds) ** 2
+    assert total_loss(memory.ledger).odds == 3 * Fraction(memory.ledger[1].odds) ** 2
 
 
 def test_charges_say_when_and_where_and_nothing_of_the_answers(url: str, storage: Storage) -> None:
@@ -380,7 +380,7 @@ def test_no_more_waves_are_answered_than_were_stated(server: Server, storage: St
     memory = storage.read()
     assert not memory.memos, "nothing is kept of an answer"
     assert list((memory.waves or {}).values()) == [Rounds(3, 3)] * 2
-    loss = total(memory.ledger)
+    loss = total_loss(memory.ledger)
     assert receipt.history
     assert loss.odds == receipt.history.odds == receipt.total.odds**3
 

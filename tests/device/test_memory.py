@@ -9,7 +9,7 @@ import pytest
 
 from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadAnswer, BadMemory, BudgetSpent
-from deniably.device.ledger import Limits, share, total
+from deniably.device.ledger import Limits, share, total_loss
 from deniably.device.memory import Memory, answer, mark_sent, read_memory
 from deniably.survey.survey import as_survey
 from support.every_type import QUESTIONS, survey_of_everything
@@ -44,7 +44,7 @@ def test_only_changed_answers_are_randomised_and_charged_again() -> None:
     assert report.id != before.id
     assert report.values["stolen"] == before.values["stolen"]
     assert [each.question for each in after.ledger] == ["stolen", "often", "often"]
-    assert total(after.ledger).odds == 27
+    assert total_loss(after.ledger).odds == 27
 
 
 def test_a_change_is_drawn_with_fresh_coins() -> None:
@@ -75,7 +75,7 @@ def test_deltas_have_a_limit_of_their_own() -> None:
     with pytest.raises(BudgetSpent, match=r"delta 0 in this survey, .* add 0\.0011: .* 0\.001$"):
         answer(memory, survey, answers, **CALL)
     assert answer(Memory(), survey, answers, day="2026-11-21", limits=Limits(delta=Fraction(1, 9)))
-    loss = total(memory.ledger)
+    loss = total_loss(memory.ledger)
     assert (share(loss, "survey", Limits()), loss.delta) == (100, Fraction(1, 1000))
     assert share(loss, "overall", Limits(delta=Fraction(1, 9))) == 5, "of epsilon, 1 of 20"
 
