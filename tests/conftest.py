@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import json
 import os
 import shutil
@@ -77,6 +78,16 @@ def module(name: str) -> Path:
     """The web module of this name, in whichever room it is."""
     (found,) = WEB.glob(f"*/{name}")
     return found
+
+
+# What is collected stays until the end: to look through it again and again for garbage takes some
+# seconds of each worker.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
