@@ -92,7 +92,10 @@ def make(
     if not 1 <= days <= MOST_DAYS:
         raise ValueError(f"a token is valid for 1 to {MOST_DAYS} days, not for {days}")
     if len(note) > LONGEST_NOTE or not note.isprintable():
-        raise ValueError(f"a note is one line of at most {LONGEST_NOTE} characters")
+        raise ValueError(
+            f"the note has {len(note)} characters; use one line of at most"
+            f" {LONGEST_NOTE} characters"
+        )
     name = secrets.token_hex(6)
     text = f"deniably_{name}_{secrets.token_urlsafe(32)}"
     return Token(name, hash_of(text), role, survey, day_in(days), note), text
