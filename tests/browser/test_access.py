@@ -1,4 +1,4 @@
-"""Every page for everybody: screen readers, small phones, light and dark."""
+"""Every state of the form for everybody: screen readers, small phones, light and dark."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from support.material import Server
 from support.phone import ANSWERS, IMPATIENT, Watched
 
 pytestmark = pytest.mark.browser
-
-States = Callable[[Watched], Iterator[str]]
 
 
 def form_states(phone: Watched) -> Iterator[str]:
@@ -50,27 +48,15 @@ def form_states(phone: Watched) -> Iterator[str]:
     phone.page.context.unroute("**/s/workplace")
 
 
-def other_pages(phone: Watched) -> Iterator[str]:
-    for path in ("/", "/s/closed", "/s/hostile", "/s/none", "/surveys/hidden", "/surveys/none"):
-        phone.page.goto(phone.url + path)
-        phone.page.wait_for_load_state("networkidle")
-        yield path
-    phone.page.goto(phone.url + "/surveys/workplace")
-    phone.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    yield "dashboard"
-
-
-@pytest.mark.parametrize("states", [form_states, other_pages])
 def test_no_page_state_has_a_violation_that_axe_finds(
     chromium: Browser,
     server: Server,
     axe_light_and_dark: Callable[[Page], list[str]],
-    states: States,
 ) -> None:
     context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme="light")
     phone = Watched(context.new_page(), server)
     seen = 0
-    for state in states(phone):
+    for state in form_states(phone):
         seen += 1
         assert axe_light_and_dark(phone.page) == [], state
         overflow = phone.page.evaluate(

@@ -1,0 +1,234 @@
+"""Every page of a server, walked through once: it can be read on any screen, in light and dark, in
+forced colours and on paper, and has no style of its own.
+
+A page that is new has to be named here; the states of the form are in ``test_access``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from random import Random
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from deniably.authoring.compiling import publish_text
+from deniably.survey.report import randomise_answers
+from deniably_server.app import create_app
+from deniably_server.storage.store import Store
+from deniably_server.web.operation import operation_of
+from support.every_type import somebody, survey_of_everything
+from support.material import Server, a_report
+from support.phone import SURVEY
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (1280, 390, 320)
+CROSSTAB = "/surveys/everything/crosstab"
+PAGES = {
+    "/": ["/"],
+    "/how": ["/how?language=de"],
+    "/register": ["/register"],
+    "/handbook": ["/handbook"],
+    "/handbook/<name>": ["/handbook/authors", "/handbook/commands", "/handbook/none"],
+    "/handbook/<folder>/<name>": ["/handbook/decisions/one-law-beside-every-mechanism"],
+    "/measures": ["/measures"],
+    "/admin": ["/admin"],
+    "/s/<name>": ["/s/closed", "/s/none"],
+    "/surveys/<name>": ["/surveys/hidden", "/surveys/for-analysts"],
+    "/surveys/<name>/checks": ["/surveys/everything/checks"],
+    "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=worst"],
+    "/surveys/<name>/groups": [],
+    "/surveys/<name>/status": ["/surveys/hidden/status"],
+}
+"""Addresses to look at, by the rules of the server."""
+EVERY = [address for addresses in PAGES.values() for address in addresses]
+READ_BY_PROGRAMS = "/register"
+"""Shows people a page, though its operation has two kinds of answers."""
+LATER = "[data-step]"
+"""Steps of the form, which scripts show one by one."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server") / "deniably.db")
+    everything, random = (
+        survey_of_everything(results={"minimum": 100, "while_open": True}),
+        Random(1),
+    )
+    changed = {
+        "closed": ("", ""),
+        "hidden": ("while_open: true", "while_open: false"),
+        "for-analysts": ("minimum: 1", "minimum: 1, to: analysts"),
+    }
+    surveys = {name: publish_text(SURVEY.replace("workplace", name).replace(*change))
+               for name, change in changed.items()}  # fmt: skip
+    for survey in (everything, *surveys.values()):
+        server.publish(survey)
+    with closing(Store(str(server.database))) as store:
+        for _ in range(300):
+            store.add(everything, randomise_answers(everything, somebody(random)))
+        for _ in range(9):
+            store.add(surveys["closed"], a_report(surveys["closed"]))
+        store.close_survey("everything")
+        store.close_survey("closed")
+    yield server
+    server.kill()
+
+
+def test_no_page_of_the_server_is_left_out(tmp_path: Path) -> None:
+    app = create_app({"DATABASE": str(tmp_path / "deniably.db")})
+    pages = {
+        rule.rule
+        for rule in app.url_map.iter_rules()
+        if "GET" in (rule.methods or ())
+        and rule.endpoint != "static"
+        and operation_of(app.view_functions[rule.endpoint]).is_page
+    }
+
+    assert pages | {READ_BY_PROGRAMS} == set(PAGES), "name its address above"
+
+
+SHOWN = """[...document.querySelectorAll("body *")].filter((one) => one.checkVisibility()
+  && !one.closest(".unseen, noscript, template"))"""
+TINY = f"""() => {SHOWN}.filter((one) => [...one.childNodes].some((node) =>
+    node.nodeType === 3 && node.data.trim())).filter((one) => {{
+  const matrix = one.getScreenCTM?.();
+  const drawn = matrix ? Math.hypot(matrix.a, matrix.b) : 1;
+  return parseFloat(getComputedStyle(one).fontSize) * drawn < 12.99;
+}}).map((one) => `${{one.outerHTML.slice(0, 90)}} is smaller than 13 px`)"""
+WIDE = """() => document.documentElement.scrollWidth > document.documentElement.clientWidth
+  ? ["has to be scrolled sideways"] : []"""
+SMALL = f"""() => {SHOWN}.filter((one) => one.matches(
+    "button, .button, summary, input:not([type=radio], [type=checkbox]), select, nav a, footer a")
+  && one.getBoundingClientRect().height < 43.9)
+  .map((one) => `${{one.outerHTML.slice(0, 90)}} is less than 44 px high`)"""
+CLEAR = f"""() => {SHOWN}.filter((one) => {{
+  const style = getComputedStyle(one);
+  return ["Top", "Right", "Bottom", "Left"].some((side) => style[`border${{side}}Style`] !== "none"
+    && parseFloat(style[`border${{side}}Width`])
+    && /^rgba.*, 0\\)$/.test(style[`border${{side}}Color`]));
+}}).map((one) => `${{one.outerHTML.slice(0, 90)}} has a border that forced colours make black`)"""
+OPEN = "() => { for (const one of document.querySelectorAll('details')) one.open = true; }"
+RUNNING = """() => document.getAnimations().map((one) => one.effect.getComputedTiming())
+  .map(({ endTime, iterations }) => [endTime, iterations])"""
+
+
+SHOWING = """(which) => [...new Set([...document.querySelectorAll(which)].map((one) =>
+  getComputedStyle(one).opacity))]"""
+
+
+def inline(page: Page) -> list[str]:
+    """What a strict policy for styles and scripts would stop."""
+    found: list[str] = page.evaluate("""() => [...document.querySelectorAll(
+      "[style], style, script:not([src], [type='application/json']), [onclick], [onload]")]
+      .map((one) => one.outerHTML.slice(0, 90))""")
+    return found
+
+
+@pytest.mark.parametrize("path", EVERY)
+def test_a_page_is_for_everybody(
+    chromium: Browser,
+    server: Server,
+    axe_light_and_dark: Callable[[Page], list[str]],
+    path: str,
+) -> None:
+    context = chromium.new_context(color_scheme="light", reduced_motion="reduce")
+    page = context.new_page()
+    said: list[str] = []
+    page.on("console", lambda one: said.append(one.text))
+    page.goto(server.url + path)
+    page.wait_for_load_state("networkidle")
+    assert inline(page) == []
+    page.evaluate(OPEN)
+    found: list[str] = []
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 780})
+        for look in (TINY, WIDE, CLEAR) + (SMALL,) * (width == 390):
+            found += [f"{width}: {one}" for one in page.evaluate(look)]
+
+    assert page.evaluate(RUNNING) == [], "nothing moves for who asked for that"
+    page.set_viewport_size({"width": 390, "height": 780})
+    found += axe_light_and_dark(page)
+    assert found == []
+    assert [one for one in said if "status of 404" not in one] == []
+    context.close()
+
+
+def test_what_is_wrong_would_be_found(chromium: Browser, server: Server) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 780})
+    page.goto(f"{server.url}/how")
+    page.evaluate("""() => {
+      const main = document.querySelector("main");
+      main.insertAdjacentHTML("beforeend", `<p class="wrong">Small</p>
+        <svg viewBox="0 0 800 10"><text>Small</text></svg><button>Low</button>`);
+      Object.assign(document.querySelector(".wrong").style,
+        { fontSize: "12px", width: "400px", border: "1px solid transparent" });
+    }""")
+
+    assert inline(page)
+    assert len(page.evaluate(TINY)) == 2
+    for look in (WIDE, SMALL, CLEAR):
+        assert page.evaluate(look), look
+    page.close()
+
+
+def test_the_picture_falls_once_and_rests_on_the_still_one(
+    chromium: Browser, server: Server
+) -> None:
+    page = chromium.new_page(viewport={"width": 390, "height": 780})
+    page.goto(f"{server.url}/how")
+    moving = page.evaluate(RUNNING)
+    assert len(moving) > 30
+    assert all(end <= 5000 and times == 1 for end, times in moving)
+    page.evaluate("() => { for (const one of document.getAnimations()) one.finish(); }")
+    assert page.evaluate(SHOWING, ".rain .f") == ["0"]
+    assert page.evaluate(SHOWING, ".rain .e, .rain .th") == ["1"]
+
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(RUNNING) == []
+    assert page.locator(".f").first.is_hidden()
+    assert page.evaluate(SHOWING, ".rain .e, .rain .th") == ["1"]
+    page.emulate_media(media="print", reduced_motion="no-preference")
+    assert page.evaluate(RUNNING) == []
+    assert page.locator(".f").first.is_hidden()
+    page.close()
+
+
+@pytest.mark.parametrize("path", ["/", "/how", "/register"])
+def test_without_scripts_a_page_is_the_same(chromium: Browser, server: Server, path: str) -> None:
+    texts: list[str] = []
+    for scripts in (True, False):
+        page = chromium.new_page(java_script_enabled=scripts, reduced_motion="reduce")
+        page.goto(server.url + path)
+        texts.append(page.locator("body").inner_text())
+        page.close()
+
+    assert texts[0] == texts[1]
+
+
+LINES = """(which) => [...document.querySelectorAll(which)].map((one) =>
+  getComputedStyle(one)[one.matches(".fig *") ? "fill" : "stroke"])"""
+
+
+@pytest.mark.parametrize("path", ["/", "/how"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_are_seen_in_forced_colours(
+    chromium: Browser, server: Server, path: str, scheme: str
+) -> None:
+    page = chromium.new_page(
+        forced_colors="active",
+        color_scheme=scheme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+    )
+    page.goto(server.url + path)
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    for which in (".rain .y", ".rain .n", ".rain .th", ".rain .veil", ".fig .d:not(.o)", ".fig .w"):
+        drawn = page.evaluate(LINES, which)
+        assert drawn or path == "/how"
+        assert ground not in drawn, which
+        assert "none" not in drawn, which
+    page.close()
