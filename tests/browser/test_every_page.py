@@ -39,7 +39,8 @@ PAGES = {
     "/s/<name>": ["/s/closed", "/s/none"],
     "/surveys/<name>": ["/surveys/hidden", "/surveys/for-analysts"],
     "/surveys/<name>/checks": ["/surveys/everything/checks"],
-    "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=worst"],
+    "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=what", f"{CROSSTAB}?rows=stolen"],
+    "/surveys/<name>/differences": ["/surveys/everything/differences?question=what"],
     "/surveys/<name>/groups": [],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
 }
