@@ -57,7 +57,7 @@ def enter(phone: Watched, token: str, path: str = PATH) -> None:
     phone.open(path)
     phone.page.fill(FIELD, token)
     phone.click("Show the results")
-    phone.page.wait_for_selector(".figures, #why:visible")
+    phone.page.wait_for_selector(".figures, h2.q, #why:visible")
 
 
 def test_a_token_opens_the_results_and_is_left_nowhere(phone: Watched, token: str) -> None:
@@ -86,7 +86,7 @@ def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
 ) -> None:
     enter(phone, token)
     phone.page.click(f'a[href="{TABLE}"]')
-    phone.page.wait_for_selector("h2:text('×')")
+    phone.page.wait_for_selector("h1:text('×')")
     assert phone.page.url == phone.url + TABLE
     phone.page.go_back()
     phone.page.wait_for_selector("main svg")
@@ -110,7 +110,7 @@ def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
 def test_every_page_of_the_results_takes_a_token(phone: Watched, token: str) -> None:
     enter(phone, token, TABLE)
 
-    assert "×" in phone.page.inner_text("h2")
+    assert "×" in phone.page.inner_text("h1")
 
 
 @pytest.mark.parametrize(
