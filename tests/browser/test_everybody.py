@@ -124,6 +124,21 @@ def test_what_is_cut_off_would_be_found(shown: Callable[[str], Watched]) -> None
     assert look(phone, OVERFLOW)
 
 
+TINY = f"""() => {SHOWN}.filter((one) => [...one.childNodes].some((node) => node.data?.trim())
+  && parseFloat(getComputedStyle(one).fontSize) < 13).map((one) => `${{one.outerHTML}} is tiny`)"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_words_are_smaller_than_13_pixels_and_no_step_is_wider_than_its_window(
+    shown: Callable[[str], Watched], width: int
+) -> None:
+    phone = shown("everything")
+    phone.page.set_viewport_size({"width": width, "height": 780})
+
+    assert look(phone, TINY) == []
+    assert look(phone, OVERFLOW) == []
+
+
 SLIM = f"""() => {SHOWN}.filter((one) => {{
   const own = [...one.childNodes].filter(({{ nodeType }}) => nodeType === 3);
   const {{ width }} = one.getBoundingClientRect();
@@ -194,6 +209,24 @@ FLAT = f"""() => {CONTROLS}.filter((one) => {{
   const line = style.borderStyle.includes("solid") || style.textDecorationLine === "underline";
   return !native && !line;
 }}).map((one) => `${{one.outerHTML}} has no shape`)"""
+
+
+FADED = f"""() => {{
+  const [{{ backgroundColor: paper }}] = [getComputedStyle(document.body)];
+  return {SHOWN}.filter((one) => [...one.childNodes].some((node) => node.data?.trim()))
+    .filter((one) => {{
+      const {{ color, forcedColorAdjust }} = getComputedStyle(one);
+      return color === paper && forcedColorAdjust !== "none";
+    }}).map((one) => `${{one.outerHTML}} is as pale as its page`);
+}}"""
+
+
+def test_without_its_own_colours_all_words_are_legible(shown: Callable[[str], Watched]) -> None:
+    """Behind words a browser puts the page's colour, unless they keep what is set for them."""
+    phone = shown("everything")
+    phone.page.emulate_media(forced_colors="active")
+
+    assert look(phone, FADED) == []
 
 
 def test_without_its_own_colours_everything_keeps_a_shape(shown: Callable[[str], Watched]) -> None:

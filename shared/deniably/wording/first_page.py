@@ -121,12 +121,12 @@ def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
     yield words("guess.say_one", rate=rates_text(rates.lowest, rates.highest, words))
     if survey.asked > 1:
         yield words("guess.say_all", count=survey.asked, rate=rate_text(rates.together))
+    yield from explain.describe_waves(survey, words)
     if rates.waves is not None:
         yield words("guess.say_waves", rate=rate_text(rates.waves))
     if not rates.exact:
         yield words("guess.bound")
     yield explain.at_most(survey.history, "guess.say_worst", words, rate=rate_text(rates.worst))
-    yield from explain.describe_waves(survey, words)
     if any("prefer_not_to_say" in _names(question) for question in survey.questions):
         yield words("guess.prefer", choice=words("choice.prefer_not_to_say"))
     yield words("guess.do")
