@@ -356,10 +356,17 @@ def test_no_more_waves_are_answered_than_were_stated(phone: Watched) -> None:
     assert len(phone.posts()) == 2
 
 
+REMEMBER = """async () => {
+  const { update } = await import(%s);
+  await update((memory) => ({ ...memory, memos: { [`/tab/${"0".repeat(64)}`]: [1] } }));
+}""" % (MODULE % "../device/storage.js")
+
+
 def test_what_cannot_be_read_is_not_taken_for_empty(phone: Watched) -> None:
     """Whatever happened to it; and once it is forgotten, the phone answers again."""
-    answer(phone)
+    phone.open()
     for how in ("flipped", "shorter", "no document", "no key"):
+        phone.page.evaluate(REMEMBER)
         phone.page.evaluate(SPOIL, how)
         phone.page.goto(f"{phone.url}/s/workplace")
         phone.wait("refused")
@@ -367,7 +374,7 @@ def test_what_cannot_be_read_is_not_taken_for_empty(phone: Watched) -> None:
         assert "cannot be read" in phone.page.inner_text("#why"), how
         assert phone.page.locator("input:visible").count() == 0
         forget(phone, "refused")
-        answer(phone)
+    answer(phone)
 
 
 UNREADABLE = """async () => {
