@@ -52,7 +52,9 @@ def postgres(postgres_server: str) -> Iterator[str]:
 
     name = f"deniably_{secrets.token_hex(8)}"
     with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+        # As files, which takes half as long as through the log, the default since PostgreSQL 15.
+        how = "STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else ""
+        connection.execute(f"CREATE DATABASE {name} {how}")  # type: ignore[arg-type]
     found = conninfo_to_dict(postgres_server)
     user, host = quote(str(found.get("user", ""))), quote(str(found.get("host", "")), safe="")
     password = f":{quote(str(found['password']))}" if found.get("password") else ""
