@@ -90,7 +90,7 @@ SKELETON = """() => [...document.querySelectorAll("html, html *")].map((one) => 
   ...[...one.attributes].map(({ name, value }) => `${name} ${value.trim() !== ""}`),
 ])"""
 MESSAGES = ("/s/closed", "/s/none")
-"""Pages instead of a form; the test above lets axe look at them in English."""
+"""Pages instead of a form; in test_every_page axe looks at them in English."""
 
 
 @pytest.fixture(scope="module")
