@@ -26,35 +26,53 @@ FILE = json.loads(
 SHAPES = [case for group in FILE["groups"] for case in group["tests"]]
 
 AUDIT = """
-  const [mechanism, fault] = given;
+  const [mechanisms, fault] = given;
   const { channel, distribution, worstOdds } = await import("/audit/enumeration.js");
   const faults = await import("/audit/faults.js");
-  const laws = fault === null ? channel(mechanism) : Array.from(
-    { length: mechanism.k },
-    (_, answer) => distribution((coins) => faults[fault](mechanism, answer, coins)),
-  );
-  return [laws.map((law) => Object.fromEntries(law)), worstOdds(laws)];
+  return mechanisms.map((mechanism) => {
+    const laws = fault === null ? channel(mechanism) : Array.from(
+      { length: mechanism.k },
+      (_, answer) => distribution((coins) => faults[fault](mechanism, answer, coins)),
+    );
+    return [laws.map((law) => Object.fromEntries(law)), worstOdds(laws)];
+  });
 """
 
 
 @pytest.fixture
-def audit(modules: Modules) -> Any:
-    """(mechanism, fault or None) -> the law of every answer, and the worst odds."""
+def audit_all(modules: Modules) -> Any:
+    """(subset selections, fault or None) -> of each the law of every answer, and the worst odds."""
 
-    def run(k: int, omega: int, own: int, other: int, fault: str | None = None) -> Any:
-        mechanism = {"name": "subset_selection", "k": k, "omega": omega, "own": own, "other": other}
-        laws, worst = modules.run(AUDIT, [mechanism, fault])
-        exact = [{report: Fraction(text) for report, text in law.items()} for law in laws]
-        assert all(sum(law.values()) == 1 for law in exact)
-        return exact, worst
+    def run(shapes: list[tuple[int, int, int, int]], fault: str | None = None) -> Any:
+        keys = ("k", "omega", "own", "other")
+        mechanisms = [
+            {"name": "subset_selection", **dict(zip(keys, one, strict=True))} for one in shapes
+        ]
+        found = []
+        for laws, worst in modules.compute(AUDIT, [mechanisms, fault]):
+            exact = [{report: Fraction(text) for report, text in law.items()} for law in laws]
+            assert all(sum(law.values()) == 1 for law in exact)
+            found.append((exact, worst))
+        return found
 
     return run
 
 
-def test_the_running_code_has_exactly_the_specified_channel(audit: Any) -> None:
+@pytest.fixture
+def audit(audit_all: Any) -> Any:
+    """(k, omega, own, other, fault or None) -> the law of every answer, and the worst odds."""
+
+    def run(k: int, omega: int, own: int, other: int, fault: str | None = None) -> Any:
+        (found,) = audit_all([(k, omega, own, other)], fault)
+        return found
+
+    return run
+
+
+def test_the_running_code_has_exactly_the_specified_channel(audit_all: Any) -> None:
     """All k <= 6, all omega, odds 3, 2 and 13/7; the shipped `choose` is enumerated too."""
-    for case in SHAPES:
-        laws, worst = audit(case["k"], case["omega"], int(case["own"]), int(case["other"]))
+    shapes = [tuple(int(case[key]) for key in ("k", "omega", "own", "other")) for case in SHAPES]
+    for case, (laws, worst) in zip(SHAPES, audit_all(shapes), strict=True):
         expected = [
             {report: Fraction(text) for report, text in law.items()} for law in case["channel"]
         ]
@@ -200,7 +218,7 @@ def test_a_finite_mechanism_has_one_channel_in_both_languages(
     mechanism: dict[str, Any], answers: list[Any], modules: Modules
 ) -> None:
     """Every answer, every branch; and the worst odds are what the mechanism says it loses."""
-    laws, worst, loss = modules.run(CHANNEL, [mechanism, answers])
+    laws, worst, loss = modules.compute(CHANNEL, [mechanism, answers])
 
     python = msgspec.convert(mechanism, Mechanism)  # type: ignore[arg-type]
     for answer, law in zip(answers, laws, strict=True):
@@ -222,7 +240,7 @@ ABOVE = """
 
 @pytest.mark.parametrize(("n", "d"), [(0, 1), (1, 1), (1, 2), (2, 3), (7, 10**6)])
 def test_the_game_of_chance_is_walked_as_far_as_in_python(n: int, d: int, modules: Modules) -> None:
-    law, rest = modules.run(ABOVE, ["chance", [n, d], "1/1000000"])
+    law, rest = modules.compute(ABOVE, ["chance", [n, d], "1/1000000"])
 
     # Python's walker takes `chance` as one branch; unbound, it is walked draw by draw.
     expected, unfollowed = distribution_above(
@@ -245,7 +263,7 @@ LAWS = {
 def test_noise_has_its_law_as_far_as_its_branches_are_followed(law: str, modules: Modules) -> None:
     """A lower bound of each probability, and no more is missing than was not followed."""
     sampler, given, weight, most = LAWS[law]
-    found, unfollowed = modules.run(ABOVE, [sampler, given, "1/100000"])
+    found, unfollowed = modules.compute(ABOVE, [sampler, given, "1/100000"])
 
     lower = {int(value): Fraction(text) for value, text in found.items()}
     rest = Fraction(unfollowed)
@@ -260,7 +278,7 @@ def test_noise_has_its_law_as_far_as_its_branches_are_followed(law: str, modules
 
 def test_an_endless_sampler_that_is_wrong_is_found_out(modules: Modules) -> None:
     """Noise of scale 1 is no noise of scale 1/2: the enclosure is tight enough to tell."""
-    found, rest = modules.run(ABOVE, ["laplace", [1, 1], "1/100000"])
+    found, rest = modules.compute(ABOVE, ["laplace", [1, 1], "1/100000"])
 
     whole = sum(exp(-2 * abs(y)) for y in range(-50, 51))
     assert Fraction(found["0"]) + Fraction(rest) < 1 / whole
@@ -290,7 +308,8 @@ WAVES = """
     [
         (SubsetSelection(2, 1, 3, 1), 9, [0, 1]),
         soak(SubsetSelection(3, 1, 3, 1), 9, [0, 1, 2]),
-        (Window(3, 3, 1, 3, 1), 9, [0, 1, 2]),
+        (Window(3, 2, 1, 3, 1), 9, [0, 1, 2]),
+        soak(Window(3, 3, 1, 3, 1), 9, [0, 1, 2]),
         (Channel(2, ((5, 1), (2, 4))), 9, [0, 1]),
         (SetResponse(2, 1, 1, 2, 1), 4, [[], [0], [1]]),
         soak(SetResponse(2, 1, 1, 3, 1), 9, [[], [0], [1]]),
@@ -303,7 +322,7 @@ def test_two_waves_from_one_memo_stay_within_the_history(
     """Every branch of two waves together: the very law of the Python, and odds below those of
     the memo, where two reports with fresh chance would have those of one squared."""
     mechanism = memoised(once, Fraction(over_time))
-    one, two, loss, history, law = modules.run(
+    one, two, loss, history, law = modules.compute(
         WAVES, [json.loads(msgspec.json.encode(mechanism)), answers]
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from inspect import getfile
 from pathlib import Path
 from typing import get_args
@@ -42,13 +43,19 @@ def section(title: str) -> str:
 
 def that_name(classes: Iterable[type]) -> set[str]:
     """The modules of the packages that name one of the classes."""
-    wanted, found = {each.__name__ for each in classes}, set[str]()
+    wanted = {each.__name__ for each in classes}
+    return {path for path, names in names_used().items() if names & wanted}
+
+
+@cache
+def names_used() -> Mapping[str, frozenset[str]]:
+    """Every name that a module of the packages uses."""
+    found = dict[str, frozenset[str]]()
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-            if names & wanted:
-                found.add(path.relative_to(ROOT).as_posix())
+            names = (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+            found[path.relative_to(ROOT).as_posix()] = frozenset(names)
     return found
 
 

@@ -1,9 +1,9 @@
 // Runs what tests ask of JavaScript modules: a line of JSON in, one out.
 //
-// {"folder": ..., "body": ..., "given": ...}: the value of an async function's body, or the name
-// and the text of the error. What it imports from "/" is in the folder. It runs in a thread of its
-// own, which starts much sooner than a page: what one test breaks (a global, a module's state) no
-// other sees.
+// {"folder": ..., "body": ..., "given": ..., "computes": true or absent}: the value of an async
+// function's body, or the name and the text of the error. What it imports from "/" is in the folder.
+// Unless it only computes, it runs in a thread of its own, which starts much sooner than a page: what
+// one test breaks (a global, a module's state) no other sees.
 // {"folder": ..., "vectors": path, "most": n, "first": id}: [ran, failures] of a vector file.
 
 import { readFileSync } from "node:fs";
@@ -40,7 +40,7 @@ async function answer({ folder, body, given, vectors, most, first }) {
 if (isMainThread) {
   for await (const line of createInterface({ input: process.stdin })) {
     const question = JSON.parse(line);
-    if (question.vectors) {
+    if (question.vectors || question.computes) {
       // Another folder has modules of its own, and the vectors change nothing that all share.
       const found = await answer(question).then(
         (value) => ({ value }),
