@@ -22,6 +22,7 @@ from deniably_server.api import (
     results,
     status,
     surveys,
+    waves,
 )
 from deniably_server.api import metrics as metrics_page
 from deniably_server.api.batches import batches
@@ -69,6 +70,7 @@ def create_app(
     app.register_blueprint(crosstabs.blueprint)
     app.register_blueprint(groups.blueprint)
     app.register_blueprint(differences.blueprint)
+    app.register_blueprint(waves.blueprint)
     app.register_blueprint(access.blueprint)
     app.register_blueprint(checks.blueprint)
     app.register_blueprint(health)

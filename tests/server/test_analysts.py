@@ -83,6 +83,8 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     known = {"/api/surveys/<name>"}  # the definition
     known.add("/api/surveys/<name>/groups")  # of points, which this survey has not
     known.add("/surveys/<name>/groups")
+    # Of panels, see ``test_waves_that_the_caller_may_not_see_are_counted_and_not_shown``.
+    known |= {"/surveys/<name>/waves", "/api/surveys/<name>/waves", "/api/surveys/<name>/waves.csv"}
     known |= {"/surveys/<name>/status", "/api/surveys/<name>/status"}  # for authors, always
 
     for rule in app.url_map.iter_rules():

@@ -26,7 +26,8 @@ from deniably_server.commands.plan import plan
 from deniably_server.commands.simulate import simulate
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import BatchWrite
-from support.material import signed
+from support.keys import key_of
+from support.material import new_token, signed
 from support.waves import ANSWERS, EVERY
 
 QUESTIONS: list[dict[str, Any]] = [
@@ -166,6 +167,100 @@ def test_of_waves_that_are_drawn_afresh_no_page_speaks_of_old_answers(
     assert "Both are waves of the panel few." in found["note"]
     assert "old one" not in found["note"] + dashboard
     assert "Devices draw each afresh, and answer no more than 3." in dashboard
+
+
+# --- side by side -----------------------------------------------------------------------------
+
+
+def test_the_waves_of_a_panel_have_a_page_that_every_wave_links_to(client: FlaskClient) -> None:
+    found = shown(client, "workplace-1/waves")
+    page = client.get("/surveys/workplace-2/waves").text
+
+    assert [one["survey"] for one in found["waves"]] == ["workplace-1", "workplace-2"]
+    assert found["hidden"] == 0
+    assert "no change is shown" in page.lower()
+    assert page.count('class="plot trend"') == 2
+    assert "real changes look smaller" in page
+    assert "style=" not in page
+    assert 'href="/surveys/workplace-1/waves"' in client.get("/surveys/workplace-1").text
+    text = client.get("/api/surveys/workplace-1/waves.csv").text
+    rows = list(csv.DictReader(text.splitlines()))
+    yes = [row for row in rows if row["choice"] == "yes"]
+    places = found["questions"][0]["choices"][0]["places"]
+    assert [float(row["estimate"]) for row in yes] == [place["estimate"] for place in places]
+
+
+def test_a_survey_without_a_panel_has_no_waves(app: Flask, client: FlaskClient) -> None:
+    survey = compile_survey({"name": "alone", "title": "T", "questions": QUESTIONS,
+                             "results": {"minimum": 1, "while_open": True}})  # fmt: skip
+    app.extensions["deniably"].publish(survey, signed(survey))
+    answered_once(app, survey)
+
+    found = client.get("/api/surveys/alone/waves")
+
+    assert found.status_code == 404
+    assert "no wave of a panel" in found.get_json()["detail"]
+    assert "alone/waves" not in client.get("/surveys/alone").text
+
+
+def answered_once(app: Flask, survey: Survey) -> None:
+    batch = BatchWrite(survey)
+    for _ in range(12):
+        batch.add(make_report(survey, {"stolen": "no", "happy": "c"}).report)
+    app.extensions["deniably"].begin(batch)
+    batch.wait()
+
+
+def quiet(number: int, panel: str, **rules: object) -> Survey:
+    head = {"name": f"{panel}-{number}", "title": "T", "waves": {"panel": panel}}
+    results = {"results": {"minimum": 10, "while_open": True} | rules}
+    return compile_survey(head | results | {"questions": QUESTIONS})
+
+
+def test_waves_that_the_caller_may_not_see_are_counted_and_not_shown(
+    app: Flask, client: FlaskClient
+) -> None:
+    store: Store = app.extensions["deniably"]
+    rules: list[dict[str, object]] = [{}, {}, {"while_open": False}, {"to": "analysts"}]
+    for number, rule in enumerate(rules, 1):
+        survey = quiet(number, "mixed", **rule)
+        store.publish(survey, signed(survey))
+        answered_once(app, survey)
+
+    found = shown(client, "mixed-1/waves")
+    assert [one["survey"] for one in found["waves"]] == ["mixed-1", "mixed-2"]
+    assert found["hidden"] == 2
+    assert "2 more waves are not shown" in client.get("/surveys/mixed-1/waves").text
+
+    token = {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
+    more = client.get("/api/surveys/mixed-1/waves", headers=token).get_json()
+    assert [one["survey"] for one in more["waves"]] == ["mixed-1", "mixed-2", "mixed-4"]
+    assert client.get("/api/surveys/mixed-3/waves").status_code == 403
+    assert "not shown yet" in client.get("/surveys/mixed-3/waves").text
+    assert client.get("/api/surveys/mixed-4/waves").status_code == 401
+    asked = client.get("/surveys/mixed-4/waves").text
+    assert "The results are for analysts" in asked
+    assert "<svg" not in asked
+
+
+def test_another_authors_panel_of_the_same_name_is_another_panel(
+    app: Flask, client: FlaskClient
+) -> None:
+    store: Store = app.extensions["deniably"]
+    for number in (1, 2):
+        survey = quiet(number, "shared")
+        store.publish(survey, signed(survey))
+        answered_once(app, survey)
+    foreign = quiet(3, "shared")
+    store.publish(foreign, signed(foreign, key_of(bytes(32))))
+    answered_once(app, foreign)
+
+    assert [w["survey"] for w in shown(client, "shared-1/waves")["waves"]] == [
+        "shared-1",
+        "shared-2",
+    ]
+    assert client.get("/api/surveys/shared-3/waves").status_code == 403
+    assert "two are needed" in client.get("/surveys/shared-3/waves").text
 
 
 # --- on the command line --------------------------------------------------------------------------

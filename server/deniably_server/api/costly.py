@@ -58,8 +58,13 @@ def use_queue(app: Flask, queue: ComputationQueue) -> None:
     app.extensions[_KEY] = queue
 
 
-def costly(reads: Reads) -> Callable[[View], View]:
+def costly(
+    reads: Reads, others: Callable[[str], tuple[Hashable, ...]] | None = None
+) -> Callable[[View], View]:
     """A decorator for a survey's view that computes from its tallies or from every report.
+
+    ``others`` gives what of other surveys the answer depends on, by default the version of the one
+    in the query; it raises as ``visible_survey`` does.
 
     If a survey's results are hidden, the view is called at once, and refuses by itself.
     """
@@ -71,7 +76,7 @@ def costly(reads: Reads) -> Callable[[View], View]:
             if queue is None:
                 return view(name)
             try:
-                versions = [visible_survey(each).version for each in _surveys(name)]
+                versions = visible_survey(name).version, *(others or _asked)(name)
             except Refusal:
                 return view(name)
             asked = tuple(sorted(request.args.items(multi=True)))
@@ -159,9 +164,9 @@ def _compile(text: bytes) -> Survey:
     return compiling.compile_survey(document)
 
 
-def _surveys(name: str) -> list[str]:
-    """The names of the surveys that an answer depends on."""
-    return [name, *request.args.getlist("survey")[:1]]
+def _asked(_: str) -> tuple[Hashable, ...]:
+    """The version of the survey in the query, if there is one."""
+    return tuple(visible_survey(one).version for one in request.args.getlist("survey")[:1])
 
 
 def _job() -> Job:

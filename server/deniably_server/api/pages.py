@@ -30,6 +30,7 @@ from deniably_server.api.results import (
     given_query,
     wants_smooth,
 )
+from deniably_server.api.waves import wave_links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web import charts, language
@@ -106,6 +107,7 @@ def dashboard(name: str) -> str:
         links=[
             *crosstab_links(survey, results.state),
             *difference_links(survey),
+            *wave_links(survey),
             *group_links(survey),
         ],
         checks=results.state == "closed" and bool(checkable(survey)),

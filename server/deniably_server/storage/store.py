@@ -17,7 +17,7 @@ from deniably.core.canonical import parse
 from deniably.estimation.tally import Tally
 from deniably.survey.parts import SURVEY_NAME
 from deniably.survey.report import Report
-from deniably.survey.survey import Survey, as_survey
+from deniably.survey.survey import Survey, Waves, as_survey
 from deniably.trust.blind_rsa import PrivateKey, PublicKey, new_key
 from deniably.trust.codes import new_code
 from deniably.trust.signing import Signature, verify
@@ -53,6 +53,7 @@ from deniably_server.storage.tables.register import (
     entries,
     entry_size,
     last,
+    possible_waves,
     register_page,
 )
 from deniably_server.storage.tables.settings import (
@@ -184,6 +185,24 @@ class Store:
         """The public key that signed a survey."""
         with self._reading() as database:
             return author_of(database, name)
+
+    def waves(self, name: str) -> list[str]:
+        """The surveys of the panel of a survey, in the order of publication; none without a panel.
+
+        Waves are by one author: another author's panel of the same name is another panel. Raises
+        NotFound.
+        """
+        panel = self.survey(name).waves
+        if not isinstance(panel, Waves):
+            return []
+        with self._reading() as database:
+            possible = possible_waves(database, author_of(database, name), panel.panel)
+        surveys = [self.survey(one) for one in possible]
+        return [
+            one.name
+            for one in surveys
+            if isinstance(one.waves, Waves) and one.waves.panel == panel.panel
+        ]
 
     def register_size(self) -> int:
         """The approximate size of the register, in bytes."""

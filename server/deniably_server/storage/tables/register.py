@@ -72,6 +72,16 @@ def author_of(database: Connection, name: str) -> str:
     return str(json.loads(entry)["author"])
 
 
+def possible_waves(database: Connection, author: str, panel: str) -> list[str]:
+    """The surveys by an author whose definitions may name a panel, in the order of publication."""
+    rows = database.execute(
+        "SELECT register.survey FROM register JOIN surveys ON surveys.name = register.survey"
+        " WHERE event = 'published' AND entry LIKE ? AND definition LIKE ? ORDER BY number",
+        [f'%"author":"{author}"%', f'%"panel":"{panel}"%'],
+    )
+    return [name for (name,) in rows]
+
+
 def entry_size(database: Connection, name: str) -> int:
     """The approximate size of a publication's entry in the register, in bytes."""
     sql = "SELECT length(entry) + 1 FROM register WHERE survey = ? AND event = 'published'"

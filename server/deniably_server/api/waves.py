@@ -1,0 +1,104 @@
+"""The waves of a panel side by side, as JSON, as CSV and as a page.
+
+The address is that of any wave: panels of different authors may have one name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from flask import Blueprint, Response, render_template
+
+from deniably.core.errors import Incomparable
+from deniably.results import wave_figures
+from deniably.results.spreadsheet import written
+from deniably.results.waves import COLUMNS, Wave, WavesResult, wave_rows, waves_result
+from deniably.survey.survey import Survey, Waves
+from deniably_server.api.analysts import or_ask_for_a_token
+from deniably_server.api.costly import costly
+from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
+from deniably_server.api.visibility import RESULTS, visible_survey
+from deniably_server.errors import Forbidden, Hidden, NotFound, Unauthorised
+from deniably_server.guard.app_state import current_store
+from deniably_server.web.answer import json_answer
+from deniably_server.web.body import JSON
+from deniably_server.web.operation import CSV, PAGE, Operation
+
+blueprint = Blueprint("waves", __name__)
+
+
+def _others(name: str) -> tuple[Hashable, ...]:
+    """What the answer depends on: all waves, and the versions of those that the caller may see."""
+    versions = (visible_survey(one).version for one in _shown(name))
+    return *current_store().waves(name), *versions
+
+
+@blueprint.get("/api/surveys/<name>/waves")
+@Operation({200: {JSON: WavesResult}}, RESULTS, query=LEVEL)
+@costly("tallies", _others)
+def waves_as_json(name: str) -> Response:
+    """Every question of a panel over its waves, with tests of a change."""
+    return json_answer(_current(name))
+
+
+@blueprint.get("/api/surveys/<name>/waves.csv")
+@Operation({200: {CSV: None}}, RESULTS, query=LEVEL, headers=("Content-Disposition",))
+@costly("tallies", _others)
+def waves_as_csv(name: str) -> Response:
+    """The same for a spreadsheet, with a row for each figure in each wave."""
+    return as_attachment(written(COLUMNS, wave_rows(_current(name))), f"{name}-waves")
+
+
+@blueprint.get("/surveys/<name>/waves")
+@Operation(PAGE, RESULTS, query=LEVEL)
+@or_ask_for_a_token
+@or_say_why_hidden
+@costly("tallies", _others)
+def waves_page(name: str) -> str:
+    """The waves as a page."""
+    found = _current(name)
+    return render_template(
+        "waves.html",
+        found=found,
+        cards=[wave_figures.card(one, len(found["waves"])) for one in found["questions"]],
+        figures=wave_figures,
+        kept=not current_store().survey(name).count,
+        query=given_query("confidence"),
+    )
+
+
+def wave_links(survey: Survey) -> list[tuple[str, str]]:
+    """The address below the dashboard of the waves of a survey's panel, with its text."""
+    return [("waves", "All waves side by side")] if isinstance(survey.waves, Waves) else []
+
+
+def _current(name: str) -> WavesResult:
+    """The document that the request asks for. Raises BadParameter, NotFound or Hidden."""
+    level, store = confidence(), current_store()
+    if not isinstance(visible_survey(name).survey.waves, Waves):
+        raise NotFound(f"{name} is no wave of a panel")
+    shown = _shown(name)
+    waves = [
+        Wave(found.survey, found.state, store.shown_tally(one))
+        for one in shown
+        for found in [visible_survey(one)]
+    ]
+    hidden = len(store.waves(name)) - len(shown)
+    try:
+        return waves_result(name, waves, hidden, level)
+    except Incomparable as error:
+        raise Hidden(str(error)) from None
+
+
+def _shown(name: str) -> list[str]:
+    """The waves whose results the caller may see, in the order of publication."""
+    return [one for one in current_store().waves(name) if _may_see(one)]
+
+
+def _may_see(name: str) -> bool:
+    try:
+        visible_survey(name)
+    except (Hidden, Unauthorised, Forbidden):
+        return False
+    return True

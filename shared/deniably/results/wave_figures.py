@@ -1,0 +1,197 @@
+"""Draws and tells what the waves of a panel show. No word of a trend unless a test shows one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from deniably.results.comparison import chance
+from deniably.results.figures import digits, scale
+from deniably.results.figures.row import Row, banded, mean_row, share_row
+from deniably.results.figures.scale import Scale
+from deniably.results.figures.strip import Html
+from deniably.results.figures.trend import trend
+from deniably.results.narrative import quoted
+from deniably.results.waves import (
+    ChangeResult,
+    PlaceResult,
+    SeriesResult,
+    WaveQuestion,
+    WavesResult,
+)
+from deniably.survey.readable import cut
+
+HEADS = ("Estimate", "interval", "Std. error")
+CHANGE_HEADS = ("Change", "interval", "p alone", "p of the trend", "p adjusted (Holm)")
+_SMALL = 170
+_SHORT_END = 20
+"""Characters of the words at the ends of a scale."""
+NO_CHANGE = "No change is shown."
+
+
+@dataclass(frozen=True)
+class Card:
+    """A question over the waves: a finding, its main picture with the change below it, and small
+    pictures of the other answers, all on one scale."""
+
+    question: WaveQuestion
+    finding: str
+    picture: Html | None
+    change: str
+    answers: list[tuple[str, Html]]
+
+
+def card(question: WaveQuestion, waves: int) -> Card:
+    """What the page shows of a question."""
+    main = question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
+    small = [] if main in question["choices"] else question["choices"]
+    shared = scale.of_shares([row for one in small for row in _rows(one, short=True)])
+    return Card(
+        question,
+        finding(question),
+        _picture(main, _scale(main, _rows(main)), short=False) if main else None,
+        change_text(main, waves) if main else "",
+        [(one["label"], _picture(one, shared, short=True)) for one in small],
+    )
+
+
+def finding(question: WaveQuestion) -> str:
+    """One sentence on what changed; that nothing is shown to have changed, if so."""
+    every = _series(question)
+    moved = [one for one in every if one["change"] and one["change"]["direction"]]
+    if moved:
+        return " ".join(_moved(one) for one in moved)
+    if len(every) == len(question["choices"]) > 1:
+        return "No change is shown in any answer."
+    return _between(every[0]) if every else NO_CHANGE
+
+
+def change_text(series: SeriesResult, waves: int) -> str:
+    """The last wave less the first, with its p-values."""
+    change = series["change"]
+    if change is None:
+        return "These reports allow no test of a change."
+    apart, bare = _apart(series, change)
+    return (
+        f"Wave 1 to wave {waves}: {apart} ({bare}), p {chance(change['p_value'])};"
+        f" adjusted for all tests here, p {chance(change['adjusted_p_value'])}."
+    )
+
+
+def visible_change(found: WavesResult) -> str:
+    """The change of a share, in points, below which a test does not see it; empty without any."""
+    halves = [
+        (change["interval"][1] - change["interval"][0]) / 2
+        for question in found["questions"]
+        for one in question["choices"]
+        if (change := one["change"])
+    ]
+    return digits.number(100 * median(halves), 0) if halves else ""
+
+
+def numbers(question: WaveQuestion) -> list[list[str]]:
+    """A line for each figure in each wave, as ``HEADS`` names them."""
+    return [
+        [f"{one['label']}, wave {place['wave']}", *_place(one, place)]
+        for one in _series(question)
+        for place in one["places"]
+    ]
+
+
+def changes(question: WaveQuestion) -> list[list[str]]:
+    """A line for each figure that was tested, as ``CHANGE_HEADS`` names them."""
+    return [
+        [one["label"], *_apart(one, change), *_p_values(change)]
+        for one in _series(question)
+        if (change := one["change"])
+    ]
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _series(question: WaveQuestion) -> list[SeriesResult]:
+    return [*([question["mean"]] if question["mean"] else []), *question["choices"]]
+
+
+def _rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
+    rows: list[Row] = []
+    for place in series["places"]:
+        label = f"{'' if short else 'wave '}{place['wave']}"
+        if series["name"] is None:
+            row = mean_row(label, place["estimate"], place["interval"], series["extent"])
+        else:
+            row = share_row(label, place["estimate"] or 0.0, place["interval"])
+        rows.append(banded(row, place["interval_80"], place["interval_50"]))
+    return rows
+
+
+def _scale(series: SeriesResult, rows: Sequence[Row]) -> Scale:
+    if series["name"] is None:
+        low, high = series["extent"]
+        first, last = (cut(label, _SHORT_END) for label in series["ends"] or ["", ""])
+        return scale.of_numbers(low, high, series["unit"], first=first, last=last)
+    return scale.of_shares(rows)
+
+
+def _picture(series: SeriesResult, one_scale: Scale, *, short: bool) -> Html:
+    rows = _rows(series, short=short)
+    if short:
+        return trend(series["label"], rows, one_scale, height=_SMALL, values=False)
+    return trend(series["label"], rows, one_scale)
+
+
+def _between(series: SeriesResult) -> str:
+    """How far the estimates of the waves lie apart, where all are known."""
+    rows = _rows(series)
+    if any(row.reading.state != "known" for row in rows):
+        return NO_CHANGE
+    low, high = (pick(rows, key=lambda row: row.estimate) for pick in (min, max))
+    if low.reading.value == high.reading.value:
+        return f"About {low.reading.value} in every wave: no change is shown."
+    least = low.reading.value.removesuffix(f"{digits.NARROW}%")
+    return f"Between {least} and {high.reading.value} in every wave: no change is shown."
+
+
+def _moved(series: SeriesResult) -> str:
+    """A sentence with a word of a trend: only where an adjusted test shows one."""
+    change, rows = series["change"], _rows(series)
+    assert change
+    assert change["direction"]
+    what = "The mean" if series["name"] is None else quoted([series["label"]])
+    said = f"p {chance(change['adjusted_p_value'])}, adjusted"
+    if change["direction"] == "changes":
+        return f"{what} changes over the waves ({said})."
+    ends = f"from {rows[0].reading.value} in wave 1 to {rows[-1].reading.value} in wave {len(rows)}"
+    return f"{what} {change['direction']} {ends} ({said})."
+
+
+def _apart(series: SeriesResult, change: ChangeResult) -> tuple[str, str]:
+    """A change and its interval as text, in points or in the unit of a mean."""
+    if series["name"] is None:
+        places = digits.places(change["interval"])
+        ends = " to ".join(digits.signed(end, places) for end in change["interval"])
+        return digits.with_unit(digits.signed(change["estimate"], places), series["unit"]), ends
+    reading = digits.points(change["estimate"], change["interval"])
+    return reading.value, reading.bare
+
+
+def _place(series: SeriesResult, place: PlaceResult) -> list[str]:
+    factor, decimals = 100.0, 1
+    if series["name"] is None:
+        factor, decimals = 1.0, digits.places(place["interval"]) + 1
+    if place["estimate"] is None or place["standard_error"] is None:
+        return [digits.UNTOLD, "", ""]
+    ends = " to ".join(digits.number(factor * end, decimals) for end in place["interval"])
+    estimate, error = factor * place["estimate"], factor * place["standard_error"]
+    return [digits.number(estimate, decimals), ends, digits.number(error, decimals)]
+
+
+def _p_values(change: ChangeResult) -> list[str]:
+    trend_p = change["trend_p_value"]
+    return [
+        chance(change["p_value"]).removeprefix("= "),
+        "" if trend_p is None else chance(trend_p).removeprefix("= "),
+        chance(change["adjusted_p_value"]).removeprefix("= "),
+    ]

@@ -1,0 +1,398 @@
+"""Puts the waves of a panel side by side, and tests whether a figure changed.
+
+For every figure there are two tests: the last wave against the first, and a linear trend over all
+waves. All tests of a document are adjusted together (Holm 1979), so the risk of any false change in
+it is 5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict, cast
+
+from msgspec import UNSET, structs
+
+from deniably.core.errors import Incomparable
+from deniably.estimation import analysis
+from deniably.estimation.difference import holm, trend_of_means, trend_of_shares
+from deniably.estimation.tally import Tally
+from deniably.results.comparison import (
+    RISK,
+    Comparison,
+    DifferenceResult,
+    Side,
+    choice_apart,
+    mean_apart,
+)
+from deniably.results.document import ChoiceResult, MeanResult, QuestionResult
+from deniably.results.result import result
+from deniably.results.rows import ResultRow
+from deniably.survey.questions import Number, OfChoices, Question, Scale, YesNo
+from deniably.survey.readable import short_label
+from deniably.survey.survey import Survey, Waves
+
+FEWEST = 2
+"""Waves that can be put side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wave:
+    """One wave: its definition, its state and the tally of every question."""
+
+    survey: Survey
+    state: str
+    tallies: Mapping[str, Tally]
+
+
+class OneWave(TypedDict):
+    """A wave in the document; ``number`` counts the waves that are shown, from 1 on."""
+
+    number: int
+    survey: str
+    state: str
+    n: int
+
+
+class PlaceResult(TypedDict):
+    """A figure in one wave, as in that wave's own results."""
+
+    wave: int
+    estimate: float | None
+    standard_error: float | None
+    interval: list[float]
+    interval_80: list[float] | None
+    interval_50: list[float] | None
+
+
+class ChangeResult(TypedDict):
+    """The last wave less the first, and the p-values of both tests.
+
+    ``adjusted_p_value`` is the smaller of the two tests' p-values, adjusted for all tests of the
+    document. ``trend_p_value`` is None for two waves, whose trend is their difference, and for a
+    mean among people with a score. ``direction`` is "rises" or "falls" where ``adjusted_p_value``
+    is below 0.05, "changes" where the two tests point in different directions, else None.
+    """
+
+    estimate: float
+    standard_error: float
+    interval: list[float]
+    p_value: float
+    trend_p_value: float | None
+    adjusted_p_value: float
+    direction: str | None
+
+
+class SeriesResult(TypedDict):
+    """One figure over the waves: the share of a choice, or the mean (``name`` is None).
+
+    ``extent`` is the range of possible values, and ``ends`` are the labels of the choices at the
+    ends of a scale, else empty. ``change`` is None where reports allow no test.
+    """
+
+    name: str | None
+    label: str
+    unit: str
+    extent: list[float]
+    ends: list[str]
+    places: list[PlaceResult]
+    change: ChangeResult | None
+
+
+class WaveQuestion(TypedDict):
+    """One question that all waves ask alike: its mean, if it has one, and its choices."""
+
+    name: str
+    label: str
+    short: str
+    type: str
+    mean: SeriesResult | None
+    choices: list[SeriesResult]
+
+
+class WavesResult(TypedDict):
+    """The waves of a panel that are shown, with every question that all of them ask alike.
+
+    ``hidden`` is the number of waves that are not shown, ``tests`` that of all tests. ``note`` says
+    what the tests do not know.
+    """
+
+    survey: str
+    title: str
+    panel: str
+    waves: list[OneWave]
+    hidden: int
+    confidence: float
+    adjustment: str
+    tests: int
+    note: str | None
+    questions: list[WaveQuestion]
+
+
+def waves_result(name: str, waves: Sequence[Wave], hidden: int, confidence: float) -> WavesResult:
+    """The document of ``waves`` in their order; ``name`` is the survey that was asked for.
+
+    Raises Incomparable for fewer than two waves.
+    """
+    if len(waves) < FEWEST:
+        raise Incomparable("only one wave is shown; two are needed to put side by side")
+    last = waves[-1].survey
+    panel = last.waves.panel if isinstance(last.waves, Waves) else ""
+    documents = [result(one.survey, one.state, one.tallies, confidence=confidence) for one in waves]
+    found = [
+        _Asked(sides, [_of(document.questions, question.name) for document in documents])
+        for question in last.questions
+        if (sides := _sides(question, waves))
+    ]
+    drafts = [draft for one in found for draft in one.drafts(confidence)]
+    tests = [p for draft in drafts for p in draft.p_values]
+    adjusted = iter(holm(tests))
+    for draft in drafts:
+        draft.adjust([next(adjusted) for _ in draft.p_values])
+    return {
+        "survey": name,
+        "title": last.title,
+        "panel": panel,
+        "waves": [
+            {"number": number, "survey": one.survey.name, "state": one.state, "n": document.n}
+            for number, (one, document) in enumerate(zip(waves, documents, strict=True), 1)
+        ],
+        "hidden": hidden,
+        "confidence": confidence,
+        "adjustment": "Holm 1979",
+        "tests": len(tests),
+        "note": next((draft.note for draft in drafts if draft.note), None),
+        "questions": [one.shown() for one in found],
+    }
+
+
+COLUMNS = (
+    "panel", "question", "question_label", "figure", "choice", "choice_label", "unit", "wave",
+    "survey", "n", "estimate", "low", "high", "confidence", "standard_error", "change",
+    "change_low", "change_high", "change_p_value", "trend_p_value", "adjusted_p_value",
+)  # fmt: skip
+"""The columns of the CSV of waves."""
+
+
+def wave_rows(found: WavesResult) -> Iterator[ResultRow]:
+    """A line of the CSV for each figure in each wave; the change stands in the last wave's."""
+    last = found["waves"][-1]["number"]
+    for question in found["questions"]:
+        series = [*([question["mean"]] if question["mean"] else []), *question["choices"]]
+        for one in series:
+            for place, wave in zip(one["places"], found["waves"], strict=True):
+                row: ResultRow = {
+                    "panel": found["panel"],
+                    "question": question["name"],
+                    "question_label": question["label"],
+                    "figure": "mean" if one["name"] is None else "share",
+                    "choice": one["name"],
+                    "choice_label": None if one["name"] is None else one["label"],
+                    "unit": one["unit"],
+                    "wave": wave["number"],
+                    "survey": wave["survey"],
+                    "n": wave["n"],
+                    "estimate": place["estimate"],
+                    "low": place["interval"][0],
+                    "high": place["interval"][1],
+                    "confidence": found["confidence"],
+                    "standard_error": place["standard_error"],
+                }
+                change = one["change"] if wave["number"] == last else None
+                yield row | (_change(change) if change else {})
+
+
+def _change(change: ChangeResult) -> ResultRow:
+    return {
+        "change": change["estimate"],
+        "change_low": change["interval"][0],
+        "change_high": change["interval"][1],
+        "change_p_value": change["p_value"],
+        "trend_p_value": change["trend_p_value"],
+        "adjusted_p_value": change["adjusted_p_value"],
+    }
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _of(questions: Sequence[QuestionResult], name: str) -> QuestionResult:
+    return next(question for question in questions if question.name == name)
+
+
+def _sides(question: Question, waves: Sequence[Wave]) -> list[Side]:
+    """The question in every wave; nothing unless all ask it alike, or if it has no figures here."""
+    if not isinstance(question, OfChoices | Scale | Number):
+        return []
+    sides = [
+        Side(wave.survey, asked, wave.tallies[asked.name])
+        for wave in waves
+        for asked in wave.survey.questions
+        if asked.name == question.name and _kind(asked) == _kind(question)
+    ]
+    return sides if len(sides) == len(waves) else []
+
+
+def _kind(question: Question) -> tuple[object, ...]:
+    """What makes two questions comparable."""
+    if isinstance(question, OfChoices):
+        return type(question), *question.names
+    return type(question), question.range if isinstance(question, Number) else None
+
+
+_Figure = tuple[str | None, str, str, list[float], list[str]]
+"""Name, label, unit, extent and ends of a series."""
+
+
+def _ends(question: Question) -> list[str]:
+    """The labels of the lowest and the highest choice that has a score."""
+    if not isinstance(question, Scale):
+        return []
+    scored = [
+        (value, choice.label)
+        for value, choice, has in zip(
+            question.values, question.choices, analysis.has_score(question), strict=True
+        )
+        if has
+    ]
+    return [min(scored)[1], max(scored)[1]]
+
+
+class _Draft:
+    """A figure over the waves, before its p-values are adjusted."""
+
+    def __init__(
+        self,
+        figure: _Figure,
+        places: Sequence[ChoiceResult | MeanResult],
+        compared: Comparison | None,
+        trend: float | None,
+        confidence: float,
+    ) -> None:
+        self._figure, self._places, self._trend = figure, places, trend
+        self._change: DifferenceResult | None = compared.result(confidence) if compared else None
+        self._adjusted = 1.0
+        self._seen: list[bool] = []
+
+    @property
+    def note(self) -> str | None:
+        return self._change["note"] if self._change else None
+
+    @property
+    def p_values(self) -> list[float]:
+        """Of its tests: the change, and the trend if there is one."""
+        if self._change is None:
+            return []
+        return [self._change["p_value"], *([] if self._trend is None else [self._trend])]
+
+    def adjust(self, adjusted: Sequence[float]) -> None:
+        self._adjusted = min(adjusted, default=1.0)
+        self._seen = [p < RISK for p in adjusted]
+
+    def shown(self) -> SeriesResult:
+        name, label, unit, extent, ends = self._figure
+        return {
+            "name": name,
+            "label": label,
+            "unit": unit,
+            "extent": extent,
+            "ends": ends,
+            "places": [
+                {
+                    "wave": number,
+                    "estimate": one.estimate,
+                    "standard_error": one.standard_error,
+                    "interval": one.interval,
+                    "interval_80": one.interval_80,
+                    "interval_50": one.interval_50,
+                }
+                for number, one in enumerate(self._places, 1)
+            ],
+            "change": self._changed(),
+        }
+
+    def _changed(self) -> ChangeResult | None:
+        if self._change is None:
+            return None
+        return {
+            "estimate": self._change["estimate"],
+            "standard_error": self._change["standard_error"],
+            "interval": self._change["interval"],
+            "p_value": self._change["p_value"],
+            "trend_p_value": None if self._trend is None else round(self._trend, 9),
+            "adjusted_p_value": round(self._adjusted, 9),
+            "direction": self._direction(),
+        }
+
+    def _direction(self) -> str | None:
+        """What the tests that are below the risk show."""
+        assert self._change is not None
+        slopes = [self._change["estimate"], self._slope()]
+        signs = {slope > 0 for slope, seen in zip(slopes, self._seen, strict=False) if seen}
+        if not signs:
+            return None
+        return "changes" if len(signs) > 1 else "rises" if signs.pop() else "falls"
+
+    def _slope(self) -> float:
+        """Which way the linear trend goes."""
+        middle = (len(self._places) - 1) / 2
+        return sum(
+            (place - middle) * (one.estimate or 0.0) for place, one in enumerate(self._places)
+        )
+
+
+class _Asked:
+    """A question in all waves, with its results there."""
+
+    def __init__(self, sides: list[Side], results: list[QuestionResult]) -> None:
+        self._sides, self._results = sides, results
+        self._mean: _Draft | None = None
+        self._choices: list[_Draft] = []
+
+    def drafts(self, confidence: float) -> list[_Draft]:
+        """Its figures; of yes and no the first alone, which tells the other."""
+        means = [structs.asdict(one).get("mean", UNSET) for one in self._results]
+        if all(isinstance(mean, MeanResult) for mean in means):
+            self._mean = self._of_mean(cast(list[MeanResult], means), confidence)
+        columns = [structs.asdict(one).get("choices", UNSET) for one in self._results]
+        if not any(column is UNSET for column in columns):
+            several = list(zip(*cast(list[list[ChoiceResult]], columns), strict=True))
+            if isinstance(self._sides[0].question, YesNo):
+                several = several[:1]
+            self._choices = [self._of_choice(list(one), confidence) for one in several]
+        return [*([self._mean] if self._mean else []), *self._choices]
+
+    def shown(self) -> WaveQuestion:
+        question = self._sides[-1].question
+        return {
+            "name": question.name,
+            "label": question.label,
+            "short": short_label(question),
+            "type": question.type,
+            "mean": self._mean.shown() if self._mean else None,
+            "choices": [draft.shown() for draft in self._choices],
+        }
+
+    def _of_choice(self, places: list[ChoiceResult], confidence: float) -> _Draft:
+        one = places[0]
+        compared, trend = None, None
+        try:
+            compared = choice_apart(self._sides[-1], self._sides[0], one.name)
+            if len(places) > FEWEST:
+                trend = trend_of_shares([side.answers(one.name) for side in self._sides])
+        except Incomparable:
+            pass  # the reports support no choices: there are figures, and no test
+        figure: _Figure = (one.name, one.label, "", [0.0, 1.0], [])
+        return _Draft(figure, places, compared, trend, confidence)
+
+    def _of_mean(self, places: list[MeanResult], confidence: float) -> _Draft:
+        side, compared, trend = self._sides[-1], None, None
+        extent = [float(end) for end in side.group.figure.ends]
+        try:
+            compared = mean_apart(side, self._sides[0])
+            if len(places) > FEWEST and not analysis.is_ratio(side.question):
+                trend = trend_of_means([one.moments for one in self._sides])
+        except Incomparable:
+            pass  # some wave has too few with a score
+        figure: _Figure = (None, "Mean", places[0].unit, extent, _ends(side.question))
+        return _Draft(figure, places, compared, trend, confidence)
