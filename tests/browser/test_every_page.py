@@ -14,7 +14,7 @@ from random import Random
 import pytest
 from playwright.sync_api import Browser, Page
 
-from deniably.authoring.compiling import publish_text
+from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.survey.report import randomise_answers
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
@@ -43,9 +43,20 @@ PAGES = {
     "/surveys/<name>/differences": ["/surveys/everything/differences?question=what"],
     "/surveys/<name>/groups": [],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
+    "/surveys/<name>/waves": ["/surveys/home-1/waves"],
 }
 """Addresses to look at, by the rules of the server."""
 EVERY = [address for addresses in PAGES.values() for address in addresses]
+WAVE = {
+    "title": "Home and stress",
+    "results": {"minimum": 10, "while_open": True},
+    "waves": {"panel": "home"},
+    "questions": [
+        {"name": "hit", "type": "yes_no", "label": "Has a partner hit you?", "odds": 3},
+        {"name": "sleep", "type": "scale", "label": "How did you sleep?", "odds": 3,
+         "choices": ["Badly", "Not well", "Well", "Very well"]},
+    ],
+}  # fmt: skip
 READ_BY_PROGRAMS = "/register"
 """Shows people a page, though its operation has two kinds of answers."""
 LATER = "[data-step]"
@@ -68,7 +79,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
                for name, change in changed.items()}  # fmt: skip
     for survey in (everything, *surveys.values()):
         server.publish(survey)
+    waves = [compile_survey(WAVE | {"name": f"home-{number}"}) for number in (1, 2)]
+    for survey in waves:
+        server.publish(survey)
     with closing(Store(str(server.database))) as store:
+        for survey in waves * 30:
+            store.add(survey, randomise_answers(survey, {"hit": "no", "sleep": "well"}))
         for _ in range(300):
             store.add(everything, randomise_answers(everything, somebody(random)))
         for _ in range(9):

@@ -11,12 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from deniably.authoring.compiling import compile_survey
 from deniably.estimation.tally import tally
 from deniably.survey.report import Report
+from deniably.survey.survey import Survey
 from deniably_server.errors import Conflict, NotFound
 from deniably_server.storage.engines.addresses import engine_at
 from deniably_server.storage.store import Store
 from deniably_server.storage.writing.commit import Outcome
+from support.keys import key_of
 from support.material import a_report, contents, signed, survey_named
 from support.nursery import Nursery
 
@@ -143,6 +146,28 @@ def test_what_was_published_cannot_change_even_through_sql(
     ):
         connection.execute(sql)
     assert contents(address) == before
+
+
+def test_the_waves_of_a_panel_come_in_the_order_of_publication_and_from_one_author(
+    store: Store,
+) -> None:
+    head = {"title": "T", "questions": [{"name": "q", "type": "yes_no", "label": "Q?", "odds": 3}]}
+
+    def wave(name: str, panel: str) -> Survey:
+        return compile_survey({"name": name, "waves": {"panel": panel}} | head)
+
+    for name in ("second", "first"):
+        store.publish(wave(name, "a-b"), signed(wave(name, "a-b")))
+    store.publish(wave("longer", "a-b-c"), signed(wave("longer", "a-b-c")))
+    foreign = wave("foreign", "a-b")
+    store.publish(foreign, signed(foreign, key_of(bytes(32))))
+    store.publish(SURVEY, signed(SURVEY))
+
+    assert store.waves("first") == store.waves("second") == ["second", "first"]
+    assert store.waves("foreign") == ["foreign"]
+    assert store.waves("workplace") == []
+    with pytest.raises(NotFound):
+        store.waves("nobody")
 
 
 # --- reports ------------------------------------------------------------------------------------
