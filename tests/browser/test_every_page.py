@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
 from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.survey.report import randomise_answers
@@ -145,19 +145,31 @@ def inline(page: Page) -> list[str]:
     return found
 
 
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[Page]:
+    """One tab in which everything is read."""
+    page = chromium.new_page()
+    yield page
+    page.context.close()
+
+
 @pytest.mark.parametrize("path", EVERY)
 def test_a_page_is_for_everybody(
-    chromium: Browser,
+    tab: Page,
     server: Server,
     axe_light_and_dark: Callable[[Page], list[str]],
     path: str,
 ) -> None:
-    context = chromium.new_context(color_scheme="light", reduced_motion="reduce")
-    page = context.new_page()
+    page = tab
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.set_viewport_size({"width": 1280, "height": 720})
     said: list[str] = []
-    page.on("console", lambda one: said.append(one.text))
+
+    def note(line: ConsoleMessage) -> None:
+        said.append(line.text)
+
+    page.on("console", note)
     page.goto(server.url + path)
-    page.wait_for_load_state("networkidle")
     assert inline(page) == []
     page.evaluate(OPEN)
     found: list[str] = []
@@ -170,8 +182,8 @@ def test_a_page_is_for_everybody(
     page.set_viewport_size({"width": 390, "height": 780})
     found += axe_light_and_dark(page)
     assert found == []
+    page.remove_listener("console", note)
     assert [one for one in said if "status of 404" not in one] == []
-    context.close()
 
 
 def test_what_is_wrong_would_be_found(chromium: Browser, server: Server) -> None:
