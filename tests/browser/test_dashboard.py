@@ -1,16 +1,25 @@
-"""The dashboard shows what the results say, with its margins, and hides what is hidden."""
+"""The dashboard fits a screen and a sheet of paper, and hides what is hidden."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
 import pytest
 import requests
+from playwright.sync_api import Browser, Page, Route
 
-from deniably.authoring.compiling import publish_text
-from deniably.results.narrative import display_text, estimate_text
+from deniably.authoring.compiling import compile_survey, publish_text
+from deniably.core.coins import Coins
 from deniably_client import Device
 from deniably_client.device import session
-from support.material import Server
+from deniably_server.app import create_app
+from deniably_server.storage.store import Store
+from support.material import Server, signed
+from support.people import answer
 from support.phone import SURVEY, Watched
+from support.studies import WORKPLACE, workers
 
 pytestmark = pytest.mark.browser
 
@@ -27,54 +36,45 @@ def respondents(server: Server) -> None:
             Device(f"{server.url}/s/workplace", session=connections).answer(answers)
 
 
-def percent(share: float) -> str:
-    return f"{100 * share:.1f}\u202f%"
+@pytest.fixture
+def results_page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
+    """The results of a survey of six questions and 1,400 people whose coins are seeded."""
+    app = create_app({"DATABASE": str(tmp_path / "deniably.db"), "TESTING": True})
+    store: Store = app.extensions["deniably"]
+    survey = compile_survey(WORKPLACE)
+    store.publish(survey, signed(survey))
+    answer(store, survey, workers(1400), Coins(Random(survey.name).randbytes))
+    store.close_survey(survey.name)
+    client = app.test_client()
+
+    def fulfil(route: Route) -> None:
+        found = client.get(route.request.url.removeprefix("http://localhost"))
+        route.fulfill(status=found.status_code, headers=dict(found.headers), body=found.data)
+
+    page = chromium.new_page()
+    page.route("**/*", fulfil)
+    page.goto(f"http://localhost/surveys/{survey.name}")
+    yield page
+    page.close()
+    store.close()
 
 
-def narrow(text: str) -> str:
-    return text.replace(" %", "\u202f%")
+HEIGHT = "() => document.documentElement.scrollHeight"
+CUT = """() => [...document.querySelectorAll(".card")].filter((one) =>
+  getComputedStyle(one).breakInside !== "avoid").length"""
+CLOSED = """() => [...document.querySelectorAll("details .t")].filter((one) =>
+  !one.checkVisibility({ contentVisibilityAuto: true })).length"""
 
 
-def test_the_page_and_the_interface_give_the_same_figures(phone: Watched) -> None:
-    results = requests.get(f"{phone.url}/api/surveys/workplace/results", timeout=10).json()
-    phone.open("/surveys/workplace")
-
-    for card, question in zip(
-        phone.page.locator("section.card").all(), results["questions"], strict=False
-    ):
-        assert card.locator("h2").inner_text() == question["label"]
-        assert narrow(question["sentence"]) in card.inner_text()
-        rows = card.locator("tbody tr").all()
-        assert len(rows) == len(question["choices"])
-        for row, choice in zip(rows, question["choices"], strict=True):
-            low, high = choice["interval"]
-            near, far = choice["respondents_interval"]
-            assert row.locator("th, td").all_inner_texts() == [
-                choice["label"],
-                narrow(estimate_text(choice["estimate"], choice["interval"])),
-                f"{percent(low)} to {percent(high)}",
-                percent(choice["standard_error"]),
-                f"{percent(near)} to {percent(far)}",
-                narrow(display_text(choice["consistent"], choice["interval"])),
-            ]
-
-
-def test_the_chart_draws_every_choice_where_the_table_says(phone: Watched) -> None:
-    results = requests.get(f"{phone.url}/api/surveys/workplace/results", timeout=10).json()
-    phone.open("/surveys/workplace")
-
-    for chart, question in zip(
-        phone.page.locator("svg.chart").all(), results["questions"], strict=True
-    ):
-        top = max(choice["interval"][1] for choice in question["choices"])
-        scale = next(end for end in (0.25, 0.5, 1) if top <= end)
-        dots = [float(dot.get_attribute("cx") or 0) for dot in chart.locator(".dot").all()]
-        assert dots == pytest.approx(
-            [8 + 376 * choice["consistent"] / scale for choice in question["choices"]], abs=0.06
-        )
-        assert chart.get_attribute("role") == "img"
-        title = chart.locator("title").text_content() or ""
-        assert all(choice["label"] in title for choice in question["choices"])
+def test_a_page_of_six_questions_is_short_and_whole_on_paper(results_page: Page) -> None:
+    results_page.set_viewport_size({"width": 1280, "height": 800})
+    assert results_page.evaluate(HEIGHT) <= 3700
+    assert results_page.evaluate(CLOSED) == 6 + 1, "a scale has shares and a mean"
+    results_page.set_viewport_size({"width": 390, "height": 780})
+    assert results_page.evaluate(HEIGHT) <= 5100
+    results_page.emulate_media(media="print")
+    assert results_page.evaluate(CUT) == 0, "no card breaks"
+    assert results_page.evaluate(CLOSED) == 0, "paper shows the numbers of disclosures"
 
 
 def test_hidden_results_stay_hidden_and_say_why(phone: Watched) -> None:
@@ -96,8 +96,8 @@ def test_the_page_of_a_survey_that_is_none_says_so(phone: Watched) -> None:
 def test_home_lists_every_survey(phone: Watched) -> None:
     phone.open("/")
 
-    assert phone.page.locator("h2").count() == 4
-    assert phone.page.locator('a[href="/s/workplace"]').count() == 1
+    for name in ("workplace", "hostile", "hidden"):
+        assert phone.page.locator(f'a[href="/s/{name}"]').count() == 1
     assert phone.page.locator('a[href="/s/closed"]').count() == 0, "a closed survey is not offered"
 
 

@@ -37,11 +37,11 @@ PAGES = {
     "/measures": ["/measures"],
     "/admin": ["/admin"],
     "/s/<name>": ["/s/closed", "/s/none"],
-    "/surveys/<name>": ["/surveys/hidden", "/surveys/for-analysts"],
+    "/surveys/<name>": ["/surveys/everything", "/surveys/hidden", "/surveys/for-analysts"],
     "/surveys/<name>/checks": ["/surveys/everything/checks"],
     "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=what", f"{CROSSTAB}?rows=stolen"],
     "/surveys/<name>/differences": ["/surveys/everything/differences?question=what"],
-    "/surveys/<name>/groups": [],
+    "/surveys/<name>/groups": ["/surveys/everything/groups?question=home&count=2"],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
     "/surveys/<name>/waves": ["/surveys/home-1/waves"],
 }

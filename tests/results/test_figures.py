@@ -125,9 +125,9 @@ def test_the_printed_mean_is_within_a_step_of_the_estimate(
 @pytest.mark.parametrize(
     ("difference", "interval", "value", "text"),
     [
-        (0.127, (0.04, 0.21), "+13 points", "+4 to +21 points"),
-        (-0.004, (-0.02, 0.012), "0 points", "-2 to +1 points"),
-        (-0.051, (-0.06, -0.042), "-5.1 points", "-6.0 to -4.2 points"),
+        (0.127, (0.04, 0.21), "+13 points", "+4 to +21"),
+        (-0.004, (-0.02, 0.012), "0 points", "-2 to +1"),
+        (-0.051, (-0.06, -0.042), "-5.1 points", "-6.0 to -4.2"),
     ],
 )
 def test_a_difference_has_a_sign(
@@ -157,7 +157,7 @@ def test_the_scale_of_a_card_has_room_for_all_its_intervals(
     ("ends", "unit", "ticks"),
     [
         ((0, 30), "days", ["0", "10", "20", "30 days"]),
-        ((0, 20_000), "", ["0", "5,000", "10,000", "15,000", "20,000"]),
+        ((0, 20_000), "", ["0", "5,000", "10,000", "20,000"]),
         ((18, 67), "", ["18", "30", "40", "50", "60", "67"]),
         ((-3, 3), "km", ["-3", "-2", "-1", "0", "1", "2", "3 km"]),
         ((0.5, 2.0), "", ["0.5", "0.75", "1", "1.25", "1.5", "1.75", "2"]),
@@ -168,7 +168,7 @@ def test_both_ends_of_the_scale_of_a_mean_are_labelled(
 ) -> None:
     found = scale.of_numbers(*ends, unit)
 
-    assert [plain(text) for _, text in found.ticks] == ticks
+    assert [plain(text) for _, text in found.ticks if text] == ticks
 
 
 @given(st.floats(-1e4, 1e4), st.floats(1e-2, 1e6))
@@ -183,7 +183,7 @@ def test_ticks_rise_and_are_few_whatever_the_range(low: float, length: float) ->
 def test_words_stand_at_the_ends_of_a_scale_of_opinions() -> None:
     found = scale.of_numbers(1, 5, first="disagree", last="agree")
 
-    assert [text for _, text in found.ticks] == ["1 disagree", "2", "3", "4", "5 agree"]
+    assert [text for _, text in found.ticks] == ["1 disagree", "", "3", "4", "5 agree"]
 
 
 def test_nought_is_on_every_scale_of_differences() -> None:
@@ -198,7 +198,7 @@ def test_nought_is_on_every_scale_of_differences() -> None:
 # --- strips -----------------------------------------------------------------------------------
 
 
-def marks(row: Row, on: scale.Scale) -> dict[str, list[float]]:
+def marks(row: Row, on: scale.Axis) -> dict[str, list[float]]:
     """The places of the marks of a strip, back on the scale: the dot, and the ends of bands."""
     found: dict[str, list[float]] = {}
     for one in ElementTree.fromstring(strip.strip(row, on)):

@@ -99,7 +99,7 @@ def test_a_page_asks_for_a_token_and_shows_no_figure_without_one(
     page = ask(path)
     assert page.status_code == 200
     assert "The results are for analysts" in page.text
-    assert 'class="figures"' not in page.text
+    assert 'class="fig"' not in page.text
 
     wrong = client.get(path, headers={"Authorization": "Bearer nothing"})
     assert_problem(wrong, 401, "unauthorised")
@@ -112,7 +112,7 @@ def test_a_page_asks_for_a_token_and_shows_no_figure_without_one(
 
 
 def test_the_page_with_a_token_has_the_figures(private: Survey, ask: Ask) -> None:
-    assert 'class="figures"' in ask("/surveys/private", "analyst").text
+    assert 'class="fig"' in ask("/surveys/private", "analyst").text
 
 
 def test_an_analyst_sees_nothing_earlier_than_the_definition_promises(app: Flask, ask: Ask) -> None:

@@ -94,7 +94,7 @@ def test_every_type_has_its_figures_with_margins(
         low, high = shown[name]["mean"]["interval"]
         assert 0 <= low <= high <= top, name
     assert shown["drinks"]["mean"]["unit"] == "drinks"
-    assert "drinks (95 % interval" in shown["drinks"]["sentence"]
+    assert "\u202fdrinks (" in shown["drinks"]["sentence"]
     assert shown["happy"]["mean"] is not None, "a scale also has a mean score"
     assert len(shown["income"]["distribution"]) == 16
     assert [quantile["share"] for quantile in shown["income"]["quantiles"]] == [
@@ -102,8 +102,9 @@ def test_every_type_has_its_figures_with_margins(
     ]  # fmt: skip
     median = shown["income"]["quantiles"][2]
     low, high = median["interval"]
+    low, high, half = (f"{int(end):,}" for end in (low, high, median["high"]))
     assert shown["income"]["sentence"].endswith(
-        f"Half of the numbers are at most {median['high']} EUR (95 % interval {low} to {high})."
+        f"Half of the numbers are at most about {half}\u202fEUR ({low} to {high})."
     ), "sentence and table agree"
     assert [part["mean"]["n"] for part in shown["hours"]["parts"]] == pytest.approx(
         [PEOPLE / 2] * 2, abs=150
@@ -114,8 +115,8 @@ def test_every_type_has_its_figures_with_margins(
 
 
 SHARED = {
-    "claim", "epsilon", "flags", "label", "mechanism", "method", "n", "name", "odds", "sentence",
-    "short", "type",
+    "claim", "epsilon", "flags", "label", "mechanism", "method", "n", "name", "notes", "odds",
+    "sentence", "short", "type",
 }  # fmt: skip
 SUPPORTED, TOGETHER = {"p", "q"}, {"design_effect", "effective_n"}
 OF_CHOICES = {"choices", "crafted"} | TOGETHER
@@ -124,8 +125,8 @@ KEYS = {
     "stolen": OF_CHOICES | SUPPORTED,
     "what": OF_CHOICES | SUPPORTED,
     "caught": OF_CHOICES,
-    "drugs": OF_CHOICES | SUPPORTED,
-    "worries": OF_CHOICES | SUPPORTED,
+    "drugs": OF_CHOICES | SUPPORTED | {"most"},
+    "worries": OF_CHOICES | SUPPORTED | {"most"},
     "happy": OF_CHOICES | SUPPORTED | {"mean"},
     "trust": {"mean", "crafted"},
     "drinks": {"mean", "crafted"},
@@ -133,7 +134,7 @@ KEYS = {
     "sick": {"mean", "crafted"},
     "fines": {"mean", "crafted", "delta"},
     "hours": {"parts"},
-    "home": {"cells", "crafted"} | SUPPORTED | TOGETHER,
+    "home": {"cells", "crafted", "sides"} | SUPPORTED | TOGETHER,
     "vote": {"parts", "cells", "crafted"} | SUPPORTED | TOGETHER,
 }
 
@@ -184,7 +185,13 @@ def test_the_dashboard_shows_every_type(
 
     for question in client.get("/api/surveys/everything/results").get_json()["questions"]:
         assert question["label"] in page
-    assert page.count("<svg") == 6 + 1 + 2 + 1, "shares, a histogram, two parts and a map"
+    assert page.count('<table class="fig"') == 6 + 1 + 5 + 1 + 2, "shares, means, hours, glance"
+    assert page.count('<table class="heat"') == 1
+    assert page.count('class="map"') == 1
+    assert page.count('class="plot"') == 1
+    found = client.get("/api/surveys/everything/results").get_json()["questions"]
+    mechanisms = json.dumps([one["mechanism"] for one in found])
+    assert "weights" not in mechanisms, "matrices are in the definition"
 
 
 def test_a_survey_that_asks_some_of_its_questions_counts_who_was_asked_what(app: Flask) -> None:

@@ -210,8 +210,8 @@ def test_the_dashboard_and_the_spreadsheet_have_the_figures(
     page = client.get("/surveys/work").text
     rows = list(csv.DictReader(io.StringIO(client.get("/api/surveys/work/results.csv").text)))
 
-    assert "One crafted report weighs as much as 1.5 honest people" in page
-    assert "up to 1.5 points off, with 5 % up to 7.5 points" in page
+    assert "one weighs as much as 1.5 honest people" in page
+    assert "up to 1.5 points, with 5 % by up to 7.5." in page
     assert "/surveys/work/checks" in page
     stolen = next(row for row in rows if row["question"] == "stolen")
     assert (stolen["crafted_exchange"], stolen["crafted_shift_1"]) == ("1.5", "0.015")

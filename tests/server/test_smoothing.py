@@ -101,7 +101,7 @@ def test_the_page_offers_it_and_says_what_it_shows(store: Store, client: FlaskCl
     assert 'href="/surveys/s?smooth=1"' not in smooth
     assert 'href="/api/surveys/s/results.csv?smooth=1"' in smooth
     for page in (plain, smooth):
-        assert "The bars are the distribution nearest to the estimates." in page
+        assert "The dots are the distribution nearest to the estimates." in page
 
 
 def test_from_two_thousand_reports_on_nothing_is_smoothed(store: Store) -> None:
@@ -132,5 +132,7 @@ def test_where_noise_hides_the_shape_the_page_says_so(app: Flask, client: FlaskC
     found = shown(client, "", "n")["income"]
 
     assert found["quantiles"] == []
-    assert any(flag.startswith("The noise hides the shape") for flag in found["flags"])
-    assert "The noise hides the shape" in client.get("/surveys/n").text
+    assert "These reports do not show the shape" in found["sentence"]
+    page = client.get("/surveys/n").text
+    assert "These reports do not show the shape" in page
+    assert 'class="plot"' not in page, "no dots where nobody knows their place"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Response, render_template, request
 
 from deniably.estimation.clusters import clusters
+from deniably.results.cards import area_map
 from deniably.results.document import PointResult
 from deniably.results.groups import GroupsResult, groups_result, on_square
 from deniably.survey.questions import Point
@@ -15,7 +16,6 @@ from deniably_server.api.results import current_results
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.app_state import current_store
-from deniably_server.web import charts
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
 from deniably_server.web.operation import NAMED, PAGE, Operation, Parameters
@@ -44,13 +44,8 @@ def groups_page(name: str) -> str:
     title = current_store().survey(name).title
     shown = next(one for one in current_results(name).questions if one.name == question.name)
     assert isinstance(shown, PointResult)
-    picture = charts.heat_map(
-        question.name,
-        question.label,
-        [part.label for part in question.parts],
-        shown.cells,
-        [on_square(question, group) for group in found["groups"]],
-    )
+    centres = [on_square(question, group) for group in found["groups"]]
+    picture = area_map(shown, centres)
     return render_template(
         "groups.html", found=found, question=question, picture=picture, title=title
     )

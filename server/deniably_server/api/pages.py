@@ -6,13 +6,15 @@ from flask import Blueprint, render_template
 from markupsafe import Markup
 
 from deniably.estimation import analysis
-from deniably.results import narrative
+from deniably.results import cards, places
+from deniably.results.document import MeanResult
+from deniably.results.figures import digits
 from deniably.results.narrative import level_text
 from deniably.results.pairs import checkable
 from deniably.survey.guessing import OFTEN, guessing, rate_text
 from deniably.survey.parts import Range
 from deniably.survey.parts import number as exact
-from deniably.survey.questions import NOT_APPLICABLE, Conditional, Point, Product
+from deniably.survey.questions import NOT_APPLICABLE, Conditional
 from deniably.survey.survey import Survey, show_if
 from deniably.wording import explain
 from deniably.wording.first_page import first_page
@@ -33,7 +35,7 @@ from deniably_server.api.results import (
 from deniably_server.api.waves import wave_links
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
-from deniably_server.web import charts, language
+from deniably_server.web import language
 from deniably_server.web.icon_array import dots, place
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 
@@ -96,14 +98,12 @@ def dashboard(name: str) -> str:
         results = current_results(name, smooth=smooth, confidence=level)
     except Hidden as hidden:
         return hidden_page(name, hidden)
-    parts = {
-        question.name: [part.label for part in question.parts]
-        for question in survey.questions
-        if isinstance(question, Point | Product)
-    }
+    found = cards.cards(results)
     return render_template(
         "dashboard.html",
-        survey_parts=parts,
+        cards=found,
+        glance=cards.glance(results, found),
+        precision=cards.precision(results, found),
         links=[
             *crosstab_links(survey, results.state),
             *difference_links(survey),
@@ -116,7 +116,6 @@ def dashboard(name: str) -> str:
         query=given_query("smooth", "confidence"),
         same_level=given_query("confidence"),
         survey=survey,
-        charts=charts,
     )
 
 
@@ -135,26 +134,41 @@ def default_words() -> dict[str, Words]:
 
 @pages.app_template_filter("percent")
 def percent(share: float) -> str:
-    """A share as a percentage: 0.3217 becomes 32.2 %."""
-    return _narrow(narrative.percent(share))
+    """A share as a percentage with a decimal: 0.3217 becomes 32.2 %."""
+    return digits.with_unit(points(share), "%")
 
 
-@pages.app_template_filter("estimate")
-def estimate(share: float, interval: list[float]) -> str:
-    """An unbiased share as text, by ``narrative.estimate_text``."""
-    return _narrow(narrative.estimate_text(share, interval))
+@pages.app_template_filter("points")
+def points(share: float) -> str:
+    """A share as a number of a hundred with a decimal: 0.3217 becomes 32.2."""
+    return digits.number(100 * share, 1)
 
 
-@pages.app_template_filter("displayed")
-def displayed(share: float, interval: list[float]) -> str:
-    """A share for display, as ``narrative.display_text`` has it."""
-    return _narrow(narrative.display_text(share, interval))
+@pages.app_template_filter("span")
+def span(interval: list[float]) -> str:
+    """An interval of shares as numbers of a hundred."""
+    return " to ".join(map(points, interval))
 
 
-@pages.app_template_filter("inside")
-def inside(estimate: float, interval: list[float]) -> float:
-    """An estimate outside its scale, moved to the nearer end of its interval."""
-    return narrative.inside(estimate, interval)
+@pages.app_template_filter("combined")
+def combined(names: list[str]) -> str:
+    """A combination of answers or an area, with true minus signs."""
+    return ", ".join(map(places.span, names))
+
+
+@pages.app_template_filter("adjusted")
+def adjusted(share: float, interval: list[float]) -> str:
+    """An adjusted share; what may be nobody's reads "below" the end of its interval."""
+    if points(interval[0]) == points(0):
+        return f"below {points(max(interval[1], 0.001))}"
+    return points(share)
+
+
+@pages.app_template_filter("numbers")
+def numbers(values: list[float], mean: MeanResult) -> str:
+    """One or two numbers with a decimal more than the mean itself is printed with."""
+    decimals = digits.places(mean.interval) + 1
+    return " to ".join(digits.number(value, decimals) for value in values)
 
 
 pages.add_app_template_filter(level_text, "level")
@@ -163,13 +177,7 @@ pages.add_app_template_filter(level_text, "level")
 @pages.app_template_filter("number")
 def number(value: float, error: float) -> str:
     """A number as text, with the decimals that its standard error supports."""
-    return narrative.figure_text(value, error)
-
-
-@pages.app_template_filter("nowrap")
-def _narrow(text: str) -> str:
-    """Put a narrow no-break space before %, which keeps a number and its sign on one line."""
-    return text.replace(" %", "\u202f%")
+    return digits.number(value, digits.places((-error, error)))
 
 
 def _data_block(text: str) -> Markup:

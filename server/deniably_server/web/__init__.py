@@ -1,1 +1,1 @@
-"""Tools of every view: bodies, files, problems, languages, charts, Markdown."""
+"""Tools of every view: bodies, files, problems, languages, icon arrays, Markdown."""

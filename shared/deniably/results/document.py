@@ -61,6 +61,7 @@ class ChoiceResult(_Shown, frozen=True, kw_only=True):
 class MeanResult(_Shown, frozen=True, kw_only=True):
     """A mean in the question's unit, with its margins for the population and for these people.
 
+    ``extent`` is the least and the largest number that an answer counts as.
     ``interval_80`` and ``interval_50`` are as in ``ChoiceResult``. If the reports do not determine
     a mean score, it has no estimate, no standard error and neither of these, and its interval is
     the whole scale.
@@ -68,6 +69,7 @@ class MeanResult(_Shown, frozen=True, kw_only=True):
 
     n: int
     unit: str
+    extent: list[float]
     estimate: float | None
     standard_error: float | None
     interval: list[float]
@@ -121,6 +123,15 @@ class AreaResult(CellResult, frozen=True, kw_only=True):
     stands_out: bool
 
 
+class SideResult(_Shown, frozen=True, kw_only=True):
+    """One of the two numbers of a place on a map, with the ends of its range."""
+
+    label: str
+    unit: str
+    low: float
+    high: float
+
+
 class NumberPartResult(_Shown, frozen=True, kw_only=True):
     """One number of several. ``mean`` is None if no report has it yet, ``crafted`` is None if
     reports have no largest score."""
@@ -148,6 +159,9 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     ``short`` is what tables, figures and titles call it, in at most 32 characters.
     Where reports support choices, a report supports the true choice with probability ``p`` and any
     other with ``q``. A count of n reports then gives the estimate (count / n - q) / (p - q).
+    ``mechanism`` has its parameters but for the weights of a channel, which are in the survey's
+    definition. ``sentence`` is the finding, ``notes`` qualify it, and ``flags`` are signs of fake
+    reports or faulty devices alone.
     """
 
     name: str
@@ -163,6 +177,7 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
     p: float | UnsetType = UNSET
     q: float | UnsetType = UNSET
     sentence: str
+    notes: list[str]
     flags: list[str]
 
     @property
@@ -189,7 +204,9 @@ class SelectOneResult(_OfChoices, frozen=True, kw_only=True, tag="select_one"):
 
 
 class SelectMultipleResult(_OfChoices, frozen=True, kw_only=True, tag="select_multiple"):
-    """Any of several answers."""
+    """Any of several answers, at most ``most``."""
+
+    most: int
 
 
 class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
@@ -228,10 +245,14 @@ class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
 
 
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
-    """A map, area by area. ``crafted`` is about the areas."""
+    """A map, area by area: the areas of the first column come first, from its low end.
+
+    ``crafted`` is about the areas.
+    """
 
     design_effect: float | None
     effective_n: float | None
+    sides: list[SideResult]
     cells: list[AreaResult]
     crafted: CraftedResult | None
 

@@ -8,180 +8,163 @@ from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
+import numpy.typing as npt
 
+from deniably.estimation.analysis import CONFIDENCE as USUAL
+from deniably.estimation.analysis import UNSCORED
 from deniably.estimation.estimate import Estimate, Pure, supports
 from deniably.estimation.inversion import Mean
 from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import QuantileResult
-from deniably.survey.questions import OfChoices, Question, SelectMultiple, SelectOne, YesNo
+from deniably.results.figures import digits
+from deniably.results.figures.digits import Reading, exact, in_100, with_unit
+from deniably.survey.questions import YES_NO, OfChoices, Question
 from deniably.survey.readable import number_text, rounded
 
-CHOICES = (YesNo, SelectOne, SelectMultiple)
+WIDEST_USEFUL = 0.15
+"""Results say how many answers would help if half an interval is wider than this."""
+_WANTED = 0.10  # the half-width that they then say the number of answers for
 
-WIDEST_USEFUL = 0.10
-"""An interval is too wide to use if half its width is more than this."""
-
-UNDETERMINED = (
-    "The noise hides the shape: the reports do not determine which share of the numbers is at most"
-    " a given one, so there are no quantiles, and the bars are no more than a guess."
+HIDDEN_MEAN = (
+    "The mean cannot be told from these reports: the noise of this question hides its buckets."
 )
+UNDETERMINED = "These reports do not show the shape of the distribution."
 
-_MOST_NAMED = 3
-_LEAST = 0.001  # a share that is printed as 0.1 %
-
-
-def sentence(question: OfChoices, found: Estimate) -> str:
-    """The estimate of one question as one plain sentence."""
-    if isinstance(question, YesNo):
-        share = _estimated(found, 0)
-        return (
-            f"{share[0].upper()}{share[1:]} answered “{question.choices[0].label}”"
-            f" ({_interval(found, 0)})."
-        )
-    return leading([choice.label for choice in question.choices], found)
+_WIDEST_MEDIAN = 0.25  # of the range: if the interval of the median is wider, so is every place
 
 
-def leading(labels: Sequence[str], found: Estimate) -> str:
-    """Says which answer leads, and whether the lead is significant.
+def sentence(question: OfChoices, found: Estimate, out: Sequence[bool] | None) -> str:
+    """The finding of one question as a sentence; ``out`` says which choices stand out."""
+    labels = [choice.label for choice in question.choices]
+    if asks_yes_or_no(question.names):
+        return answered(labels[0], _reading(found, 0), found.confidence)
+    return leading(labels, found, out)
+
+
+def asks_yes_or_no(names: Sequence[str]) -> bool:
+    """Whether a question is one of yes or no, maybe with "Prefer not to say"."""
+    return tuple(names[:2]) == YES_NO and {*names[2:]} <= UNSCORED
+
+
+def answered(label: str, reading: Reading, confidence: float) -> str:
+    """How many gave one answer."""
+    match reading.state:
+        case "known":
+            return f"About {in_100(reading)} answered “{label}” {_within(reading, confidence)}."
+        case "below":
+            return f"{unseen(label, reading)}."
+        case "above":
+            return f"At least {in_100(reading)} answered “{label}”."
+        case "untold":
+            return f"These reports are too few to say anything about “{label}”."
+
+
+def unseen(label: str, reading: Reading) -> str:
+    """What an interval from 0 means, without a full stop."""
+    return (
+        f"“{label}” was not clearly seen: the reports are compatible with any share"
+        f" {reading.value}, nobody included"
+    )
+
+
+def leading(
+    labels: Sequence[str],
+    found: Estimate,
+    out: Sequence[bool] | None,
+    what: str = "answer",
+) -> str:
+    """Says which answer leads, if any clearly does; ``what`` they are.
 
     That takes the joint intervals, because the leader was picked by looking at all answers.
     """
-    first, *others = map(int, np.argsort(-found.raw, kind="stable"))
-    start = (
-        f"The most frequent answer is “{labels[first]}”, {_estimated(found, first)}"
-        f" ({_interval(found, first)})"
-    )
-    rivals = [
-        labels[other] for other in others if found.joint_high[other] >= found.joint_low[first]
-    ]
-    if rivals:
-        return f"{start}, but the lead over {_some(rivals)} is within the margin of error."
-    second = others[0]
-    return f"{start}, ahead of “{labels[second]}” with {_estimate(found, second)}."
-
-
-def mean_sentence(subject: str, mean: Mean, unit: str) -> str:
-    """A mean with its interval as one plain sentence."""
-    margin = mean.population_margin
-    low, high = (figure_text(end, margin.standard_error) for end in (margin.low, margin.high))
-    shown = figure_text(inside(mean.estimate, (margin.low, margin.high)), margin.standard_error)
-    return (
-        f"{subject} is an estimated {shown}{_with(unit)}"
-        f" ({level_text(mean.confidence)} interval {low} to {high})."
-    )
-
-
-def inside(estimate: float, interval: Sequence[float]) -> float:
-    """An estimate that left its scale, moved to the nearer end of its interval."""
-    return min(max(estimate, interval[0]), interval[1])
-
-
-def figure_text(value: float, error: float) -> str:
-    """A number as text, with the decimals that its standard error justifies."""
-    return _unsigned(f"{rounded(value):.{decimals(rounded(error))}f}")
-
-
-def percent(share: float) -> str:
-    """A share as text: 0.3217 becomes 32.2 %."""
-    return f"{_unsigned(f'{100 * rounded(share):.1f}')} %"
-
-
-def estimate_text(estimate: float, interval: Sequence[float]) -> str:
-    """An unbiased estimate of a share as text.
-
-    An estimate of 0 or less, or of 1 or more, reads as the end of its interval: "below 4.1 %" or
-    "above 95.9 %". Reports never prove a share to be 0 or 1.
-    """
-    if percent(max(estimate, 0.0)) == percent(0):
-        return _below(interval[1])
-    return _above(interval[0]) if percent(min(estimate, 1.0)) == percent(1) else percent(estimate)
-
-
-def display_text(share: float, interval: Sequence[float]) -> str:
-    """A share for display, as text.
-
-    If its interval reaches 0 or 1, it reads as the other end: "below 4.1 %" or "above 95.9 %".
-    """
-    if percent(interval[0]) == percent(0):
-        return _below(interval[1])
-    return _above(interval[0]) if percent(interval[1]) == percent(1) else percent(share)
-
-
-def _below(high: float) -> str:
-    return f"below {percent(max(high, _LEAST))}"
-
-
-def _above(low: float) -> str:
-    return f"above {percent(min(low, 1 - _LEAST))}"
-
-
-def _unsigned(number: str) -> str:
-    """Without the sign of a zero."""
-    return number.removeprefix("-") if not float(number) else number
-
-
-def untold_sentence(low: float, high: float) -> str:
-    """Replaces the mean score where the reports leave nearly the whole scale open."""
-    return (
-        "The mean score cannot be told from these reports: too few have a score, or too few"
-        f" answered. It may be anything from {number_text(low)} to {number_text(high)}."
-    )
-
-
-def hidden_mean_sentence(low: float, high: float) -> str:
-    """Replaces the mean of a number where noise hides the buckets."""
-    return (
-        "The mean cannot be told from these reports: the noise of this question hides its buckets."
-        f" It may be anything from {number_text(low)} to {number_text(high)}."
-    )
-
-
-def decimals(error: float) -> int:
-    """How many decimals to print: as many as give the standard error two digits."""
-    return max(0, 1 - math.floor(math.log10(error))) if error > 0 else 0
-
-
-def median_sentence(quantiles: Sequence[QuantileResult], unit: str, confidence: float) -> str:
-    """The median with its interval, as in the table; empty where that is not known."""
-    for quantile in quantiles:
-        if quantile.share == 0.5:
-            low, high = quantile.interval
+    first = leader(found.raw)
+    label, about = labels[first], _about(_reading(found, first), found.confidence)
+    if not clear(first, found.joint_low, found.joint_high):
+        if all(_reading(found, v).state == "untold" for v in range(len(labels))):
+            return "These reports are too few to say anything about the shares."
+        if out is not None and sum(out) == 1:
+            only = list(out).index(True)
             return (
-                f"Half of the numbers are at most {quantile.high}{_with(unit)}"
-                f" ({level_text(confidence)} interval {low} to {high})."
+                f"No {what} is clearly in front. Only “{labels[only]}” stands out, with"
+                f" {_reading(found, only).bare} in 100."
             )
-    return ""
+        return f"No {what} is clearly in front. The highest estimate is “{label}”, {about}."
+    return f"“{label}” is the most frequent {what}: {about}."
+
+
+def leader(estimates: npt.ArrayLike) -> int:
+    """The place of the highest estimate."""
+    return int(np.argmax(np.asarray(estimates)))
+
+
+def clear(first: int, low: npt.ArrayLike, high: npt.ArrayLike) -> bool:
+    """Whether the joint interval of the first answer lies above all others."""
+    others = np.delete(np.asarray(high), first)
+    return bool(np.all(others < np.asarray(low)[first]))
+
+
+def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
+    """A mean with its interval as one plain sentence."""
+    if reading.state == "untold":
+        return f"These reports are too few to say anything about {subject[0].lower()}{subject[1:]}."
+    interval = f" {_within(reading, confidence)}" if reading.state == "known" else ""
+    return f"{subject} is {reading.value}{interval}."
+
+
+def median_sentence(
+    quantiles: Sequence[QuantileResult], ends: tuple[str, str], unit: str, confidence: float
+) -> str:
+    """The median with its interval; where that is too wide, that the shape is not known.
+
+    ``ends`` are the ends of the range as text.
+    """
+    if not knows_shape(quantiles, ends):
+        return UNDETERMINED
+    one = next(each for each in quantiles if each.share == 0.5)
+    low, high = map(exact, one.interval)
+    return (
+        f"Half of the numbers are at most about {with_unit(exact(one.high), unit)}"
+        f" ({low} to {high}{_level(confidence)})."
+    )
+
+
+def knows_shape(quantiles: Sequence[QuantileResult], ends: tuple[str, str]) -> bool:
+    """Whether the interval of the median is at most a quarter of the range."""
+    return any(one.share == 0.5 and width(one, ends) <= _WIDEST_MEDIAN for one in quantiles)
+
+
+def width(quantile: QuantileResult, ends: tuple[str, str]) -> float:
+    """The width of the interval of a quantile as a part of the range."""
+    low, high = map(float, quantile.interval)
+    return (high - low) / (float(ends[1]) - float(ends[0]))
 
 
 def too_wide(question: Question, found: Estimate) -> list[str]:
-    """A warning if the intervals are too wide to use, with the number of answers that mends it."""
+    """How many answers would help, where the intervals are too wide for single figures."""
     half = float(np.max(found.high - found.low)) / 2
-    if half <= WIDEST_USEFUL:
+    law = question.mechanism.law
+    if half <= WIDEST_USEFUL or not isinstance(law, Supporting):
         return []
-    mend, law = "", question.mechanism.law
-    if isinstance(law, Supporting):
-        n = enough(law, WIDEST_USEFUL, found.confidence)
-        mend = (
-            f"; about {n:,} answers to this question would bring them"
-            f" within {_points(WIDEST_USEFUL)} points"
-        )
-    return [f"The intervals are too wide to use (up to {_points(half)} points either way){mend}."]
+    n = enough(law, _WANTED, found.confidence)
+    return [
+        f"About {n:,} answers to this question would bring every share within"
+        f" ±{100 * _WANTED:.0f} points."
+    ]
 
 
 def mean_too_wide(mean: Mean, low: float, high: float, label: str = "") -> list[str]:
-    """A warning if the interval of a mean on a range from ``low`` to ``high`` is too wide."""
-    about = f"{label}: the" if label else "The"
+    """The same of a mean on a range from ``low`` to ``high``."""
+    about = f"{label}: about" if label else "About"
     half = (mean.population_margin.high - mean.population_margin.low) / 2
-    wanted = WIDEST_USEFUL * (high - low)
-    if half <= wanted:
+    if half <= WIDEST_USEFUL * (high - low):
         return []
-    z = NormalDist().inv_cdf((1 + mean.confidence) / 2)
+    z, wanted = NormalDist().inv_cdf((1 + mean.confidence) / 2), _WANTED * (high - low)
     n = mean.n * (z * mean.population_margin.standard_error / wanted) ** 2
     return [
-        f"{about} interval is too wide to use; about {_rounded_up(n):,} answers to this"
-        f" question would bring it within {number_text(wanted)} either way."
+        f"{about} {_rounded_up(n):,} answers to this question would bring the mean within"
+        f" ±{number_text(wanted)}."
     ]
 
 
@@ -206,7 +189,7 @@ def rates(question: Question) -> tuple[float, float] | None:
 
 def level_text(confidence: float) -> str:
     """A level of confidence as text: 0.95 is 95 %."""
-    return f"{100 * confidence:g} %"
+    return f"{100 * confidence:g}{digits.NARROW}%"
 
 
 def delta_text(delta: Fraction) -> str:
@@ -230,38 +213,33 @@ def _rounded_up(exact: float) -> int:
     return math.ceil(exact / unit) * unit
 
 
-def _estimate(found: Estimate, choice: int) -> str:
-    interval = float(found.low[choice]), float(found.high[choice])
-    return estimate_text(float(found.raw[choice]), interval)
+def _reading(found: Estimate, choice: int) -> Reading:
+    interval = rounded(found.low[choice]), rounded(found.high[choice])
+    return digits.share(rounded(found.raw[choice]), interval)
 
 
-def _estimated(found: Estimate, choice: int) -> str:
-    """The estimate as it reads after "is"."""
-    share = _estimate(found, choice)
-    return f"an estimated {share}" if share[0].isdigit() else share
+def _within(reading: Reading, confidence: float) -> str:
+    return f"({reading.bare}{_level(confidence)})"
 
 
-def _interval(found: Estimate, choice: int) -> str:
-    low, high = percent(found.low[choice]), percent(found.high[choice])
-    return f"{level_text(found.confidence)} interval {low} to {high}"
+def _level(confidence: float) -> str:
+    """What brackets say of an interval that is not the usual one."""
+    return "" if confidence == USUAL else f", {level_text(confidence)} interval"
 
 
-def _some(labels: list[str]) -> str:
-    return quoted(labels) if len(labels) <= _MOST_NAMED else f"{len(labels)} others"
+def _about(reading: Reading, confidence: float) -> str:
+    match reading.state:
+        case "known":
+            return f"about {in_100(reading)} {_within(reading, confidence)}"
+        case "above":
+            return f"at least {in_100(reading)}"
+        case "below":
+            return f"{reading.value}"
+        case "untold":
+            return f"anything from {reading.bare} in 100"
 
 
 def quoted(labels: list[str]) -> str:
     """“A”, “B” and “C”."""
     *most, last = [f"“{label}”" for label in labels]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def _points(share: float) -> str:
-    """Points of a hundred; with a decimal where without one it would read as the useful width."""
-    whole = f"{100 * share:.0f}"
-    near = share > WIDEST_USEFUL and whole == f"{100 * WIDEST_USEFUL:.0f}"
-    return f"{math.ceil(1000 * share) / 10:.1f}" if near else whole
-
-
-def _with(unit: str) -> str:
-    return f" {unit}" if unit else ""

@@ -17,7 +17,7 @@ from deniably.estimation.figures import Average, Buckets, Group, One, Share, Sha
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
-from deniably.results import narrative, poisoning, poisoning_report
+from deniably.results import narrative, places, poisoning, poisoning_report
 from deniably.results.bands import band, bands
 from deniably.results.document import (
     AreaResult,
@@ -28,10 +28,13 @@ from deniably.results.document import (
     NumberPartResult,
     QuantileResult,
     QuestionResult,
+    SideResult,
     SurveyResult,
 )
+from deniably.results.figures.row import mean_row
 from deniably.results.odds import odds_text
 from deniably.results.plausibility import RISK
+from deniably.survey.parts import NumberPart
 from deniably.survey.questions import (
     Number,
     Point,
@@ -110,6 +113,7 @@ class _Said:
 
     fields: Mapping[str, object]
     sentence: str = ""
+    notes: Sequence[str] = ()
     flags: Sequence[str] = ()
 
 
@@ -125,6 +129,7 @@ def _question(asked: _Asked) -> QuestionResult:
         _DOCUMENTS[question.type](
             n=asked.tally.n,
             sentence=" ".join(one.sentence for one in said if one.sentence),
+            notes=[note for one in said for note in one.notes],
             flags=[flag for one in said for flag in one.flags],
             **fields,
         ),
@@ -137,14 +142,22 @@ def _protection(question: Question) -> dict[str, Any]:
         "name": question.name,
         "label": question.label,
         "short": short_label(question),
-        "mechanism": msgspec.to_builtins(question.mechanism),
+        "mechanism": _without_weights(msgspec.to_builtins(question.mechanism)),
         "method": question.mechanism.described,
         "claim": msgspec.to_builtins(question.claim),
         "odds": odds_text(loss.odds_bound),
         "epsilon": loss.epsilon_text(),
         **({"delta": narrative.delta_text(loss.delta)} if loss.delta else {}),
         **(dict(zip("pq", rates, strict=True)) if rates else {}),
+        **({"most": question.most} if isinstance(question, SelectMultiple) else {}),
     }
+
+
+def _without_weights(value: Any) -> Any:
+    """A mechanism without the matrices of its channels, which may have 4,096 entries each."""
+    if isinstance(value, dict):
+        return {key: _without_weights(one) for key, one in value.items() if key != "weights"}
+    return [_without_weights(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _of_group(asked: _Asked, group: Group) -> _Said:
@@ -177,8 +190,9 @@ def _choices(asked: _Asked, group: Shares) -> _Said:
     choices = _choice_results(asked, group.figures, shown, counts, out)
     return _Said(
         {"choices": choices, **_of_all(asked, group, found, [one.estimate for one in choices])},
-        narrative.sentence(question, shown),
-        [*narrative.too_wide(question, shown), *odd],
+        narrative.sentence(question, shown, out),
+        narrative.too_wide(question, shown),
+        odd,
     )
 
 
@@ -204,10 +218,20 @@ def _cells(asked: _Asked, group: Shares) -> _Said:
         )
         for v, figure in enumerate(group.figures)
     ]
-    return _Said(
-        {"cells": cells, **_of_all(asked, group, found, [one.estimate for one in cells])},
-        narrative.leading([figure.label for figure in group.figures], shown),
-        [*narrative.too_wide(question, shown), *odd],
+    fields = {"cells": cells, **_of_all(asked, group, found, [one.estimate for one in cells])}
+    if isinstance(question, Point):
+        sides = [_side(part) for part in question.parts]
+        said = places.sentence(sides, cells)
+        return _Said(fields | {"sides": sides}, said, narrative.too_wide(question, shown), odd)
+    said = narrative.leading([figure.label for figure in group.figures], shown, out, "combination")
+    return _Said(fields, said, narrative.too_wide(question, shown), odd)
+
+
+def _side(part: NumberPart) -> SideResult:
+    grid = part.range
+    unit = grid.unit if isinstance(grid.unit, str) else ""
+    return SideResult(
+        label=part.label, unit=unit, low=float(grid.minimum), high=float(grid.maximum)
     )
 
 
@@ -289,7 +313,7 @@ def _mean(asked: _Asked, group: One) -> _Said:
     if mean is None:
         return _untold_mean(asked, group)
     fields = {"mean": _mean_result(asked, figure, mean)}
-    sentence = narrative.mean_sentence(figure.label, mean, figure.unit)
+    sentence = _mean_sentence(figure, fields["mean"], asked.confidence)
     if not group.guarded:
         return _Said(fields, sentence)
     leverage = poisoning.of_group(asked.question.report_mechanism, group)
@@ -300,19 +324,19 @@ def _mean(asked: _Asked, group: One) -> _Said:
     return _Said(
         fields | {"crafted": crafted},
         sentence,
-        [*narrative.mean_too_wide(mean, *figure.ends), *odd],
+        narrative.mean_too_wide(mean, *figure.ends),
+        odd,
     )
 
 
 def _untold_mean(asked: _Asked, group: One) -> _Said:
     """A mean among those with a score, where too few have one; or of buckets that noise hides."""
     figure = group.figure
-    fields: dict[str, Any] = {"mean": _untold(asked.tally.n, *figure.extent)}
+    untold = _untold(asked.tally.n, *figure.extent)
     if not isinstance(asked.question, Number):
-        return _Said(fields, narrative.untold_sentence(*figure.extent))
+        return _Said({"mean": untold}, _mean_sentence(figure, untold, asked.confidence))
     crafted = poisoning_report.crafted(None, asked.sampled_fraction, figure.width)
-    sentence = narrative.hidden_mean_sentence(*figure.extent)
-    return _Said(fields | {"crafted": crafted}, sentence)
+    return _Said({"mean": untold, "crafted": crafted}, narrative.HIDDEN_MEAN)
 
 
 def _mean_of_part(asked: _Asked, group: One) -> _Said:
@@ -328,16 +352,20 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
         crafted=poisoning_report.crafted(leverage, asked.sampled_fraction, figure.width),
     )
     if mean is None:
-        return _Said({"parts": (shown,)}, flags=[f"No report has “{part.label}” yet."])
+        return _Said({"parts": (shown,)}, notes=[f"No report has “{part.label}” yet."])
+    assert shown.mean is not None
     own, risk = tally_of_part(question, figure.index, asked.tally), asked.risk / len(question.parts)
     return _Said(
         {"parts": (shown,)},
-        narrative.mean_sentence(figure.label, mean, figure.unit),
-        [
-            *narrative.mean_too_wide(mean, *figure.ends, part.label),
-            *poisoning_report.implausible_mean(question.mechanism.law, group, own, mean, risk),
-        ],
+        _mean_sentence(figure, shown.mean, asked.confidence),
+        narrative.mean_too_wide(mean, *figure.ends, part.label),
+        poisoning_report.implausible_mean(question.mechanism.law, group, own, mean, risk),
     )
+
+
+def _mean_sentence(figure: Average, mean: MeanResult, confidence: float) -> str:
+    row = mean_row("", mean.estimate, mean.interval, mean.extent, mean.unit)
+    return narrative.mean_sentence(figure.label, row.reading, confidence)
 
 
 def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
@@ -350,6 +378,7 @@ def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
     return MeanResult(
         n=mean.n,
         unit=figure.unit,
+        extent=[rounded(end) for end in figure.extent],
         estimate=rounded(mean.estimate),
         standard_error=rounded(mean.population_margin.standard_error),
         interval=_ends(mean.population_margin),
@@ -365,6 +394,7 @@ def _untold(n: int, low: float, high: float) -> MeanResult:
     return MeanResult(
         n=n,
         unit="",
+        extent=[low, high],
         estimate=None,
         standard_error=None,
         interval=[low, high],
@@ -412,8 +442,9 @@ def _distribution(asked: _Asked, group: Buckets) -> _Said:
             "can_smooth": can_smooth,
             "quantiles": quantiles,
         },
-        narrative.median_sentence(quantiles, group.unit, asked.confidence),
-        [] if found.at_most else [narrative.UNDETERMINED],
+        narrative.median_sentence(
+            quantiles, (group.ranges[0][0], group.ranges[-1][1]), group.unit, asked.confidence
+        ),
     )
 
 

@@ -9,8 +9,9 @@ import msgspec
 
 from deniably.core.table import Cell, Table
 from deniably.estimation.tally import Tally
+from deniably.results import notebook
 from deniably.results.document import SurveyResult
-from deniably.results.narrative import estimate_text, figure_text, inside, level_text
+from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import COLUMNS, ResultRow, rows
 from deniably.survey.survey import Survey
@@ -33,6 +34,9 @@ class Results(Table):
     """
 
     document: SurveyResult
+
+    def _repr_html_(self) -> str:
+        return notebook.html(self.document)
 
     def to_json(self) -> str:
         """The document as JSON."""
@@ -72,7 +76,12 @@ def as_results(document: SurveyResult) -> Results:
         rows=[{key: row.get(key) for key in kept} for row in found],
         lines=[heading, *_lines(found)],
         texts=_TEXTS,
-        notes=[note for one in document.questions for note in (one.sentence, *one.flags) if note],
+        notes=[
+            note
+            for one in document.questions
+            for note in (one.sentence, *one.notes, *one.flags)
+            if note
+        ],
         document=document,
     )
 
@@ -89,22 +98,9 @@ def _lines(found: list[ResultRow]) -> Iterator[tuple[str, ...]]:
 
 def _figure(row: ResultRow) -> tuple[str, str, str]:
     """Label, estimate and interval of a row, as text."""
-    interval = (_number(row["low"]), _number(row["high"]))
     label = ": ".join(str(row[key]) for key in ("part", "choice_label") if row.get(key))
     if row["figure"] == "mean":
-        error, unit = row.get("standard_error"), str(row.get("unit") or "")
-        name = f"{label}: mean" if label else "mean"
-        if error is None:
-            return name, "cannot be told", ""
-        low, high = (figure_text(end, _number(error)) for end in interval)
-        told = figure_text(inside(_number(row["estimate"]), interval), _number(error))
-        return name, f"{told} {unit}".strip(), f"{low} to {high}"
+        label = f"{label}: mean" if label else "mean"
     if row["figure"] == "share at most":
         label = f"at most {label}"
-    low, high = (f"{100 * end:.1f}" for end in interval)
-    return label, estimate_text(_number(row["estimate"]), interval), f"{low} to {high} %"
-
-
-def _number(cell: Cell) -> float:
-    assert isinstance(cell, int | float)
-    return cell
+    return label, str(row["reads"]), str(row["reads_interval"])

@@ -1,7 +1,9 @@
 """Turns results into rows for spreadsheets and notebooks, one row for each figure.
 
 The column ``figure`` says what a row is: the share of a choice, of a combination or of an area, a
-mean, or the share of numbers up to the end of a range. ``count`` counts reports that support a
+mean, or the share of numbers up to the end of a range. ``reads`` is the figure as people read it,
+rounded as in sentences and pictures: "29 %" or "below 9 %"; ``reads_interval`` is its interval, "21
+to 38 %". ``count`` counts reports that support a
 choice, not people; ``count_of`` says so beside it. With ``p`` and ``q`` of the question it gives
 the estimate: (count / n - q) / (p - q).
 """
@@ -13,6 +15,7 @@ from typing import Any
 
 from msgspec import UNSET, structs
 
+from deniably.results import shown
 from deniably.results.document import (
     BucketResult,
     CellResult,
@@ -24,6 +27,8 @@ from deniably.results.document import (
     QuestionResult,
     SurveyResult,
 )
+from deniably.results.figures import digits
+from deniably.results.figures.digits import Reading
 
 COLUMNS: tuple[str, ...] = (
     "survey",
@@ -46,6 +51,8 @@ COLUMNS: tuple[str, ...] = (
     "high_80",
     "low_50",
     "high_50",
+    "reads",
+    "reads_interval",
     "standard_error",
     "count",
     "count_of",
@@ -141,21 +148,32 @@ def _crafted(crafted: CraftedResult | None) -> ResultRow:
     }
 
 
-def _row(figure: str, shown: ChoiceResult | MeanResult | CellResult) -> ResultRow:
+def _row(figure: str, one: ChoiceResult | MeanResult | CellResult) -> ResultRow:
     """The row of one figure. An interval fills two columns."""
     row: ResultRow = {"figure": figure}
-    for key, value in structs.asdict(shown).items():
+    for key, value in structs.asdict(one).items():
         if key.endswith("interval"):
             row |= _ends(key.removesuffix("interval"), "", value)
         elif key in _BANDS and value:
             row |= _ends("", _BANDS[key], value)
         elif key in _CALLED:
             row[_CALLED[key]] = value
-    if isinstance(shown, CellResult):
-        row["choice_label"] = "; ".join(shown.names)
+    if isinstance(one, CellResult):
+        row["choice_label"] = "; ".join(one.names)
+    row |= _reads(_reading(one))
     if row.get("count") is not None:
         row["count_of"] = _COUNT_OF
     return row
+
+
+def _reading(one: ChoiceResult | MeanResult | CellResult) -> Reading:
+    if isinstance(one, MeanResult):
+        return shown.of_mean("", one).reading
+    return digits.share(one.estimate, one.interval)
+
+
+def _reads(reading: Reading) -> ResultRow:
+    return {"reads": reading.value, "reads_interval": reading.interval}
 
 
 def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[ResultRow]:
@@ -166,6 +184,7 @@ def _bucket(bucket: BucketResult, fit: str | None) -> Iterator[ResultRow]:
             "figure": "share at most",
             "choice_label": bucket.high,
             "estimate": bucket.at_most,
+            **_reads(digits.share(bucket.at_most or 0.0, bucket.at_most_interval)),
             **_ends("", "", bucket.at_most_interval),
         }
 

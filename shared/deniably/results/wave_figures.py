@@ -9,7 +9,7 @@ from statistics import median
 from deniably.results.comparison import chance
 from deniably.results.figures import digits, scale
 from deniably.results.figures.row import Row, banded, mean_row, share_row
-from deniably.results.figures.scale import Scale
+from deniably.results.figures.scale import Axis
 from deniably.results.figures.strip import Html
 from deniably.results.figures.trend import trend
 from deniably.results.narrative import quoted
@@ -127,7 +127,7 @@ def _rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
     return rows
 
 
-def _scale(series: SeriesResult, rows: Sequence[Row]) -> Scale:
+def _scale(series: SeriesResult, rows: Sequence[Row]) -> Axis:
     if series["name"] is None:
         low, high = series["extent"]
         first, last = (cut(label, _SHORT_END) for label in series["ends"] or ["", ""])
@@ -135,7 +135,7 @@ def _scale(series: SeriesResult, rows: Sequence[Row]) -> Scale:
     return scale.of_shares(rows)
 
 
-def _picture(series: SeriesResult, one_scale: Scale, *, short: bool) -> Html:
+def _picture(series: SeriesResult, one_scale: Axis, *, short: bool) -> Html:
     rows = _rows(series, short=short)
     if short:
         return trend(series["label"], rows, one_scale, height=_SMALL, values=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 NARROW = "\u202f"
@@ -27,10 +28,11 @@ State = Literal["known", "below", "above", "untold"]
 
 @dataclass(frozen=True)
 class Reading:
-    """A figure as people read it: ``value`` "29 %", ``interval`` "21 to 38 %".
+    """A figure as people read it: ``value`` "29 %" or "2.5 days", ``interval`` "21 to 38 %" or
+    "0.5 to 4.5".
 
-    ``bare`` is the interval without its unit, for brackets in a sentence. ``state`` says whether
-    the estimate is printed, one end of the interval instead ("below 9 %"), or neither.
+    ``bare`` is the interval without its per cent sign, for brackets in a sentence. ``state`` says
+    whether the estimate is printed, one end of the interval instead ("below 9 %"), or neither.
     """
 
     value: str
@@ -85,13 +87,18 @@ def points(estimate: float, interval: Sequence[float]) -> Reading:
     ends = [signed(100 * end, decimals) for end in interval]
     bare = f"{ends[0]} to {ends[1]}"
     value = f"{signed(100 * estimate, decimals)}{NARROW}points"
-    return Reading(value, f"{bare}{NARROW}points", bare, "known")
+    return Reading(value, bare, bare, "known")
 
 
-def half_width(interval: Sequence[float]) -> str:
+def in_100(reading: Reading) -> str:
+    """People of a hundred, "29 in 100": what a sentence says for "29 %" or for "above 29 %"."""
+    value = reading.value.removeprefix("above ").removesuffix("%").removesuffix(NARROW)
+    return f"{value} in 100"
+
+
+def half(width: float) -> str:
     """Half the width of a share's interval, in points: "10", or "0.8" where it is narrow."""
-    half = 100 * (interval[1] - interval[0]) / 2
-    return number(half, 0 if half >= 100 * FINE else 1)
+    return number(100 * width, 0 if width >= FINE else 1)
 
 
 def places(interval: Sequence[float]) -> int:
@@ -124,6 +131,15 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text}{NARROW}{unit}" if unit else text
 
 
+def exact(text: str) -> str:
+    """A number of the results document with all its digits, such as the end of a range.
+
+    >>> exact("-2500.5")
+    '−2,500.5'
+    """
+    return f"{Decimal(text):,}".replace("-", MINUS)
+
+
 def inside(estimate: float, interval: Sequence[float]) -> float:
     """An unbiased estimate that left its interval, moved to the nearer end."""
     return min(max(estimate, interval[0]), interval[1])
@@ -152,7 +168,7 @@ def _reading(
     elif at_top:
         low_text, high_text = number(_down(low, top, decimals), decimals), most
     bare = f"{low_text} to {high_text}"
-    whole = with_unit(bare, unit)
+    whole = with_unit(bare, unit) if unit == "%" else bare
     if high - low > WIDEST * (top - bottom) or (at_bottom and at_top):
         return Reading(UNTOLD, whole, bare, "untold")
     if at_bottom:

@@ -15,7 +15,7 @@ from html import escape
 from deniably.results.figures.digits import NARROW, inside
 from deniably.results.figures.letters import fit, width, wrap
 from deniably.results.figures.row import Ends, Row
-from deniably.results.figures.scale import Scale
+from deniably.results.figures.scale import Axis
 
 WIDTHS = (85, 180)
 """Of a figure, in millimetres: one column or two."""
@@ -45,7 +45,7 @@ class Part:
     """Rows on one scale, below a title of their own where there are several parts."""
 
     rows: Sequence[Row]
-    scale: Scale
+    scale: Axis
     title: str = ""
 
 
@@ -248,7 +248,7 @@ def _needed(texts: Sequence[str], size: float, most: float, *, bold: bool = Fals
     return min(widest + 0.1, most)
 
 
-def _ticks(scale: Scale, left: float, across: float) -> Iterator[tuple[float, str, str]]:
+def _ticks(scale: Axis, left: float, across: float) -> Iterator[tuple[float, str, str]]:
     """The words of the axis that fit side by side: place, text and anchor.
 
     Those at the ends come first, and are cut where they are longer than nearly half the axis.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 
 from deniably.results.figures.digits import Reading, number, with_unit
-from deniably.results.figures.scale import Scale
+from deniably.results.figures.scale import Axis
 from deniably.results.figures.strip import Html, grid
 
 DOTS = 20
@@ -21,7 +21,7 @@ _COLUMNS, _RADIUS, _STEP, _HEIGHT = 20, 6.5, 14.5, 64
 _DARK = 0.5  # opacity from which words on an area are light
 
 
-def dots(values: Sequence[float], known: int, scale: Scale) -> Html:
+def dots(values: Sequence[float], known: int, scale: Axis) -> Html:
     """A quantile dotplot: one dot for each of 20 equal groups of people, stacked in columns.
 
     ``values`` rise. The first ``known`` dots are filled, the others open: their place is not known.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from deniably.results.figures.digits import NARROW, number, signed, with_unit
 from deniably.results.figures.row import Row
@@ -18,7 +18,7 @@ _MOST_STEPS, _SHORT = 6, 4
 
 
 @dataclass(frozen=True)
-class Scale:
+class Axis:
     """A scale from ``low`` to ``high`` with its ticks, each a value and its text.
 
     ``zero`` is the value whose gridline is drawn dark, None without one.
@@ -34,17 +34,19 @@ class Scale:
         return 100 * min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
 
 
-def of_shares(rows: Iterable[Row]) -> Scale:
+_CHARACTER = 2.6  # per cent of the narrowest strip
+_LONGEST = 16
+
+
+def of_shares(rows: Iterable[Row]) -> Axis:
     """A scale for the shares of a card: from 0 to the first end beyond all drawn intervals."""
     most = max((row.interval[1] for row in rows if row.drawn), default=1.0)
     end, step = next((pair for pair in _SHARES if most <= pair[0] + 1e-9), _SHARES[-1])
     steps = [round(step * k, 9) for k in range(round(end / step) + 1)]
-    return Scale(0.0, end, tuple((one, f"{100 * one:g}{NARROW}%") for one in steps), zero=0.0)
+    return Axis(0.0, end, tuple((one, f"{100 * one:g}{NARROW}%") for one in steps), zero=0.0)
 
 
-def of_numbers(
-    low: float, high: float, unit: str = "", *, first: str = "", last: str = ""
-) -> Scale:
+def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
     """The whole scale of a mean, with both ends labelled.
 
     ``unit`` follows the last number. ``first`` and ``last`` are words at the ends, as in
@@ -55,13 +57,36 @@ def of_numbers(
     inner = [step * k for k in range(math.floor(low / step), math.ceil(high / step) + 1)]
     near = 0.6 * step
     values = [low, *(one for one in inner if low + near <= one <= high - near), high]
-    texts = [_plain(one, step) for one in values]
-    texts[0] = f"{texts[0]} {first}" if first else texts[0]
-    texts[-1] = f"{texts[-1]} {last}" if last else with_unit(texts[-1], unit)
-    return Scale(low, high, tuple(zip(values, texts, strict=True)))
+    texts = [plain(one, step) for one in values]
+    texts[0] = f"{texts[0]} {_cut(first)}" if first else texts[0]
+    texts[-1] = f"{texts[-1]} {_cut(last)}" if last else with_unit(texts[-1], unit)
+    found = Axis(low, high, tuple(zip(values, texts, strict=True)))
+    return replace(found, ticks=tuple(_apart(found)))
 
 
-def of_differences(rows: Iterable[Row]) -> Scale:
+def _apart(scale: Axis) -> Iterator[tuple[float, str]]:
+    """The ticks without those whose words would touch the words at the ends on a phone."""
+    first, *inner, last = scale.ticks
+    yield first
+    for value, text in inner:
+        half = _CHARACTER * len(text) / 2 + _CHARACTER
+        if (
+            _CHARACTER * len(first[1]) + half
+            <= scale.at(value)
+            <= 100 - half - _CHARACTER * len(last[1])
+        ):
+            yield value, text
+        else:
+            yield value, ""
+    yield last
+
+
+def _cut(words: str) -> str:
+    """Words at an end of the axis, with room for those at the other end."""
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1].rstrip()}…"
+
+
+def of_differences(rows: Iterable[Row]) -> Axis:
     """A scale for differences of shares in points, with nought on it and dark."""
     ends = [end for row in rows if row.drawn for end in row.interval]
     low, high = min([*ends, 0.0]), max([*ends, 0.0])
@@ -70,7 +95,7 @@ def of_differences(rows: Iterable[Row]) -> Scale:
     values = [step * k for k in range(min(first, 0), max(last, 0, first + 1) + 1)]
     decimals = 0 if step >= 0.01 else 1
     ticks = tuple((one, signed(100 * one, decimals)) for one in values)
-    return Scale(values[0], values[-1], ticks, zero=0.0)
+    return Axis(values[0], values[-1], ticks, zero=0.0)
 
 
 def _step(length: float, most: int) -> float:
@@ -81,8 +106,8 @@ def _step(length: float, most: int) -> float:
     return next(unit * one for one in steps if unit * one >= rough * (1 - 1e-9))
 
 
-def _plain(value: float, step: float) -> str:
-    """A tick's number, with as many decimals as it has itself."""
+def plain(value: float, step: float = 1.0) -> str:
+    """A number with as many decimals as it has itself; ``step`` says what is no digit of it."""
     decimals = next(
         (d for d in range(7) if math.isclose(value, round(value, d), abs_tol=step / 1e6)), 6
     )

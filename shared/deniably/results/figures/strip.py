@@ -12,7 +12,7 @@ from html import escape
 
 from deniably.results.figures.digits import NARROW, inside
 from deniably.results.figures.row import Ends, Row
-from deniably.results.figures.scale import Scale
+from deniably.results.figures.scale import Axis
 
 _LEAST = 0.3  # per cent of the width: a narrower band would not be seen
 
@@ -26,52 +26,79 @@ class Html(str):
         return self
 
 
+UNSEEN, NUMBERS = ' class="unseen"', ' class="t"'
 INTERVAL = f"95{NARROW}% interval"
 
 
 def table(
     caption: str,
     rows: Sequence[Row],
-    scale: Scale,
+    scale: Axis | Sequence[Axis],
     *,
     heads: tuple[str, str] = ("Estimate", INTERVAL),
     heading: str = "Answer",
-    kind: str = "",
+    titled: bool = False,
+    above: Html | None = None,
 ) -> Html:
-    """Rows on one scale, below their axis.
+    """Rows on one scale, below their axis; or each on its own scale, without an axis.
 
     ``heads`` are the headings of the last two columns. ``caption`` and ``heading``, that of the
-    labels, are for screen readers. ``kind`` is one more class of the table. Roles are spelt out
-    because a phone shows the table as a grid, which would lose them.
+    labels, are for screen readers; ``titled`` shows the caption to all. ``above`` is drawn over the
+    axis. Roles are spelt out because a phone shows the table as a grid, which would lose them.
     """
+    scales = [scale] * len(rows) if isinstance(scale, Axis) else scale
+    top = axis(scale) if isinstance(scale, Axis) else ""
     parts = [
-        f'<table class="{f"fig {kind}".strip()}" role="table">'
-        f'<caption class="unseen">{escape(caption)}</caption>',
-        _head(scale, heads, heading),
+        f'<table class="fig" role="table">'
+        f"<caption{'' if titled else UNSEEN}>{escape(caption)}</caption>",
+        _head(f"{above or ''}{top}", heads, heading),
         '<tbody role="rowgroup">',
     ]
     aside = False
-    for row in rows:
-        parts.append(_row(row, scale, gap=row.aside and not aside))
+    for row, own in zip(rows, scales, strict=True):
+        parts.append(_row(row, own, gap=row.aside and not aside))
         aside = row.aside
     return Html("".join([*parts, "</tbody></table>"]))
 
 
-def axis(scale: Scale) -> str:
+def plain_table(caption: str, heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Html:
+    """A table of numbers without a picture; the first cell of a line names it."""
+    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
+    body = "".join(
+        f'<tr><th scope="row">{escape(first)}</th>'
+        f"{''.join(f'<td>{escape(cell)}</td>' for cell in rest)}</tr>"
+        for first, *rest in lines
+    )
+    table = (
+        f"<table{NUMBERS}><caption{UNSEEN}>{escape(caption)}</caption><thead><tr>{top}</tr></thead>"
+    )
+    return scrolling(caption, f"{table}<tbody>{body}</tbody></table>")
+
+
+def scrolling(label: str, inside: str) -> Html:
+    """A part of the page that scrolls sideways by itself, also by keyboard."""
+    return Html(
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        f"{inside}</div>"
+    )
+
+
+def axis(scale: Axis) -> str:
     """The words of the ticks."""
     words = "".join(
         f'<text x="{_x(scale, value)}" y="14"{_anchor(scale, value)}>{escape(text)}</text>'
         for value, text in scale.ticks
+        if text
     )
     return f'<svg class="x" aria-hidden="true">{words}</svg>'
 
 
-def strip(row: Row, scale: Scale) -> str:
+def strip(row: Row, scale: Axis) -> str:
     """The gridlines, the bands and the dot of a row."""
     return f'<svg class="s" aria-hidden="true">{grid(scale)}{_marks(row, scale)}</svg>'
 
 
-def grid(scale: Scale, bottom: str = "100%") -> str:
+def grid(scale: Axis, bottom: str = "100%") -> str:
     """A vertical line at each tick."""
     return "".join(
         f'<line class="g{" z" * (value == scale.zero)}"'
@@ -80,7 +107,7 @@ def grid(scale: Scale, bottom: str = "100%") -> str:
     )
 
 
-def _marks(row: Row, scale: Scale) -> str:
+def _marks(row: Row, scale: Axis) -> str:
     if not row.drawn:
         return ""
     bands = [(95, row.interval), (80, row.band_80), (50, row.band_50)]
@@ -90,11 +117,11 @@ def _marks(row: Row, scale: Scale) -> str:
     return "".join([*drawn, f'<circle class="d{" o" * row.open}" cx="{dot}" cy="50%" r="5.5"/>'])
 
 
-def _band(level: int, ends: Ends, scale: Scale) -> str:
+def _band(level: int, ends: Ends, scale: Axis) -> str:
     return _bar(f"b b{level}", ends, scale, 12)
 
 
-def _bar(kind: str, ends: Ends, scale: Scale, height: int) -> str:
+def _bar(kind: str, ends: Ends, scale: Axis, height: int) -> str:
     left, right = scale.at(ends[0]), scale.at(ends[1])
     return (
         f'<rect class="{kind}" x="{left:.2f}%" width="{max(right - left, _LEAST):.2f}%" y="50%"'
@@ -102,18 +129,18 @@ def _bar(kind: str, ends: Ends, scale: Scale, height: int) -> str:
     )
 
 
-def _head(scale: Scale, heads: tuple[str, str], heading: str) -> str:
+def _head(drawn: str, heads: tuple[str, str], heading: str) -> str:
     value, interval = heads
     return (
         '<thead role="rowgroup"><tr role="row"><th role="columnheader" class="l0" scope="col">'
         f'<span class="unseen">{escape(heading)}</span></th>'
-        f'<td class="c" role="cell">{axis(scale)}</td>'
+        f'<td class="c" role="cell">{drawn}</td>'
         f'<th role="columnheader" scope="col" class="v">{escape(value)}</th>'
         f'<th role="columnheader" scope="col" class="i">{escape(interval)}</th></tr></thead>'
     )
 
 
-def _row(row: Row, scale: Scale, *, gap: bool) -> str:
+def _row(row: Row, scale: Axis, *, gap: bool) -> str:
     flags = {"aside": row.aside, "gap": gap, "n": row.muted}
     kinds = " ".join(kind for kind, has in flags.items() if has)
     kind = f' class="{kinds}"' if kinds else ""
@@ -131,11 +158,11 @@ def _row(row: Row, scale: Scale, *, gap: bool) -> str:
     )
 
 
-def _x(scale: Scale, value: float) -> str:
+def _x(scale: Axis, value: float) -> str:
     return f"{scale.at(value):.2f}%"
 
 
-def _anchor(scale: Scale, value: float) -> str:
+def _anchor(scale: Axis, value: float) -> str:
     """Words at the ends stay within the width."""
     place = scale.at(value)
     anchor = "end" if place > 99 else "middle" if place > 1 else ""

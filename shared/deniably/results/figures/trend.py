@@ -11,7 +11,7 @@ from html import escape
 
 from deniably.results.figures.digits import inside
 from deniably.results.figures.row import Ends, Row
-from deniably.results.figures.scale import Scale
+from deniably.results.figures.scale import Axis
 from deniably.results.figures.strip import Html
 
 _TOP, _BELOW = 18, 28  # pixels for a tick above the highest line, and for the waves' names
@@ -22,7 +22,7 @@ _MOST_VALUES = 5
 
 
 def trend(
-    about: str, rows: Sequence[Row], scale: Scale, *, height: int = 216, values: bool = True
+    about: str, rows: Sequence[Row], scale: Axis, *, height: int = 216, values: bool = True
 ) -> Html:
     """A picture of one row for each wave, with the row's label below.
 
@@ -66,7 +66,7 @@ def _places(count: int, first: float) -> list[float]:
     return [first + (_LAST - first) * place / max(count - 1, 1) for place in range(count)]
 
 
-def _grid(scale: Scale, bottom: float) -> list[str]:
+def _grid(scale: Axis, bottom: float) -> list[str]:
     parts: list[str] = []
     for value, text in scale.ticks:
         y = _y(scale, value, bottom)
@@ -76,7 +76,7 @@ def _grid(scale: Scale, bottom: float) -> list[str]:
     return parts
 
 
-def _lines(drawn: Sequence[tuple[float, Row]], scale: Scale, bottom: float) -> list[str]:
+def _lines(drawn: Sequence[tuple[float, Row]], scale: Axis, bottom: float) -> list[str]:
     dots = [(at, _y(scale, inside(row.estimate, row.interval), bottom)) for at, row in drawn]
     return [
         f'<line class="l" x1="{one[0]:.1f}%" x2="{other[0]:.1f}%"'
@@ -85,7 +85,7 @@ def _lines(drawn: Sequence[tuple[float, Row]], scale: Scale, bottom: float) -> l
     ]
 
 
-def _marks(at: float, row: Row, scale: Scale, bottom: float) -> list[str]:
+def _marks(at: float, row: Row, scale: Axis, bottom: float) -> list[str]:
     bands = [(95, row.interval), (80, row.band_80), (50, row.band_50)]
     drawn = [
         _bar(f"b b{level}", at, ends, scale, bottom, 12)
@@ -98,7 +98,7 @@ def _marks(at: float, row: Row, scale: Scale, bottom: float) -> list[str]:
     return [*drawn, dot]
 
 
-def _bar(kind: str, at: float, ends: Ends, scale: Scale, bottom: float, width: int) -> str:
+def _bar(kind: str, at: float, ends: Ends, scale: Axis, bottom: float, width: int) -> str:
     low, high = (_y(scale, end, bottom) for end in ends)
     return (
         f'<rect class="{kind}" x="{at:.1f}%" width="{width}" transform="translate(-{width // 2} 0)"'
@@ -110,6 +110,6 @@ def _text(at: float, y: float, text: str, anchor: str) -> str:
     return f'<text x="{at:.1f}%" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _y(scale: Scale, value: float, bottom: float) -> float:
+def _y(scale: Axis, value: float, bottom: float) -> float:
     """Pixels from the top; the scale's low end is at the bottom."""
     return bottom - (bottom - _TOP) * scale.at(value) / 100

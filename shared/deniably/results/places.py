@@ -1,0 +1,62 @@
+"""Names the areas of a map in words: "1 to 1.9 km west, 0 to 1 km north"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from deniably.results.document import AreaResult, SideResult
+from deniably.results.figures import digits
+from deniably.results.figures.digits import exact, with_unit
+
+_OPPOSITE = {"east": "west", "north": "south", "west": "east", "south": "north"}
+_NUMBERS = re.compile(r"-?[0-9.]+( to -?[0-9.]+)?", re.ASCII)
+_DIRECTION = re.compile(r"\b(north|south|east|west)(?:wards?)?\b", re.IGNORECASE)
+
+
+def sentence(sides: Sequence[SideResult], cells: Sequence[AreaResult]) -> str:
+    """How many areas stand out from the noise, and which has the most people."""
+    out = [cell for cell in cells if cell.stands_out]
+    if not out:
+        return f"None of the {len(cells)} areas stands out from the noise."
+    most = max(out, key=lambda cell: cell.estimate)
+    reading = digits.share(most.estimate, most.interval)
+    number = digits.in_100(reading)
+    share = f"about {number} ({reading.bare})" if reading.state == "known" else reading.value
+    if len(out) == 1:
+        return f"One of the {len(cells)} areas stands out: {place(sides, most)}, {share}."
+    return (
+        f"{len(out)} of the {len(cells)} areas stand out. The most frequent is"
+        f" {place(sides, most)}: {share}."
+    )
+
+
+def place(sides: Sequence[SideResult], cell: AreaResult) -> str:
+    """Where an area is."""
+    return ", ".join(
+        _along(side, *_ends(name)) for side, name in zip(sides, cell.names, strict=True)
+    )
+
+
+def span(name: str) -> str:
+    """The name of one side of an area as people read it, "−1.9 to −1"; other names as they are."""
+    return _reach(*_ends(name)) if _NUMBERS.fullmatch(name) else name
+
+
+def _reach(low: str, high: str) -> str:
+    return exact(low) if low == high else f"{exact(low)} to {exact(high)}"
+
+
+def _ends(name: str) -> tuple[str, str]:
+    low, _, high = name.partition(" to ")
+    return low, high or low
+
+
+def _along(side: SideResult, low: str, high: str) -> str:
+    found = _DIRECTION.search(side.label)
+    if found is None or float(low) < 0 < float(high):
+        return f"{side.label} {with_unit(_reach(low, high), side.unit)}"
+    towards = found[1].lower()
+    if float(low) < 0:
+        low, high, towards = high.lstrip("-"), low.lstrip("-"), _OPPOSITE[towards]
+    return f"{with_unit(_reach(low, high), side.unit)} {towards}"
