@@ -43,7 +43,7 @@ from deniably.mechanisms.law import (
 _BINS = 128  # of the grid on which noise of one question is put, on either side of a ratio of 1
 _CHUNK = 1 << 16  # reports of noise that are looked at together
 _FEW = 12
-_MOST_STEPS = 10_000  # multiplications of fractions
+_MOST_STEPS = 3_000  # multiplications of fractions
 _LENGTH = 1 << 16  # of the grid of all answers
 _FINEST = 0.0005  # and its finest step
 _CERTAIN = 10**13

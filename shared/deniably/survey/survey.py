@@ -136,7 +136,12 @@ class Survey(Value, frozen=True, dict=True):
         found = self.waves.recognised if isinstance(self.waves, Waves) else None
         return found if isinstance(found, int) else None
 
-    @property
+    @cached_property
+    def worst(self) -> Loss:
+        """The largest privacy loss of one answer."""
+        return largest([question.mechanism.loss for question in self.questions], 1)
+
+    @cached_property
     def total(self) -> Loss:
         """Privacy loss of one person's whole report, exactly: the sum over the questions.
 
@@ -144,7 +149,7 @@ class Survey(Value, frozen=True, dict=True):
         """
         return largest([question.mechanism.loss for question in self.questions], self.asked)
 
-    @property
+    @cached_property
     def history(self) -> Loss:
         """Privacy loss of one person over all waves of the panel; without waves, ``total``."""
         losses = [
