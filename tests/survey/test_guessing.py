@@ -112,6 +112,21 @@ def test_of_all_answers_together_it_is_right_so_often(chosen: tuple[int, ...]) -
     )
 
 
+@pytest.mark.parametrize("weights", [((5, 1), (2, 4)), ((99, 1), (60, 40))])
+def test_no_story_is_guessed_more_often_than_the_bound_whichever_way_its_answers_lie(
+    weights: tuple[tuple[int, int], ...],
+) -> None:
+    """Where the one answer is told apart from the other better than the reverse."""
+    channel = Channel(k=2, weights=weights)
+    each = product(*[stories(channel)] * 3)
+    most = max(apart(*(both(two[side] for two in told) for side in (0, 1))) for told in each)
+
+    found = together(Counter(dict.fromkeys(pairs_of(channel), 3)))
+
+    assert not found.exact
+    assert most <= found.value <= most + Fraction(5, 100)
+
+
 EXAMPLE = """
 name: workplace
 title: Life at the workplace
