@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal
 
 from deniably.results.crosstabs import RISK, CrossedResult, CrosstabResult, WithinResult
 from deniably.results.figures import digits, scale
+from deniably.results.figures.digits import Reading
 from deniably.results.figures.heat import Cell, Margin, cell, heat
 from deniably.results.figures.row import Row, banded, share_row
 from deniably.results.figures.strip import Html
@@ -144,15 +145,24 @@ def _lines(found: CrosstabResult, of: Of) -> list[list[WithinResult]]:
 
 
 def _row(label: str, share: WithinResult) -> Row:
-    row = share_row(label, share.estimate or 0.0, share.interval)
     if share.estimate is None:
-        return share_row(label, 0.5, (0.0, 1.0))
+        row = share_row(label, sum(share.interval) / 2, share.interval)
+        return replace(row, reading=_untold(row.reading), muted=True)
+    row = share_row(label, share.estimate, share.interval)
     return banded(row, share.interval_80, share.interval_50)
+
+
+def _untold(reading: Reading) -> Reading:
+    """Too few to say: also where the interval is narrower than that, but nobody seems to be in the
+    row."""
+    return replace(reading, value=digits.UNTOLD, state="untold")
 
 
 def _finding(answer: str, rows: Sequence[Row]) -> str:
     """Names the shares; of many, the least and the largest."""
-    told = [row for row in rows if row.drawn]
+    told = [row for row in rows if row.reading.state == "known"] or [
+        row for row in rows if row.drawn
+    ]
     if not told:
         return ""
     if len(told) > _MOST_NAMED:
@@ -175,7 +185,8 @@ def _share(one: CrossedResult, of: Of) -> _Share:
 def _heat_cell(share: _Share, most: float) -> Cell:
     estimate, interval = share
     if estimate is None:
-        return cell(0.5, (0.0, 1.0), most, seen=False)
+        one = cell(sum(interval) / 2, interval, most, seen=False)
+        return replace(one, reading=_untold(one.reading))
     return cell(estimate, interval, most, seen=interval[0] > 0)
 
 
