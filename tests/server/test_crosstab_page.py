@@ -143,6 +143,19 @@ def test_without_two_questions_there_are_two_selects(together: Filled) -> None:
     assert 'href="/surveys/workplace/crosstab"' in client.get("/surveys/workplace").text
 
 
+def test_the_level_of_the_intervals_is_kept_from_page_to_page(together: Filled) -> None:
+    client, _ = together
+    page = client.get("/surveys/workplace?confidence=0.9").text
+
+    for address in ("crosstab?confidence=0.9", "differences?confidence=0.9"):
+        assert f'href="/surveys/workplace/{address}"' in page
+        chooser = client.get(f"/surveys/workplace/{address}").text
+        assert '<input type="hidden" name="confidence" value="0.9">' in chooser
+    pair = "crosstab?rows=stolen&amp;columns=often&amp;confidence=0.9"
+    assert f'href="/surveys/workplace/{pair}"' in page
+    assert "90\u202f% interval" in client.get(f"/surveys/workplace/{unescape(pair)}").text
+
+
 @pytest.mark.parametrize(
     ("query", "why"),
     [("rows=stolen&columns=stolen", "name the same question"), ("rows=x&columns=often", "“rows”")],

@@ -114,6 +114,7 @@ def _chooser(survey: Survey, why: str = "") -> str:
         "crosstab_chooser.html",
         survey=survey,
         questions=[(question.name, question.label) for question in questions],
+        level=request.args.get("confidence"),
         why=why,
     )
 
@@ -145,7 +146,7 @@ def _chosen(survey: Survey) -> list[int]:
 
 def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
     """Addresses below the dashboard with their texts, of the first 15 pairs that can be crossed;
-    none while the survey is open. The last one chooses among all pairs."""
+    none while the survey is open. The first one chooses among all pairs."""
     crossable = [question for question in survey.questions if is_crossable(question)]
     if survey.asked < 2 or state != "closed":
         return []
@@ -158,8 +159,12 @@ def crosstab_links(survey: Survey, state: str) -> list[tuple[str, str]]:
         for other in crossable[index + 1 :]
         if cell_count(one, other) <= _MOST_CELLS
     ]
-    chooser = [("crosstab", "Choose two questions")] if pairs else []
-    return [*pairs[:_MOST_LINKS], *chooser]
+    chooser = (
+        [("crosstab", "Choose two questions and see how their answers go together")]
+        if pairs
+        else []
+    )
+    return [*chooser, *pairs[:_MOST_LINKS]]
 
 
 def _asked(survey: Survey, key: str) -> int:

@@ -126,7 +126,13 @@ def _page(name: str) -> str:
 
 def _chooser(survey: Survey, why: str = "") -> str:
     questions = [(one.name, one.label) for one in survey.questions if has_pairs(one)]
-    return render_template("differences_chooser.html", survey=survey, questions=questions, why=why)
+    return render_template(
+        "differences_chooser.html",
+        survey=survey,
+        questions=questions,
+        level=request.args.get("confidence"),
+        why=why,
+    )
 
 
 def difference_links(survey: Survey) -> list[tuple[str, str]]:

@@ -99,13 +99,15 @@ def dashboard(name: str) -> str:
     except Hidden as hidden:
         return hidden_page(name, hidden)
     found = cards.cards(results)
+    crossed = crosstab_links(survey, results.state)
     return render_template(
         "dashboard.html",
         cards=found,
         glance=cards.glance(results, found),
         precision=cards.precision(results, found),
+        pairs=crossed[1:],
         links=[
-            *crosstab_links(survey, results.state),
+            *crossed[:1],
             *difference_links(survey),
             *wave_links(survey),
             *group_links(survey),
