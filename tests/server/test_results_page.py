@@ -16,6 +16,7 @@ from deniably.authoring.compiling import compile_survey
 from deniably.core.coins import Coins
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
+from support.every_type import somebody, survey_of_everything
 from support.material import a_report, signed, survey_named
 from support.people import answer
 from support.studies import TOWN, WORKPLACE, townspeople, workers
@@ -205,3 +206,39 @@ def test_the_document_has_no_matrices(client: FlaskClient) -> None:
     assert "weights" not in document.text
     assert len(document.data) < 30_000
     assert "weights" in client.get("/api/surveys/town-26").text, "the definition has them"
+
+
+@pytest.mark.parametrize("people", [1, 2, 30])
+def test_few_respondents_get_a_page_that_claims_nothing(app: Flask, people: int) -> None:
+    store: Store = app.extensions["deniably"]
+    survey = survey_of_everything(name=f"few-{people}")
+    store.publish(survey, signed(survey))
+    random = Random(people)
+    crowd = [somebody(random) for _ in range(people)]
+    answer(store, survey, crowd, Coins(Random(survey.name).randbytes))
+
+    page = app.test_client().get(f"/surveys/{survey.name}").text
+
+    assert "too few to say" in page
+    assert 'class="plot"' not in page, "the shape is not known"
+    for value in Read(page).texts("td", "v"):
+        assert not re.match(r"(0|100)(\.0)? ?%", value), value
+    assert page.count("<section") == 14 + 2
+
+
+def test_many_choices_are_folded_but_those_that_stand_out(app: Flask) -> None:
+    store: Store = app.extensions["deniably"]
+    asked = {"name": "word", "type": "select_one", "label": "Which?", "epsilon": 2,
+             "choices": [f"Word {v}" for v in range(300)]}  # fmt: skip
+    survey = compile_survey(
+        {"name": "words", "title": "W", "results": {"minimum": 1, "while_open": True},
+         "questions": [asked]}
+    )  # fmt: skip
+    store.publish(survey, signed(survey))
+    answer(store, survey, [{"word": "word_7"}] * 500, Coins(Random(1).randbytes))
+
+    page = app.test_client().get("/surveys/words").text
+
+    lead, _, folded = page.partition("answers that cannot be told from nobody’s")
+    assert re.findall(r'<th role="rowheader" scope="row">([^<]+)', lead) == ["Word 7"]
+    assert folded.count("Word ") > 290

@@ -16,6 +16,7 @@ WORKPLACE: dict[str, Any] = {
     "questions": [
         {
             "name": "stolen",
+            "short": "Took something from the employer",
             "type": "yes_no",
             "label": "In the last 12 months, have you taken money, goods or materials from your"
             " employer without permission?",
@@ -24,6 +25,7 @@ WORKPLACE: dict[str, Any] = {
         },
         {
             "name": "harassed",
+            "short": "Harassed at work",
             "type": "select_one",
             "label": "In the last 12 months, how often has somebody at work made sexual remarks,"
             " gestures or advances to you that you did not want?",
@@ -32,6 +34,7 @@ WORKPLACE: dict[str, Any] = {
         },
         {
             "name": "who",
+            "short": "Harassed by",
             "type": "select_multiple",
             "label": "Who did this?",
             "choices": [
@@ -46,6 +49,7 @@ WORKPLACE: dict[str, Any] = {
         },
         {
             "name": "reported",
+            "short": "Told the organisation about it",
             "type": "yes_no",
             "label": "Have you told anybody at the organisation about it?",
             "show_if": {"question": "harassed", "is": ["once", "a_few_times"]},
@@ -53,6 +57,7 @@ WORKPLACE: dict[str, Any] = {
         },
         {
             "name": "climate",
+            "short": "The organisation would act",
             "type": "scale",
             "label": "My organisation would act if I reported something wrong.",
             "choices": [
@@ -67,6 +72,7 @@ WORKPLACE: dict[str, Any] = {
         },
         {
             "name": "sick",
+            "short": "Sick days without being ill",
             "type": "number",
             "label": "On how many days in the last 12 months did you call in sick without being"
             " ill?",

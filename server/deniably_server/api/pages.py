@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flask import Blueprint, render_template
 from markupsafe import Markup
 
@@ -40,6 +42,8 @@ from deniably_server.web.icon_array import dots, place
 from deniably_server.web.operation import PAGE, TOKEN, Operation
 
 pages = Blueprint("pages", __name__)
+
+_BRACKETS = re.compile(r"\([^()]{1,30}\)")
 
 _FIELDS = ("select_multiple", "number", "vector", "point", "product")
 
@@ -150,6 +154,12 @@ def points(share: float) -> str:
 def span(interval: list[float]) -> str:
     """An interval of shares as numbers of a hundred."""
     return " to ".join(map(points, interval))
+
+
+@pages.app_template_filter("unbroken")
+def unbroken(sentence: str) -> str:
+    """A sentence whose intervals in brackets stay on one line."""
+    return _BRACKETS.sub(lambda found: found[0].replace(" ", "\u00a0"), sentence)
 
 
 @pages.app_template_filter("combined")

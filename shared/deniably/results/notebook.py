@@ -39,7 +39,7 @@ _STYLE = """
 .deniably .sq { aspect-ratio: 1; } .deniably svg.yax { height: 100%; }
 .deniably .xax { grid-column: 2; } .deniably .cell { stroke: #fff; stroke-width: 2; }
 .deniably .off { fill: #e3e6e0; } .deniably .on { fill: #0b6158; }
-.deniably svg .light { fill: #fff; } .deniably svg .ink { fill: #18221f; }
+.deniably svg .ink { fill: #18221f; }
 """
 
 

@@ -18,7 +18,7 @@ from deniably.results.figures.strip import Html, grid
 DOTS = 20
 """Each dot stands for one in 20 people."""
 _COLUMNS, _RADIUS, _STEP, _HEIGHT = 20, 6.5, 14.5, 64
-_DARK = 0.5  # opacity from which words on an area are light
+_FAINT, _DARK = 0.2, 0.48  # opacities on which words can be read, in light and dark
 
 
 def dots(values: Sequence[float], known: int, scale: Axis) -> Html:
@@ -99,11 +99,11 @@ def _area(size: float, column: int, row: int, area: Area | None, most: float) ->
     )
     if area is None:
         return f'<rect class="cell off" {place}/>'
-    opacity = 0.2 + 0.8 * max(area.share, 0.0) / most if most > 0 else 0.2
-    shade = "light" if opacity > _DARK else "ink"
+    part = max(area.share, 0.0) / most if most > 0 else 0.0
+    opacity = _FAINT + (_DARK - _FAINT) * part
     # Beyond six areas a side, the words would not fit; the list beside the map has them.
     words = (
-        f'<text class="{shade}" x="{column * size:.2f}%" y="{row * size:.2f}%" dx="6" dy="18">'
+        f'<text class="ink" x="{column * size:.2f}%" y="{row * size:.2f}%" dx="6" dy="18">'
         f"{escape(area.reading.value)}</text>"
         if size > 16
         else ""
