@@ -70,6 +70,13 @@ ARGUMENTS = (
     "--disable-sync",
 )
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with long tests first, so that no worker waits for one at the end."""
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)
+
+
 Edits = dict[str, tuple[str, str]]
 """Module -> (text, its replacement): a fault planted in what is served."""
 

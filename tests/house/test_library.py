@@ -11,11 +11,10 @@ import typing
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import pandas as pd
 import pytest
 import requests
 
@@ -26,6 +25,9 @@ from deniably.simulation.reports import simulate
 from deniably.survey.report import make_report
 from support.every_type import survey_of_everything
 from support.material import Server
+
+if TYPE_CHECKING:
+    import pandas as pd  # which takes long to load
 
 WORKPLACE = """
 name: workplace
@@ -52,6 +54,8 @@ def survey(workplace: Path) -> dn.Survey:
 
 def table_of(n: int) -> pd.DataFrame:
     """30 % have stolen; of n people a third is of each sort, and all work 40 hours."""
+    import pandas as pd
+
     return pd.DataFrame(
         {
             "stolen": ["Yes" if i % 10 < 3 else "No" for i in range(n)],
@@ -293,6 +297,8 @@ def test_a_table_is_read_from_a_file_from_rows_and_from_a_frame(
 
 
 def test_missing_cells_of_a_frame_are_empty_and_whole_numbers_stay_whole() -> None:
+    import pandas as pd
+
     frame = pd.DataFrame({"a": [1, None, 2.5], "b": ["x", None, pd.NaT]})
     nullable = pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64"), "b": [pd.NA, "x"]})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -16,6 +17,7 @@ def key_of(seed: bytes) -> Key:
     return Key(Ed25519PrivateKey.from_private_bytes(seed))
 
 
+@lru_cache  # to check that they are primes takes longest
 def blind_key_of(p: int, q: int) -> PrivateKey:
     """The key of two primes, which signs blindly."""
     d = pow(EXPONENT, -1, math.lcm(p - 1, q - 1))
