@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 
 import pytest
 from flask.testing import FlaskClient
 
-from deniably_server.web.files import SHEETS
-from deniably_server.web.sheets import join_sheets
+from deniably_server.web.files import ALONE, SHEETS
+from deniably_server.web.sheets import join_sheets, without_unused_tokens
 
 
 @pytest.mark.parametrize(
@@ -38,8 +39,33 @@ def test_a_page_has_all_its_rules_in_one_file(
 
     served = client.get(f"/web/{page}").text
 
-    assert served.splitlines() == [join_sheets([text]).strip() for text in written]
+    joined = join_sheets(written)
+    assert served == (without_unused_tokens(joined) if page == ALONE else joined)
     for text in written:
         bare = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
         assert text.count("{") == bare.count("{"), "no comment holds a rule"
     assert served.count("{") == sum(text.count("{") for text in written)
+
+
+def test_tokens_that_no_rule_uses_are_left_out_and_no_other() -> None:
+    sheet = (
+        ":root{--a:1px;--b:clamp(1px,2vw,3px);--c:#fff;d:e}a{b:var(--b)}@media x{:root{--c:#000}}"
+    )
+
+    assert without_unused_tokens(sheet) == (
+        ":root{--b:clamp(1px,2vw,3px);d:e}a{b:var(--b)}@media x{:root{}}"
+    )
+
+
+def test_the_form_has_every_token_that_it_uses_and_no_page_of_it_has_another_sheet(
+    client: FlaskClient,
+) -> None:
+    served = client.get(f"/web/{ALONE}").text
+
+    assert set(re.findall(r"var\((--[\w-]+)\)", served)) == set(re.findall(r"(--[\w-]+):", served))
+    assert "--q0" not in served
+    templates = files("deniably_server") / "templates"
+    pages = [file.read_text(encoding="utf-8") for file in templates.iterdir()]
+    linked = [re.findall(r'rel="stylesheet" href="(.*?)"', text) for text in pages if ALONE in text]
+    assert linked
+    assert all(ALONE in link for links in linked for link in links)

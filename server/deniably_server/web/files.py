@@ -12,7 +12,7 @@ from flask import Blueprint, Response, request
 from deniably_server.errors import NotFound
 from deniably_server.web.bundle import bundle_modules
 from deniably_server.web.operation import Operation
-from deniably_server.web.sheets import join_sheets
+from deniably_server.web.sheets import join_sheets, without_unused_tokens
 
 web = Blueprint("web", __name__)
 
@@ -32,6 +32,8 @@ SHEETS = {
     "style/how-page.css": ("tokens", "base", "rain", "how"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""
+ALONE = "style/form-page.css"
+"""Pages that have this sheet have no other; they are fetched over the slowest lines."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -100,7 +102,8 @@ def _files() -> dict[str, File]:
         found[name] = _file(bundle_modules(modules, _ENTRIES, without).encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():
         joined = join_sheets(found[f"style/{part}.css"].body.decode() for part in parts)
-        found[name] = _file(joined.encode(), _KINDS[".css"])
+        sheet = without_unused_tokens(joined) if name == ALONE else joined
+        found[name] = _file(sheet.encode(), _KINDS[".css"])
     return found
 
 

@@ -12,6 +12,8 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _QUOTED = re.compile(r'("[^"\n]*")')
 _SPACE = re.compile(r"\s+")
 _AROUND = re.compile(r" ?([{};,>]) ?")
+_TOKEN = re.compile(r"(--[\w-]+):[^;}]*;?")
+_USED = re.compile(r"var\((--[\w-]+)\)")
 _AFTER = re.compile(r"([:(]) ")
 """Not before: ``a :hover`` is not ``a:hover``, and ``and (`` is not ``and(``."""
 
@@ -19,6 +21,15 @@ _AFTER = re.compile(r"([:(]) ")
 def join_sheets(texts: Iterable[str]) -> str:
     """One stylesheet that means what ``texts`` mean, one after the other."""
     return "\n".join(map(_compact, texts)) + "\n"
+
+
+def without_unused_tokens(sheet: str) -> str:
+    """A joined sheet without the custom properties that none of its rules uses.
+
+    Only for a page that has no other sheet, which might use them.
+    """
+    used = set(_USED.findall(sheet))
+    return _TOKEN.sub(lambda found: found[0] if found[1] in used else "", sheet).replace(";}", "}")
 
 
 def _compact(text: str) -> str:
