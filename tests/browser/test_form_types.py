@@ -6,17 +6,16 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache
-from random import Random
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from deniably.authoring.compiling import publish_text
-from deniably.survey.report import randomise_answers, read_report
+from deniably.survey.report import read_report
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
-from support.every_type import somebody, survey_of_everything, survey_within_limits
-from support.material import Server, signed
+from support.every_type import survey_within_limits
+from support.material import Server
 from support.phone import PHONE, Watched
 
 pytestmark = pytest.mark.browser
@@ -340,30 +339,6 @@ def _one(phone: Watched) -> None:
     else:
         phone.page.locator("form.step:visible label.choice").first.click()
     phone.click("Continue")
-
-
-def test_no_result_has_a_violation_that_axe_finds(
-    chromium: Browser, server: Server, axe_light_and_dark: Callable[[Page], list[str]]
-) -> None:
-    random = Random(1)
-    seen = survey_of_everything(name="seen")
-    with closing(Store(str(server.database))) as store:
-        store.publish(seen, signed(seen))
-        for _ in range(12):
-            store.add(seen, randomise_answers(seen, somebody(random)))
-        store.close_survey(seen.name)
-    context = chromium.new_context(viewport={"width": 320, "height": 640}, color_scheme="light")
-    page = context.new_page()
-    crosstab, groups = "/crosstab?rows=stolen&columns=what", "/groups?question=home&count=2"
-    for path in ("", crosstab, groups, "/checks"):
-        answer = page.goto(f"{server.url}/surveys/{seen.name}{path}")
-        assert answer
-        assert answer.ok
-        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        assert axe_light_and_dark(page) == [], path
-        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert page.evaluate(wide) <= 0, path
-    context.close()
 
 
 def test_what_happens_to_numbers_out_of_bounds_is_said_before_they_are_written(
