@@ -8,8 +8,10 @@ import pytest
 
 from deniably.core.coins import Coins
 from deniably.core.errors import Incomparable
+from deniably.estimation.difference import Difference
 from deniably.estimation.tally import tally
 from deniably.results.comparison import (
+    Comparison,
     Side,
     choice_and_share,
     choice_apart,
@@ -74,6 +76,16 @@ def test_of_many_comparisons_a_sentence_prints_both_p_values_and_the_adjusted_on
         )
         low, high = one["interval"]
         assert (low <= 0 <= high) == (one["p_value"] > 0.05), "the interval is for one alone"
+
+
+def test_what_is_below_the_level_alone_and_not_with_the_others_is_not_called_different() -> None:
+    found = Difference(0.1, 0.03, 0.045, lambda _: (0.01, 0.19))
+
+    said = Comparison("“A” and “B”", found).adjusted(0.09, 3, 0.95)["sentence"]
+
+    assert "are not shown to differ" in said
+    assert "(p = 0.090, adjusted for 3 tests at once; alone, p = 0.030)" in said
+    assert "are not shown" not in Comparison("“A” and “B”", found).result()["sentence"]
 
 
 def test_labels_and_names_stand_beside_each_other(sides: dict[str, Side]) -> None:

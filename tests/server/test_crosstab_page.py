@@ -163,10 +163,19 @@ def test_the_level_of_the_intervals_is_kept_from_page_to_page(together: Filled) 
 def test_a_choice_that_has_no_table_is_explained_beside_the_selects(
     together: Filled, query: str, why: str
 ) -> None:
-    page = together[0].get(f"/surveys/workplace/crosstab?{query}").text
+    answer = together[0].get(f"/surveys/workplace/crosstab?{query}")
 
-    assert why in text_of(page)
-    assert page.count("<select") == 2
+    assert answer.status_code == 400
+    assert answer.mimetype == "text/html"
+    assert why in text_of(answer.text)
+    assert answer.text.count("<select") == 2
+
+
+def test_of_one_question_the_other_is_still_to_choose(together: Filled) -> None:
+    page = together[0].get("/surveys/workplace/crosstab?rows=often").text
+
+    rows = page[page.index('<select id="rows"') :]
+    assert rows.index('<option value="often" selected') < rows.index("</select>")
 
 
 def test_before_closing_a_page_says_so(app: Flask, client: FlaskClient) -> None:

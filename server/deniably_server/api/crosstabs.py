@@ -77,12 +77,14 @@ def crosstab_as_csv(name: str) -> Response:
 def crosstab_page(name: str) -> ResponseReturnValue:
     """The cross-table as a page; without two questions, a page to choose them."""
     survey = closed_survey(name)
-    if not request.args.keys() & {"rows", "columns"}:
+    if not request.args.keys() >= {"rows", "columns"}:
         return _chooser(survey)
     try:
         _chosen(survey)
-    except (BadParameter, TooMuch) as error:
-        return _chooser(survey, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+    except BadParameter as error:
+        return _chooser(survey, str(error)), 400
+    except TooMuch as error:
+        return _chooser(survey, str(error)), 422
     return _page(name)
 
 
@@ -114,8 +116,9 @@ def _chooser(survey: Survey, why: str = "") -> str:
         "crosstab_chooser.html",
         survey=survey,
         questions=[(question.name, question.label) for question in questions],
+        given=request.args,
         level=request.args.get("confidence"),
-        why=why,
+        why=why and f"{why[:1].upper()}{why[1:]}.",
     )
 
 

@@ -103,9 +103,10 @@ def differences_page(name: str) -> ResponseReturnValue:
     try:
         question = _asked(survey)
     except BadParameter as error:
-        return _chooser(survey, f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        return _chooser(survey, f"{str(error)[:1].upper()}{str(error)[1:]}."), 400
     if "survey" not in request.args and not has_pairs(question):
-        return _chooser(survey, f"The answers to “{question.label}” are not compared in pairs.")
+        why = f"The answers to “{question.label}” are not compared in pairs."
+        return _chooser(survey, why), 400
     return _page(name)
 
 
