@@ -99,7 +99,7 @@ def test_no_text_of_a_register_steers_the_terminal(server: Server) -> None:
 
     assert shown.returncode == 0, shown.stderr
     assert "2026-11-21[2J to [8m" in shown.stdout
-    assert "its digest is [2J" in refused.stderr
+    assert r"its digest is '\x1b[2J', not" in refused.stderr
     assert "\x1b" not in shown.stdout + refused.stderr
 
 
