@@ -1,19 +1,21 @@
-"""Take the pictures of the documentation: python tests/browser/screenshots.py [WHAT].
+"""Take the pictures of every page and state: make screenshots, or
 
-``results``: the demonstration's survey on a real server, with all of its respondents: the form on a
-phone, the dashboard and a map on a desk. ``form``: every state of the form, in every language, on
-phones and desks, light and dark, as one sheet each; with ``--full FOLDER`` also picture by picture.
-``invited``: of those, the states of a survey by invitation alone. Chinese needs a font that shows
-it, such as that of Debian's ``fonts-wqy-microhei``.
+    python tests/browser/screenshots.py [pages] [form] [languages] [rare] [invited] [readme]
+
+Each in light and dark, 390 and 1,280 px wide, without motion; what few people see in two of these
+looks. They are in ``client/screenshots``, with an index, and take less than 2 MB. ``readme`` are
+those of the README, from the demonstration with all of its respondents. Chinese needs a font that
+shows it, such as that of Debian's ``fonts-wqy-microhei``.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import re
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -41,126 +43,257 @@ from support.form_states import (  # noqa: E402
 )
 from support.material import Server  # noqa: E402
 
-RESULTS = ROOT / "server/screenshots"
-FORM = ROOT / "client/screenshots"
-SIZES = {"phone": (390, 780, 5), "desktop": (900, 700, 4)}
-"""Width and height of the window, and how many pictures stand in a row of a sheet."""
-SHEETS = (
-    ("en", "phone", "light"), ("en", "phone", "dark"), ("en", "desktop", "light"),
-    ("de", "phone", "dark"), ("fr", "desktop", "dark"), ("it", "phone", "light"),
-    ("zh", "phone", "light"), ("ar", "phone", "light"),
-)  # fmt: skip
+README = ROOT / "server/screenshots"
+FOLDER = ROOT / "client/screenshots"
+WIDTHS = {390: 0.75, 1280: 0.45}
+"""Widths of the window, and how much of its size a picture has."""
+ALL = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
+FEW = [(390, "light"), (1280, "dark")]
+"""Of what few people see."""
+MOST = 2_000_000
+"""Bytes of all pictures."""
+_QUALITY = 0.2
+_HIGHEST = 2200
+"""Pixels of a page that a picture shows."""
+_NAME = re.compile(r"(.+)-(390|1280)-(light|dark)\.webp")
 
-"""Language, window and scheme of each sheet of what everybody sees."""
-RARE = (("phone", "light"), ("desktop", "dark"))
-"""And of what few people see, in English."""
+WORK = """
+name: {name}
+title: Life at the workplace{more}
+intro: Theft and harassment, and whether people can speak about it.
+contact: A. Researcher, University of Somewhere
+results: {{minimum: 100, while_open: {shown}{to}}}
+questions:
+  - name: took
+    type: yes_no
+    short: Took something from the employer
+    label: In the last 12 months, have you taken goods or materials without permission?
+    odds: 3
+  - name: remarks
+    type: select_one
+    short: Sexual remarks at work
+    label: In the last 12 months, how often has somebody at work made sexual remarks?
+    odds: 3
+    choices: [Never, Once, A few times, Monthly or more often]
+"""
+PAGES = {
+    "home": "/",
+    "how this works": "/how",
+    "register": "/register",
+    "handbook": "/handbook",
+    "handbook page": "/handbook/budgets",
+    "results": "/surveys/workplace",
+    "results of every type": "/surveys/everything",
+    "results hidden": "/surveys/hidden",
+    "results for analysts": "/surveys/analysts",
+    "two questions": "/surveys/last-year/crosstab?rows=took&columns=remarks",
+    "differences": "/surveys/last-year/differences?question=remarks",
+    "groups": "/surveys/everything/groups?question=home&count=2",
+    "checks": "/surveys/everything/checks",
+    "status": "/surveys/hidden/status",
+    "first start": "/admin",
+    "no such page": "/s/none",
+    "bad address": "/surveys/last-year/crosstab?rows=took&columns=nothing",
+    "way out": "/measures",
+}
+"""Pages that are no form, by what they are called in the index."""
+
+States = Callable[[Page], Iterator[str]]
 
 
-def form(browser: Browser, server: Server, full: Path | None) -> None:
-    """A sheet for each of SHEETS and RARE."""
-    for language in LABELS:
-        server.publish(publish_text(survey_in(language, f"work-{language}")))
-        server.publish(publish_text(survey_in(language, f"closed-{language}")))
+class Album:
+    """Takes pictures of states, each in every width and scheme, and keeps them as WebP."""
+
+    def __init__(self, browser: Browser, server: Server) -> None:
+        self.browser, self.server = browser, server
+        self._darkroom = browser.new_page()
+
+    def fill(self, group: str, walk: States, looks: Sequence[tuple[int, str]] = ALL) -> None:
+        """All states of a walk, which is walked through again for each look."""
+        for width, scheme in looks:
+            context = self.browser.new_context(
+                viewport={"width": width, "height": 780},
+                color_scheme=scheme,  # type: ignore[arg-type]
+                reduced_motion="reduce",
+            )
+            page = context.new_page()
+            for state in walk(page):
+                self._keep(page, f"{group} {state}".strip(), width, scheme)
+            context.close()
+
+    def _keep(self, page: Page, state: str, width: int, scheme: str) -> None:
+        picture = page.screenshot(full_page=True)
+        name = f"{re.sub(r'[^a-z0-9]+', '-', state.lower())}-{width}-{scheme}.webp"
+        data: str = self._darkroom.evaluate(
+            _SHRINK, [base64.b64encode(picture).decode(), WIDTHS[width], _HIGHEST, _QUALITY]
+        )
+        (FOLDER / name).write_bytes(base64.b64decode(data.partition(",")[2]))
+
+
+_SHRINK = """async ([png, scale, highest, quality]) => {
+  const picture = new Image();
+  picture.src = `data:image/png;base64,${png}`;
+  await picture.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = picture.width * scale;
+  canvas.height = Math.min(picture.height, highest) * scale;
+  const paper = canvas.getContext("2d");
+  paper.imageSmoothingQuality = "high";
+  paper.drawImage(picture, 0, 0, canvas.width, picture.height * scale);
+  return canvas.toDataURL("image/webp", quality);
+}"""
+
+
+def pages(album: Album) -> None:
+    """Every page but the form, of surveys with reports."""
+    random = Random(1)
+    everything = survey_of_everything(results={"minimum": 100, "while_open": True})
+    album.server.publish(everything)
+    with closing(Store(str(album.server.database))) as store:
+        for _ in range(3000):
+            store.add(everything, randomise_answers(everything, somebody(random)))
+        for name, more, shown, to in (
+            ("workplace", "", "true", ""),
+            ("last-year", " last year", "false", ""),
+            ("hidden", ", until June", "false", ""),
+            ("analysts", ", for analysts", "true", ", to: analysts"),
+        ):
+            survey = publish_text(WORK.format(name=name, more=more, shown=shown, to=to))
+            album.server.publish(survey)
+            choices = [choice.name for choice in survey.questions[1].choices]
+            for _ in range(1400):
+                took = "yes" if random.random() < 0.29 else "no"
+                remarks = random.choices(choices, [59, 27, 12, 2])[0]
+                store.add(survey, randomise_answers(survey, {"took": took, "remarks": remarks}))
+        for name in ("everything", "last-year"):
+            store.close_survey(name)
+
+    def walk(page: Page) -> Iterator[str]:
+        for state, path in PAGES.items():
+            page.goto(album.server.url + path)
+            page.wait_for_load_state("networkidle")
+            yield state
+
+    album.fill("", walk)
+
+
+def form(album: Album) -> None:
+    """What everybody sees of the form."""
+    _publish_in(album.server, ["en"])
+    addresses = [f"{album.server.url}/s/{each}-en" for each in ("work", "closed")]
+    album.fill("form", lambda page: states(page, *addresses))
+
+
+def languages(album: Album) -> None:
+    """The start in every language."""
+    others = [language for language in LABELS if language != "en"]
+    _publish_in(album.server, others)
+
+    def walk(page: Page) -> Iterator[str]:
+        for language in others:
+            page.goto(f"{album.server.url}/s/work-{language}")
+            page.wait_for_selector("#survey:not([hidden])")
+            yield f"start {language}"
+
+    album.fill("form", walk, FEW)
+
+
+def _publish_in(server: Server, some: Iterable[str]) -> None:
     with closing(Store(str(server.database))) as store:
-        for language in LABELS:
+        for language in some:
+            server.publish(publish_text(survey_in(language, f"work-{language}")))
+            server.publish(publish_text(survey_in(language, f"closed-{language}")))
             store.close_survey(f"closed-{language}")
-    publish_rare(server)
-    for language, size, scheme in SHEETS:
-        page = _page(browser, size, scheme)
-        addresses = (f"{server.url}/s/{each}-{language}" for each in ("work", "closed"))
-        walk(page, states(page, *addresses), f"{language}-{size}-{scheme}", size, full)
-    for size, scheme in RARE:
-        page = _page(browser, size, scheme)
-        walk(page, rare_states(page, server.url), f"rare-{size}-{scheme}", size, full)
 
 
-def invited(browser: Browser, server: Server, full: Path | None) -> None:
-    """A sheet for each of RARE, of a survey by invitation."""
-    for (size, scheme), code in zip(RARE, publish_invited(server), strict=False):
-        page = _page(browser, size, scheme)
-        name = f"invited-{size}-{scheme}"
-        walk(page, invited_states(page, server.url, code), name, size, full)
+def rare(album: Album) -> None:
+    """What few people see of the form."""
+    publish_rare(album.server)
+    album.fill("rare", lambda page: rare_states(page, album.server.url), FEW)
 
 
-def _page(browser: Browser, size: str, scheme: str) -> Page:
-    width, height, _ = SIZES[size]
-    return browser.new_page(
-        viewport={"width": width, "height": height},
-        color_scheme=scheme,  # type: ignore[arg-type]
-    )
+def invited(album: Album) -> None:
+    """A survey by invitation."""
+    codes = publish_invited(album.server)
+    album.fill("invited", lambda page: invited_states(page, album.server.url, next(codes)), FEW)
 
 
-def walk(page: Page, steps: Iterable[str], name: str, size: str, full: Path | None) -> None:
-    """A picture of the window at each step, on one sheet; of the whole page in ``full``."""
-    pictures: list[tuple[str, bytes]] = []
-    for state in steps:
-        pictures.append((state, page.screenshot()))
-        if full:
-            file = f"{name}-{len(pictures):02}-{state.replace(' ', '-')}.png"
-            page.screenshot(path=full / file, full_page=True)
-    browser = page.context.browser
-    assert browser
-    page.close()
-    sheet(browser, pictures, SIZES[size][2], FORM / f"{name}.jpg")
-
-
-def sheet(browser: Browser, pictures: list[tuple[str, bytes]], columns: int, path: Path) -> None:
-    """Several pictures in one, each with its name."""
-    page = browser.new_page(viewport={"width": 1280, "height": 400}, device_scale_factor=1)
-    figures = "".join(
-        f"<figure><img src='data:image/png;base64,{base64.b64encode(picture).decode()}'>"
-        f"<figcaption>{state}</figcaption></figure>"
-        for state, picture in pictures
-    )
-    page.set_content(
-        f"<style>body {{ display: grid; grid-template-columns: repeat({columns}, 1fr); gap: 12px;"
-        " margin: 12px; background: #8a938f; font: 15px sans-serif; }"
-        " figure { margin: 0; } img { width: 100%; display: block; } </style>" + figures
-    )
-    page.screenshot(path=path, type="jpeg", quality=50, full_page=True)
-    page.close()
-
-
-def results(browser: Browser, server: Server) -> None:
-    """The pictures of the README."""
-    server.publish(publish_text((HERE / "fair1978.yaml").read_text(encoding="utf-8")))
-    for _ in answer_all(f"{server.url}/s/marriage", respondents()):
+def readme(album: Album) -> None:
+    """The pictures of the README: the demonstration, with all of its respondents."""
+    url = album.server.url
+    album.server.publish(publish_text((HERE / "fair1978.yaml").read_text(encoding="utf-8")))
+    for _ in answer_all(f"{url}/s/marriage", respondents()):
         pass
-    page = browser.new_page(viewport={"width": 390, "height": 760}, device_scale_factor=1.5)
-    page.goto(f"{server.url}/s/marriage")
-    page.click("text=Start")
+    page = album.browser.new_page(viewport={"width": 390, "height": 760}, device_scale_factor=1.5)
+    page.goto(f"{url}/s/marriage")
+    page.click("[data-first] [data-go='1']")
     page.click("label:has-text('Yes')")
     page.click("summary:visible")
-    page.screenshot(path=RESULTS / "form.png")
-    page = browser.new_page(viewport={"width": 760, "height": 1000}, device_scale_factor=1)
-    page.goto(f"{server.url}/surveys/marriage")
-    page.screenshot(path=RESULTS / "dashboard.png")
-    everything, random = survey_of_everything(), Random(1)
-    server.publish(everything)
-    with closing(Store(str(server.database))) as store:
-        for _ in range(5000):
-            store.add(everything, randomise_answers(everything, somebody(random)))
-    page = browser.new_page(viewport={"width": 600, "height": 900}, device_scale_factor=1)
-    page.goto(f"{server.url}/surveys/everything/groups?question=home&count=2")
-    page.locator("section.card").screenshot(path=RESULTS / "map.png")
+    page.screenshot(path=README / "form.png")
+    page = album.browser.new_page(viewport={"width": 760, "height": 1000})
+    page.goto(f"{url}/surveys/marriage")
+    page.screenshot(path=README / "dashboard.png")
+
+
+GROUPS: dict[str, Callable[[Album], None]] = {
+    each.__name__: each for each in (pages, form, languages, rare, invited, readme)
+}
+
+
+def index(names: Iterable[str]) -> str:
+    """The README of the folder: a line for each state, with its pictures."""
+    found: dict[str, set[str]] = {}
+    for name in names:
+        if match := _NAME.fullmatch(name):
+            found.setdefault(match[1], set()).add(name)
+    lines = "\n".join(
+        f"| {state.replace('-', ' ')} | "
+        + " | ".join(
+            f"[{width} {scheme}]({file})"
+            if (file := f"{state}-{width}-{scheme}.webp") in found[state]
+            else ""
+            for width, scheme in ALL
+        )
+        + " |"
+        for state in sorted(found)
+    )
+    return _INDEX.format(lines=lines)
+
+
+_INDEX = """# Pictures of every page and state
+
+Made by `make screenshots`, in about four minutes. A picture is smaller than its window.
+The tests need none of the pictures. `form` is what everybody sees of a form, `invited` a survey by
+invitation, `rare` what few people see: weak protection, each kind of question with an answer
+missing and its protection explained, a report that did not get through, a later wave, another
+author than before, a survey above the device's limit, and a memory that cannot be read.
+
+| state | | | | |
+| --- | --- | --- | --- | --- |
+{lines}
+"""
 
 
 def main() -> None:
+    """Take the groups that are named, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["form", "invited", "results"])
-    parser.add_argument("--full", type=Path, help="a folder for every picture of the form")
-    chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
-        server = Server(Path(temporary) / "deniably.db")
+    parser.add_argument("what", nargs="*", choices=[*GROUPS, []])
+    wanted = parser.parse_args().what or list(GROUPS)
+    FOLDER.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[*ARGUMENTS])
-        if chosen.what in (None, "form"):
-            form(browser, server, chosen.full)
-        if chosen.what in (None, "form", "invited"):
-            invited(browser, server, chosen.full)
-        if chosen.what in (None, "results"):
-            results(browser, server)
+        for group in wanted:
+            with tempfile.TemporaryDirectory() as folder:
+                server = Server(Path(folder) / "deniably.db")
+                GROUPS[group](Album(browser, server))
+                server.stop()
         browser.close()
-        server.stop()
+    pictures = sorted(FOLDER.glob("*.webp"))
+    (FOLDER / "README.md").write_text(index(each.name for each in pictures), encoding="utf-8")
+    size = sum(each.stat().st_size for each in [*pictures, *README.glob("*.png")])
+    print(f"{len(pictures)} pictures, {size:,} bytes")
+    if size > MOST:
+        sys.exit(f"that is more than {MOST:,} bytes")
 
 
 if __name__ == "__main__":
