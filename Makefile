@@ -14,6 +14,7 @@
 #   make lock          choose the versions of what is installed anew (constraints.txt)
 #   make vectors       write shared/vectors anew from the reference
 #   make handbook      write the handbook's reference pages from what they describe
+#   make screenshots   take the pictures of every page and state (WHAT="pages form" for some)
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,7 +26,7 @@ JOBS ?= 2
 # a suite starts many processes, and pytest would rewrite 5,000 assertions at each run.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors handbook release clean
+.PHONY: demo test quick soak crash lint serve bench load fuzz lock vectors handbook screenshots release clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.server
@@ -91,6 +92,9 @@ vectors: $(VENV)/.dev
 
 handbook: $(VENV)/.dev
 	cd tests && ../$(BIN)/python -m support.reference
+
+screenshots: $(VENV)/.dev $(VENV)/.chromium
+	$(BIN)/python tests/browser/screenshots.py $(WHAT)
 
 clean:
 	rm -rf $(VENV) .venv-peers client/node_modules build dist

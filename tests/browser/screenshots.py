@@ -45,14 +45,14 @@ from support.material import Server  # noqa: E402
 
 README = ROOT / "server/screenshots"
 FOLDER = ROOT / "client/screenshots"
-WIDTHS = {390: 0.75, 1280: 0.45}
+WIDTHS = {390: 0.7, 1280: 0.45}
 """Widths of the window, and how much of its size a picture has."""
 ALL = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
 FEW = [(390, "light"), (1280, "dark")]
 """Of what few people see."""
 MOST = 2_000_000
 """Bytes of all pictures."""
-_QUALITY = 0.2
+_QUALITY = 0.15
 _HIGHEST = 2200
 """Pixels of a page that a picture shows."""
 _NAME = re.compile(r"(.+)-(390|1280)-(light|dark)\.webp")
@@ -76,6 +76,18 @@ questions:
     odds: 3
     choices: [Never, Once, A few times, Monthly or more often]
 """
+WAVE = """
+name: home-{number}
+title: Home and stress, wave {number}
+results: {{minimum: 100, while_open: true}}
+waves: {{panel: home}}
+questions:
+  - name: hit
+    type: yes_no
+    short: Violence by a partner
+    label: Has a partner hit you in the last month?
+    odds: 3
+"""
 PAGES = {
     "home": "/",
     "how this works": "/how",
@@ -90,6 +102,7 @@ PAGES = {
     "differences": "/surveys/last-year/differences?question=remarks",
     "groups": "/surveys/everything/groups?question=home&count=2",
     "checks": "/surveys/everything/checks",
+    "waves": "/surveys/home-1/waves",
     "status": "/surveys/hidden/status",
     "first start": "/admin",
     "no such page": "/s/none",
@@ -165,7 +178,13 @@ def pages(album: Album) -> None:
                 took = "yes" if random.random() < 0.29 else "no"
                 remarks = random.choices(choices, [59, 27, 12, 2])[0]
                 store.add(survey, randomise_answers(survey, {"took": took, "remarks": remarks}))
-        for name in ("everything", "last-year"):
+        for number, share in enumerate((0.12, 0.13, 0.17), start=1):
+            wave = publish_text(WAVE.format(number=number))
+            album.server.publish(wave)
+            for _ in range(900):
+                hit = "yes" if random.random() < share else "no"
+                store.add(wave, randomise_answers(wave, {"hit": hit}))
+        for name in ("everything", "last-year", "home-1", "home-2"):
             store.close_survey(name)
 
     def walk(page: Page) -> Iterator[str]:
