@@ -25,7 +25,7 @@ from support.phone import SURVEY
 
 pytestmark = pytest.mark.browser
 
-WIDTHS = (1280, 390, 320)
+WIDTHS = (1280, 970, 950, 390, 320)
 CROSSTAB = "/surveys/everything/crosstab"
 PAGES = {
     "/": ["/"],
@@ -128,6 +128,10 @@ CLEAR = f"""() => {SHOWN}.filter((one) => {{
     && parseFloat(style[`border${{side}}Width`])
     && /^rgba.*, 0\\)$/.test(style[`border${{side}}Color`]));
 }}).map((one) => `${{one.outerHTML.slice(0, 90)}} has a border that forced colours make black`)"""
+RUN_TOGETHER = """() => [...document.querySelectorAll("svg.x")].filter((one) => {
+  const boxes = [...one.querySelectorAll("text")].map((word) => word.getBoundingClientRect());
+  return boxes.some((box, at) => at && box.width && box.left < boxes[at - 1].right);
+}).map((one) => `${one.textContent} run together`)"""
 OPEN = "() => { for (const one of document.querySelectorAll('details')) one.open = true; }"
 RUNNING = """() => document.getAnimations().map((one) => one.effect.getComputedTiming())
   .map(({ endTime, iterations }) => [endTime, iterations])"""
@@ -177,7 +181,7 @@ def test_a_page_is_for_everybody(
     found: list[str] = []
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 780})
-        for look in (TINY, WIDE, CLEAR) + (SMALL,) * (width == 390):
+        for look in (TINY, WIDE, CLEAR, RUN_TOGETHER) + (SMALL,) * (width == 390):
             found += [f"{width}: {one}" for one in page.evaluate(look)]
 
     assert page.evaluate(RUNNING) == [], "nothing moves for who asked for that"
