@@ -36,7 +36,7 @@ serve: $(VENV)/.server
 	$(BIN)/deniably serve --port $(PORT)
 
 # Threads within a product of matrices only get in the way of tests side by side.
-test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies client/node_modules/.installed
+test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers client/node_modules/.installed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 # The exact numbers, the mechanisms, the vectors in both languages, the definition, the device's
@@ -128,6 +128,16 @@ $(VENV)/.proxies: | $(BIN)/python
 	  && command -v apt-get >/dev/null && apt-get update -qq \
 	  && apt-get install -y -qq --no-install-recommends nginx-light caddy >/dev/null; } \
 	  || echo "Without nginx and Caddy their files in server/deploy are not tried."
+	touch $@
+
+# What authors and journals open figures with, about 60 MB. Its tests are left out where it cannot be
+# installed.
+$(VENV)/.papers: | $(BIN)/python
+	@command -v rsvg-convert >/dev/null && command -v inkscape >/dev/null && command -v pdflatex >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	  && apt-get install -y -qq --no-install-recommends librsvg2-bin inkscape texlive-latex-base \
+	    >/dev/null; } \
+	  || echo "Without rsvg-convert, Inkscape and LaTeX the figures for papers are not opened in them."
 	touch $@
 
 client/node_modules/.installed: client/package.json client/package-lock.json

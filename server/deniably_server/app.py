@@ -12,6 +12,7 @@ from deniably_server.api import (
     checks,
     crosstabs,
     differences,
+    figures,
     groups,
     handbook,
     home,
@@ -68,6 +69,7 @@ def create_app(
     app.register_blueprint(tickets)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(crosstabs.blueprint)
+    app.register_blueprint(figures.blueprint)
     app.register_blueprint(groups.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(waves.blueprint)

@@ -148,6 +148,7 @@ def test_results_read_well_in_a_notebook_and_in_a_terminal(survey: dn.Survey) ->
     assert not re.search(r"https?:|<script|<link", html), "a notebook fetches nothing"
     assert results.document.n == 200
     assert '"survey":"workplace"' in results.to_json()
+    assert results.figure("stolen", width=180).startswith("<svg xmlns=")
 
 
 def test_what_is_shown_is_escaped() -> None:

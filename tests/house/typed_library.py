@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from deniably.authoring.checking import Checked
     from deniably.design.plan_table import Planned
     from deniably.estimation.tally import Tally
+    from deniably.results.figures.paper import Svg
     from deniably.survey.report import Report
 
     survey = dn.load_survey("workplace.yaml")
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     assert_type(dn.tally(dn.randomise(people)), dict[str, Tally])
     assert_type(results, dn.Results)
     assert_type(results.to_frame(), pd.DataFrame)
+    assert_type(results.figure("stolen", width=180), Svg)
     assert_type(dn.open_results("https://example.org/s/workplace", token="..."), dn.Results)
     assert_type(dn.check_survey({"name": "workplace"}), Checked)
     assert_type(dn.plan_survey(survey, n=1000), Planned)

@@ -15,8 +15,8 @@ from deniably_server.guard.auth import is_bearer
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
-View = Callable[[str], "ResponseReturnValue"]
-"""A view of one survey."""
+View = Callable[..., "ResponseReturnValue"]
+"""A view of one survey, whose name comes first, and of what else its address names."""
 
 
 def or_ask_for_a_token(view: View) -> View:
@@ -27,9 +27,9 @@ def or_ask_for_a_token(view: View) -> View:
     """
 
     @wraps(view)
-    def page(name: str) -> ResponseReturnValue:
+    def page(name: str, **part: str) -> ResponseReturnValue:
         try:
-            return view(name)
+            return view(name, **part)
         except Unauthorised:
             if is_bearer(request.headers):
                 raise

@@ -71,16 +71,16 @@ def costly(
 
     def around(view: View) -> View:
         @wraps(view)
-        def answered(name: str) -> ResponseReturnValue:
+        def answered(name: str, **part: str) -> ResponseReturnValue:
             queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
             if queue is None:
-                return view(name)
+                return view(name, **part)
             try:
                 versions = visible_survey(name).version, *(others or _asked)(name)
             except Refusal:
-                return view(name)
+                return view(name, **part)
             asked = tuple(sorted(request.args.items(multi=True)))
-            key = (request.endpoint, name, *versions, asked)
+            key = (request.endpoint, name, *part.values(), *versions, asked)
             with let_others_read(request.environ):
                 found = queue.answer(key, _job(), reads)
             return _response(found)

@@ -91,9 +91,12 @@ def given_query(*names: str) -> str:
 
 
 def current_results(
-    name: str, *, smooth: bool = False, confidence: float = CONFIDENCE
+    name: str, *, smooth: bool = False, confidence: float = CONFIDENCE, only: str | None = None
 ) -> SurveyResult:
-    """The results of a survey as of now. Raises as ``visible_survey`` does."""
+    """The results of a survey as of now, or of the question ``only``.
+
+    Raises as ``visible_survey`` does.
+    """
     found = visible_survey(name)
     return result(
         found.survey,
@@ -102,4 +105,5 @@ def current_results(
         smooth=smooth,
         confidence=confidence,
         invited=found.invited,
+        only=only,
     )

@@ -48,6 +48,7 @@ from deniably_server.storage.tables.register import (
     RegisterPage,
     author_of,
     cards,
+    closing_day,
     enter_closed,
     enter_published,
     entries,
@@ -223,6 +224,11 @@ class Store:
     def state(self, name: str) -> State:
         """Whether a survey is "open" or "closed" now. Raises NotFound."""
         return self._of_survey(find_state, name)
+
+    def closing_day(self, name: str) -> str:
+        """The date on which a survey was closed, such as 2026-11-21; empty while it is open."""
+        with self._reading() as database:
+            return closing_day(database, name)
 
     def cards(self, start: int, count: int) -> tuple[list[Card], int]:
         """``count`` surveys from number ``start`` on, as lists show them, and the number of all.

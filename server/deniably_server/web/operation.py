@@ -17,7 +17,7 @@ from flask import current_app, request
 
 from deniably_server.storage.tables.tokens import Role
 
-HTML, TEXT, CSV = "text/html", "text/plain", "text/csv"
+HTML, TEXT, CSV, SVG = "text/html", "text/plain", "text/csv", "image/svg+xml"
 
 Parameters = Mapping[str, Mapping[str, object]]
 """The JSON Schema of each parameter by its name; the names of required ones end with ``!``."""

@@ -59,21 +59,24 @@ def result(
     smooth: bool = False,
     confidence: float = CONFIDENCE,
     invited: int | None = None,
+    only: str | None = None,
 ) -> SurveyResult:
     """The result of a survey from the tally of every question, each of at least one report.
 
     ``invited`` is as in ``SurveyResult``. ``confidence`` is the level of every interval. Pass
-    ``smooth`` only if you know the distributions to be smooth: see ``smoothing``.
+    ``smooth`` only if you know the distributions to be smooth: see ``smoothing``. ``only`` names
+    the one question that is wanted.
     """
     sampled_fraction = survey.asked / len(survey.questions)
     risk = RISK / len(survey.questions)
     questions = [
         _question(_Asked(one, tallies[one.name], sampled_fraction, risk, confidence, smooth))
         for one in survey.questions
+        if only in (None, one.name)
     ]
     total = survey.total
     # Every report answers the same number of questions.
-    n = sum(question.n for question in questions) // survey.asked
+    n = sum(tallies[one.name].n for one in survey.questions) // survey.asked
     return SurveyResult(
         survey=survey.name,
         title=survey.title,

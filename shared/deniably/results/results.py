@@ -9,8 +9,9 @@ import msgspec
 
 from deniably.core.table import Cell, Table
 from deniably.estimation.tally import Tally
-from deniably.results import notebook
+from deniably.results import notebook, papers
 from deniably.results.document import SurveyResult
+from deniably.results.figures.paper import WIDTHS, Svg
 from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import COLUMNS, ResultRow, rows
@@ -37,6 +38,14 @@ class Results(Table):
 
     def _repr_html_(self) -> str:
         return notebook.html(self.document)
+
+    def figure(self, question: str, *, width: int = WIDTHS[0]) -> Svg:
+        """The figure of a question for a paper, as the text of an SVG file.
+
+        ``width`` is 85 or 180, in millimetres: one column of a journal, or two. Raises KeyError if
+        there is no such question, and ValueError for other widths.
+        """
+        return papers.figure(self.document, question, width=width)
 
     def to_json(self) -> str:
         """The document as JSON."""

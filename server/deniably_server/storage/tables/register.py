@@ -136,15 +136,18 @@ def register_page(database: Connection, start: int, count: int) -> RegisterPage:
         " ORDER BY number DESC LIMIT ? OFFSET ?",
         [count, start],
     ).fetchall()
-    closed = "SELECT entry FROM register WHERE survey = ? AND event = 'closed'"
-    days: dict[str, str] = {}
-    for survey, _ in published:
-        if row := database.execute(closed, [survey]).fetchone():
-            days[survey] = json.loads(row[0])["day"]
+    days = {survey: day for survey, _ in published if (day := closing_day(database, survey))}
     sql = "SELECT count(*) FROM register WHERE event = 'published'"
     (surveys,) = database.execute(sql).fetchone()
     found = [json.loads(entry) for _, entry in published]
     return RegisterPage(found, days, at.count, at.head, surveys)
+
+
+def closing_day(database: Connection, name: str) -> str:
+    """The date on which a survey was closed, such as 2026-11-21; empty while it is open."""
+    sql = "SELECT entry FROM register WHERE survey = ? AND event = 'closed'"
+    row = database.execute(sql, [name]).fetchone()
+    return str(json.loads(row[0])["day"]) if row else ""
 
 
 def today() -> str:

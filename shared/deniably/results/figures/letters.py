@@ -1,7 +1,8 @@
 """How wide text is in Helvetica, and lines that fit.
 
 A figure's file cannot measure text: the reader's software sets it later. Widths are those of
-Liberation Sans, which has the metrics of Arial and Helvetica, and some room more.
+Liberation Sans, which has the metrics of Arial and Helvetica, with room for the wider letters of
+DejaVu Sans, which stands in where a computer has none of these.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-_ROOM = 1.07
-"""For software that spaces letters a little wider."""
+_ROOM, _ROOM_BOLD = 1.16, 1.23
+"""How much wider words are in DejaVu Sans: 1.10 to 1.15 times, and 1.18 to 1.23 in bold."""
 _REGULAR = {
     191: "'",
     222: "ijl\u2018\u2019\u0142",
@@ -66,7 +67,9 @@ _WIDE, _PICTURE, _OTHER = 1000, 1300, 1000
 def width(text: str, size: float, *, bold: bool = False) -> float:
     """The width of a line in the unit of ``size``, rather too large than too small."""
     table = _WIDTHS[bold]
-    return sum(_letter(char, table) for char in text) / 1000 * size * _ROOM
+    return (
+        sum(_letter(char, table) for char in text) / 1000 * size * (_ROOM_BOLD if bold else _ROOM)
+    )
 
 
 def wrap(text: str, size: float, room: float, *, bold: bool = False) -> list[str]:

@@ -1,0 +1,63 @@
+"""Figures for papers in the software of authors and journals, where it is installed."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from deniably.results.figures import scale
+from deniably.results.figures.paper import WIDTHS, Paper, Part, svg
+from deniably.results.figures.row import banded, mean_row, share_row
+
+ROWS = [
+    banded(share_row("3 × “im Jahr” & <mehr>", 0.3, (0.2, 0.4)), (0.23, 0.36), (0.27, 0.33)),
+    replace(share_row("从来没有", 0.01, (0, 0.09)), aside=True),
+]  # fmt: skip
+MEANS = [mean_row("Mean", -2.5, (-4.5, -0.5), (-9, 9), "°C")]
+FIGURE = Paper(
+    "Theft at work",
+    "Estimated shares, 1,400 people.",
+    [Part(ROWS, scale.of_shares(ROWS)), Part(MEANS, scale.of_numbers(-9, 9, "°C"), "Cold")],
+    ["A note."],
+)
+LATEX = r"""\documentclass{article}\usepackage{graphicx}\begin{document}
+\includegraphics{figure.pdf}\end{document}"""
+
+
+def run(folder: Path, *command: str) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed; make installs it where it can")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(params=WIDTHS)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    (tmp_path / "figure.svg").write_text(svg(FIGURE, request.param), encoding="utf-8")
+    return tmp_path
+
+
+def test_rsvg_draws_it_and_latex_sets_it(folder: Path) -> None:
+    run(folder, "rsvg-convert", "--dpi-x=600", "--dpi-y=600", "figure.svg", "-o", "figure.png")
+    run(folder, "rsvg-convert", "-f", "pdf", "figure.svg", "-o", "figure.pdf")
+
+    picture = (folder / "figure.png").read_bytes()
+    across, down = struct.unpack(">II", picture[16:24])
+    assert across in (2008, 4252)
+    assert 600 < down < 3000
+    assert len(picture) > 20_000  # it is not blank
+    (folder / "paper.tex").write_text(LATEX, encoding="ascii")
+    run(folder, "pdflatex", "-interaction=batchmode", "-halt-on-error", "paper.tex")
+    assert (folder / "paper.pdf").stat().st_size > 5_000
+
+
+def test_inkscape_opens_it(folder: Path) -> None:
+    run(folder, "inkscape", "figure.svg", "--export-type=png", "--export-dpi=600")
+
+    across, _ = struct.unpack(">II", (folder / "figure.png").read_bytes()[16:24])
+    assert across in (2008, 4252)

@@ -1,0 +1,171 @@
+"""Figures for papers over HTTP: the file, its page, and who may have them."""
+
+from __future__ import annotations
+
+import html
+import json
+from random import Random
+from xml.etree import ElementTree
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from deniably.results.results import as_results
+from deniably_server.api.results import current_results
+from deniably_server.storage.store import Store
+from support.every_type import somebody, survey_of_everything
+from support.material import a_report, assert_problem, new_token, signed, survey_named
+from support.people import answer
+
+SURVEY = survey_of_everything()
+NAMES = [question.name for question in SURVEY.questions]
+
+
+@pytest.fixture
+def answered(app: Flask) -> Store:
+    store: Store = app.extensions["deniably"]
+    store.publish(SURVEY, signed(SURVEY))
+    random = Random(1)
+    answer(store, SURVEY, [somebody(random) for _ in range(300)])
+    return store
+
+
+def address(question: str = "stolen", query: str = "") -> str:
+    return f"/api/surveys/everything/figures/{question}.svg{query}"
+
+
+def test_every_question_has_a_figure_that_says_where_it_is_from(
+    answered: Store, client: FlaskClient
+) -> None:
+    answered.close_survey("everything")
+    day = answered.closing_day("everything")
+
+    for name in NAMES:
+        found = client.get(address(name, "?width=180"))
+        assert found.mimetype == "image/svg+xml"
+        assert found.headers["Content-Disposition"].endswith(f'"everything-{name}-180mm.svg"')
+        picture = ElementTree.fromstring(found.text)
+        words = " ".join(picture.itertext())
+        question = next(one for one in SURVEY.questions if one.name == name)
+        assert question.label in words
+        assert f"epsilon {question.mechanism.loss.epsilon_text()}" in words
+        assert f"{SURVEY.total.epsilon_text()} a person" in words
+        assert f"survey everything ({SURVEY.digest[:12]}), 300 people, closed {day}" in words
+        assert "a random sample of" in words
+        assert "style" not in found.text
+
+
+def test_the_figure_has_the_numbers_of_the_results(answered: Store, client: FlaskClient) -> None:
+    question = client.get("/api/surveys/everything/results").get_json()["questions"][1]
+
+    described = ElementTree.fromstring(client.get(address("what")).text)[1].text or ""
+
+    for choice in question["choices"]:
+        assert f"{choice['label']} " in described
+    low, high = question["choices"][0]["interval"]
+    assert f"({100 * low:.0f} to {100 * high:.0f}\u00a0%)" in described
+
+
+def test_it_follows_the_confidence_and_the_width(answered: Store, client: FlaskClient) -> None:
+    narrow = client.get(address(query="?confidence=0.8")).text
+
+    assert "Lines: 80 % intervals; bands: 50 %." in narrow
+    assert narrow.count("fill-opacity") == 2 * 2
+    assert client.get(address()).text == client.get(address(query="?width=85")).text
+    assert 'width="180mm"' in client.get(address(query="?width=180")).text
+    assert "still open" in narrow
+
+
+def test_a_notebook_has_the_same_figure(app: Flask, answered: Store, client: FlaskClient) -> None:
+    answered.close_survey("everything")
+    with app.test_request_context():
+        found = as_results(current_results("everything"))
+
+    drawn = found.figure("happy", width=180)
+
+    day = f" {answered.closing_day('everything')}"
+    assert client.get(address("happy", "?width=180")).text.replace(day, "") == drawn
+    assert drawn._repr_svg_() == drawn
+    with pytest.raises(KeyError, match="no question 'sad'; there are stolen, what"):
+        found.figure("sad")
+    with pytest.raises(ValueError, match="85 or 180"):
+        found.figure("happy", width=90)
+
+
+def test_the_page_offers_both_widths_and_words_for_the_text(
+    answered: Store, client: FlaskClient
+) -> None:
+    page = html.unescape(client.get("/surveys/everything/figures/happy?confidence=0.9").text)
+
+    for width in (85, 180):
+        here = address("happy", f"?width={width}&confidence=0.9")
+        assert f'<img src="{here}" alt="Unhappy ' in page
+        assert f'download="everything-happy-{width}mm.svg"' in page
+        assert f'data-figure="{here}" data-width="{width}"' in page
+    assert "300 people answered “How happy are you at work?” under local differential" in page
+    assert "90 % intervals: Unhappy " in page
+    assert '<a href="/surveys/everything?confidence=0.9">' in page
+
+
+@pytest.mark.parametrize(
+    ("question", "query", "status", "problem"),
+    [
+        ("nothing", "", 404, "not-found"),
+        ("../../results", "", 404, "not-found"),
+        ("%2e%2e", "", 404, "not-found"),
+        ("stolen%00", "", 404, "not-found"),
+        ("<script>", "", 404, "not-found"),
+        ("x" * 4000, "", 404, "not-found"),
+        ("stolen", "?width=84", 400, "bad-parameter"),
+        ("stolen", "?width=-85", 400, "bad-parameter"),
+        ("stolen", "?width=1e9", 400, "bad-parameter"),
+        ("stolen", "?width=85&width=180", 400, "bad-parameter"),
+        ("stolen", "?wide=85", 400, "bad-parameter"),
+        ("stolen", "?confidence=2", 400, "bad-parameter"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(
+    answered: Store, client: FlaskClient, question: str, query: str, status: int, problem: str
+) -> None:
+    found = assert_problem(client.get(address(question, query)), status, problem)
+
+    assert "<script>" not in json.dumps(found)
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete", "patch"])
+def test_a_figure_is_only_read(answered: Store, client: FlaskClient, method: str) -> None:
+    assert_problem(getattr(client, method)(address()), 405, "method-not-allowed")
+
+
+def test_what_is_hidden_has_no_figure(app: Flask, client: FlaskClient) -> None:
+    store: Store = app.extensions["deniably"]
+    hidden = survey_named()
+    store.publish(hidden, signed(hidden))
+
+    for path in ("/api/surveys/workplace/figures/stolen.svg", "/surveys/workplace/figures/stolen"):
+        found = client.get(path)
+        assert found.status_code == 403
+        assert "<svg" not in found.text
+    assert client.get("/api/surveys/workplace/figures/nothing.svg").status_code == 403
+
+
+def test_a_figure_for_analysts_needs_their_token(app: Flask) -> None:
+    client, store = app.test_client(), app.extensions["deniably"]
+    rules = {"minimum": 1, "while_open": False, "to": "analysts"}
+    survey = survey_named(results=rules)
+    store.publish(survey, signed(survey))
+    store.add(survey, a_report(survey))
+    store.close_survey("workplace")
+    token = new_token(store, "analyst", "workplace")
+    path = "/api/surveys/workplace/figures/stolen.svg"
+    page = "/surveys/workplace/figures/stolen"
+
+    assert_problem(client.get(path), 401, "unauthorised")
+    assert "The results are for analysts" in client.get(page).text
+    shown = {"Authorization": f"Bearer {token}"}
+    assert client.get(path, headers=shown).mimetype == "image/svg+xml"
+    # An image of the page could not show the token; so the picture is in the page itself.
+    found = client.get(page, headers=shown).text
+    assert found.count("<svg xmlns") == 2
+    assert "<img" not in found
