@@ -41,6 +41,7 @@ PAGES = {
     "/surveys/<name>/checks": ["/surveys/everything/checks"],
     "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=what", f"{CROSSTAB}?rows=stolen"],
     "/surveys/<name>/differences": ["/surveys/everything/differences?question=what"],
+    "/surveys/<name>/figures/<question>": ["/surveys/everything/figures/happy"],
     "/surveys/<name>/groups": ["/surveys/everything/groups?question=home&count=2"],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
     "/surveys/<name>/waves": ["/surveys/home-1/waves"],

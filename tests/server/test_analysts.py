@@ -23,6 +23,7 @@ PATHS = [
     "/api/surveys/private/differences.csv?question=often",
     "/api/surveys/private/crosstab.csv?rows=stolen&columns=often",
     "/api/surveys/private/differences?question=often&survey=workplace",
+    "/api/surveys/private/figures/stolen.svg",
     "/api/surveys/workplace/difference?question=stolen&choice=yes&survey=private",
 ]
 """Every way for programs to what came of the reports."""
@@ -32,6 +33,7 @@ PAGES = [
     "/surveys/private/checks",
     "/surveys/private/differences",
     "/surveys/private/differences?question=often",
+    "/surveys/private/figures/stolen",
 ]
 """And for people: who shows no token is asked for one."""
 
@@ -89,7 +91,8 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
 
     for rule in app.url_map.iter_rules():
         if "surveys/<name>" in rule.rule and "GET" in (rule.methods or ()):
-            assert rule.rule in known or rule.rule.replace("<name>", "private") in tried
+            path = rule.rule.replace("<name>", "private").replace("<question>", "stolen")
+            assert rule.rule in known or path in tried
 
 
 @pytest.mark.parametrize("path", PAGES)

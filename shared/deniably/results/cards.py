@@ -29,7 +29,7 @@ from deniably.results.document import (
     YesNoResult,
 )
 from deniably.results.figures import digits, heat, plot, scale, strip
-from deniably.results.figures.digits import Reading, exact, with_unit
+from deniably.results.figures.digits import exact, with_unit
 from deniably.results.figures.row import Row, ends
 from deniably.results.figures.scale import Axis
 from deniably.results.figures.strip import Html
@@ -40,9 +40,6 @@ _MANY = 20
 _WIDE = 4
 """Heat tables with more columns scroll sideways on a phone."""
 _MOST_COLUMNS = 8
-_UNSURE = 1 / 3
-"""Dots and quantiles are open where the interval is wider than this part of the range."""
-_QUANTILES = {0.25: "A quarter", 0.5: "Half", 0.75: "Three quarters", 0.9: "Nine in ten"}
 
 
 @dataclass(frozen=True)
@@ -193,7 +190,7 @@ def _drawn(question: QuestionResult, heads: Heads) -> _Drawn:
 
 
 def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads: Heads) -> _Drawn:
-    ordered = _ordered(choices, by_size=isinstance(question, SelectMultipleResult))
+    ordered = shown.ordered(choices, by_size=isinstance(question, SelectMultipleResult))
     listed, folded = ordered, None
     if len(choices) > _MANY and choices[0].stands_out is not None:
         listed = [one for one in ordered if one.stands_out]
@@ -214,13 +211,6 @@ def _of_choices(question: QuestionResult, choices: Sequence[ChoiceResult], heads
 
 def _rows(choices: Sequence[ChoiceResult]) -> list[Row]:
     return [shown.of_choice(one) for one in choices]
-
-
-def _ordered(choices: Sequence[ChoiceResult], *, by_size: bool) -> list[ChoiceResult]:
-    """As asked, or the largest first; what is no answer proper comes last."""
-    proper = [one for one in choices if not shown.of_choice(one).aside]
-    aside = [one for one in choices if shown.of_choice(one).aside]
-    return [*(sorted(proper, key=lambda one: -one.estimate) if by_size else proper), *aside]
 
 
 def _line(question: QuestionResult, choices: Sequence[ChoiceResult]) -> Row:
@@ -298,8 +288,7 @@ def _number(question: NumberResult, heads: Heads) -> _Drawn:
     low, high = map(float, range_)
     axis = scale.of_numbers(low, high)
     mean = shown.of_mean("Mean", question.mean)
-    rows = [mean, *(_quantile_row(one, range_, question.mean.unit) for one in quantiles
-                    if one.share in _QUANTILES)]  # fmt: skip
+    rows = [mean, *shown.of_quantiles(question)]
     shape = narrative.knows_shape(quantiles, range_)
     above, notes = _dots(question, quantiles, range_, axis) if shape else (None, [])
     caption = f"{question.label}: mean and quantiles"
@@ -324,7 +313,7 @@ def _dots(
             places_.append((float(bucket.low) + float(bucket.high)) / 2)
             wanted = next(beyond, None)
     places_ += [float(range_[1])] * (plot.DOTS - len(places_))
-    unsure = [one for one in quantiles if narrative.width(one, range_) > _UNSURE]
+    unsure = [one for one in quantiles if narrative.width(one, range_) > shown.UNSURE]
     from_ = min((one.share for one in unsure if one.share > 0.5), default=1.0)
     known = sum((k + 0.5) / plot.DOTS < from_ for k in range(plot.DOTS))
     notes = [
@@ -336,24 +325,10 @@ def _dots(
         low, high = map(exact, last.interval)
         notes.append(
             "Open dots: their place is not known. The upper end of"
-            f" {_QUANTILES.get(last.share, f'{last.share:.0%}').lower()} may be anywhere from"
+            f" {shown.QUANTILES.get(last.share, f'{last.share:.0%}').lower()} may be anywhere from"
             f" {low} to {with_unit(high, question.mean.unit)}."
         )
     return plot.dots(places_, known, axis), notes
-
-
-def _quantile_row(one: QuantileResult, range_: tuple[str, str], unit: str) -> Row:
-    low, high = map(exact, one.interval)
-    bare = f"{low} to {high}"
-    reading = Reading(with_unit(exact(one.high), unit), bare, bare, "known")
-    return Row(
-        label=f"{_QUANTILES[one.share]} at most",
-        estimate=float(one.high),
-        interval=ends([float(end) for end in one.interval]),
-        reading=reading,
-        open=narrative.width(one, range_) > _UNSURE,
-        muted=True,
-    )
 
 
 def _one_mean(label: str, mean: MeanResult, heads: Heads) -> _Drawn:
@@ -418,7 +393,10 @@ def _product(question: ProductResult, heads: Heads) -> _Drawn:
         rows = [shown.of_cell(*one) for one in named if one[1].stands_out]
         drawn = [
             _table(
-                part.label, _rows(_ordered(part.choices, by_size=False)), heads.shares, titled=True
+                part.label,
+                _rows(shown.ordered(part.choices, by_size=False)),
+                heads.shares,
+                titled=True,
             )
             for part in parts
         ]

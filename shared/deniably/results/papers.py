@@ -103,7 +103,7 @@ def _parts(question: QuestionResult) -> Iterator[Part]:
         case ScaleResult():
             yield from _of_scale(question)
         case NumberResult():
-            yield _of_means([("Mean", question.mean)])
+            yield _of_number(question)
         case VectorResult():
             known = [(part.label, part.mean) for part in question.parts if part.mean is not None]
             for _, some in groupby(known, key=lambda one: (one[1].extent, one[1].unit)):
@@ -124,11 +124,8 @@ def _parts(question: QuestionResult) -> Iterator[Part]:
 
 
 def _of_choices(choices: Sequence[ChoiceResult], *, by_size: bool = False) -> Part:
-    rows = [shown.of_choice(one) for one in choices]
-    proper = [row for row in rows if not row.aside]
-    aside = [row for row in rows if row.aside]
-    ordered = [*(sorted(proper, key=_least_last) if by_size else proper), *aside]
-    return Part(ordered, scale.of_shares(ordered))
+    rows = [shown.of_choice(one) for one in shown.ordered(choices, by_size=by_size)]
+    return Part(rows, scale.of_shares(rows))
 
 
 def _of_scale(question: ScaleResult) -> Iterator[Part]:
@@ -142,6 +139,15 @@ def _of_scale(question: ScaleResult) -> Iterator[Part]:
         first, last = (labels[0], labels[-1]) if labels else ("", "")
         axis = scale.of_numbers(*ends(mean.extent), first=first, last=last)
         yield Part([shown.of_mean("Mean score", mean)], axis)
+
+
+def _of_number(question: NumberResult) -> Part:
+    mean = _of_means([("Mean", question.mean)])
+    if question.distribution is UNSET:
+        return mean
+    low, high = float(question.distribution[0].low), float(question.distribution[-1].high)
+    axis = scale.of_numbers(low, high, question.mean.unit)
+    return Part([*mean.rows, *shown.of_quantiles(question)], axis)
 
 
 def _of_means(means: Sequence[tuple[str, MeanResult]]) -> Part:
@@ -158,6 +164,11 @@ def _notes(
 ) -> Iterator[str]:
     yield from question.flags
     yield _legend(result.confidence)
+    if isinstance(question, NumberResult) and question.quantiles is not UNSET:
+        yield (
+            "Grey: quantiles of a distribution that is fitted to the reports, with intervals of"
+            " their own."
+        )
     if isinstance(question, PointResult):
         yield places.sentence(question.sides, question.cells)
     if isinstance(question, SelectMultipleResult) and question.most > 1:

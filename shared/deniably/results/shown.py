@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from msgspec import UNSET
+
 from deniably.estimation.analysis import UNSCORED
-from deniably.results.document import AreaResult, CellResult, ChoiceResult, MeanResult
-from deniably.results.figures.row import Row, banded, mean_row, share_row
+from deniably.results import narrative
+from deniably.results.document import (
+    AreaResult,
+    CellResult,
+    ChoiceResult,
+    MeanResult,
+    NumberResult,
+    QuantileResult,
+)
+from deniably.results.figures.digits import Reading, exact, with_unit
+from deniably.results.figures.row import Row, banded, ends, mean_row, share_row
+
+QUANTILES = {0.25: "A quarter", 0.5: "Half", 0.75: "Three quarters", 0.9: "Nine in ten"}
+"""The quantiles that are drawn."""
+UNSURE = 1 / 3
+"""Dots and quantiles are open where the interval is wider than this part of the range."""
+
+
+def ordered(choices: Sequence[ChoiceResult], *, by_size: bool) -> list[ChoiceResult]:
+    """As asked, or the largest first; what is no answer proper comes last."""
+    proper = [one for one in choices if not of_choice(one).aside]
+    aside = [one for one in choices if of_choice(one).aside]
+    return [*(sorted(proper, key=lambda one: -one.estimate) if by_size else proper), *aside]
 
 
 def of_choice(choice: ChoiceResult) -> Row:
@@ -28,3 +52,29 @@ def of_mean(label: str, mean: MeanResult) -> Row:
     """A mean; nothing is drawn where the reports do not determine it."""
     row = mean_row(label, mean.estimate, mean.interval, mean.extent, mean.unit)
     return banded(row, mean.interval_80, mean.interval_50)
+
+
+def of_quantiles(question: NumberResult) -> list[Row]:
+    """The quantiles of a number, each with its interval; they have no narrower ones."""
+    if question.quantiles is UNSET or question.distribution is UNSET:
+        return []
+    range_ = question.distribution[0].low, question.distribution[-1].high
+    return [
+        _of_quantile(one, range_, question.mean.unit)
+        for one in question.quantiles
+        if one.share in QUANTILES
+    ]
+
+
+def _of_quantile(one: QuantileResult, range_: tuple[str, str], unit: str) -> Row:
+    low, high = map(exact, one.interval)
+    bare = f"{low} to {high}"
+    reading = Reading(with_unit(exact(one.high), unit), bare, bare, "known")
+    return Row(
+        label=f"{QUANTILES[one.share]} at most",
+        estimate=float(one.high),
+        interval=ends([float(end) for end in one.interval]),
+        reading=reading,
+        open=narrative.width(one, range_) > UNSURE,
+        muted=True,
+    )
