@@ -35,9 +35,11 @@ demo: $(VENV)/.server
 serve: $(VENV)/.server
 	$(BIN)/deniably serve --port $(PORT)
 
-# Threads within a product of matrices only get in the way of tests side by side.
+# Threads within a product of matrices or a clustering only get in the way of tests side by side.
+ALONE := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
 test: $(VENV)/.dev $(VENV)/.chromium $(VENV)/.proxies $(VENV)/.papers client/node_modules/.installed
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
+	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 # The exact numbers, the mechanisms, the vectors in both languages, the definition, the device's
 # memory, and what the server takes, keeps and shows.
@@ -46,11 +48,11 @@ QUICK := core mechanisms survey trust device wording authoring results \
   server/test_surveys.py server/test_reports.py server/test_results.py
 
 quick: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak" \
+	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not browser and not slow and not soak" \
 	  $(QUICK:%=tests/%) $(ARGS)
 
 soak: $(VENV)/.dev client/node_modules/.installed
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 7200 -m soak $(ARGS)
+	$(ALONE) $(BIN)/pytest -n $(JOBS) --dist worksteal --timeout 7200 -m soak $(ARGS)
 	$(MAKE) crash
 	$(MAKE) fuzz
 
