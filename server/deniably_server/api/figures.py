@@ -69,12 +69,14 @@ def page(name: str, question: str) -> str:
     """The figure in both widths, as files to save, and in words."""
     result = current_results(name, confidence=confidence(), only=question)
     (shown,) = result.questions
+    private = current_store().survey(name).results.to == "analysts"
     return render_template(
         "figure.html",
         result=result,
         question=shown,
-        drawn={width: _drawn(result, width) for width in WIDTHS},
-        private=current_store().survey(name).results.to == "analysts",
+        private=private,
+        # The address of an image could not show the token.
+        drawn={width: _drawn(result, width) for width in WIDTHS} if private else {},
         in_words=papers.in_words(result, question),
         described=papers.described(result, question),
         query=given_query("confidence"),
