@@ -305,7 +305,8 @@ def _dots(
     """The dots, and what to say of them: open are those above the first quantile that is not
     known well."""
     assert question.distribution is not UNSET
-    places_, reached, beyond = [], 0.0, iter(range(plot.DOTS))
+    places_: list[float] = []
+    reached, beyond = 0.0, iter(range(plot.DOTS))
     wanted = next(beyond, None)
     for bucket in question.distribution:
         reached += bucket.consistent
@@ -352,7 +353,7 @@ def _vector(question: VectorResult, heads: Heads) -> _Drawn:
             respondents_interval=[0, 1],
         )  # fmt: skip
         return replace(_one_mean(question.label, unread, heads), pictures=[])
-    pictures = []
+    pictures: list[Html] = []
     for (low, high, unit), some in groupby(known, key=_axis_of):
         rows = [shown.of_mean(part.label, mean) for part, mean in some]
         axis = scale.of_numbers(low, high, unit)

@@ -159,8 +159,11 @@ def _protection(question: Question) -> dict[str, Any]:
 def _without_weights(value: Any) -> Any:
     """A mechanism without the matrices of its channels, which may have 4,096 entries each."""
     if isinstance(value, dict):
-        return {key: _without_weights(one) for key, one in value.items() if key != "weights"}
-    return [_without_weights(one) for one in value] if isinstance(value, list | tuple) else value
+        items = cast(dict[str, Any], value).items()
+        return {key: _without_weights(one) for key, one in items if key != "weights"}
+    if isinstance(value, list | tuple):
+        return [_without_weights(one) for one in cast(list[Any], value)]
+    return value
 
 
 def _of_group(asked: _Asked, group: Group) -> _Said:
