@@ -90,7 +90,7 @@ def test_what_is_watched_is_told() -> None:
     page.failed()
     page.add(Answer("GET", "/", 503, 1, ""))
 
-    told = re.findall(r"^(deniably_\w+)", page.page().decode(), re.MULTILINE)
+    told = re.findall(r"^(deniably_\w+)", page.page(lambda: 1.0).decode(), re.MULTILINE)
 
     assert watched <= set(told)
 
