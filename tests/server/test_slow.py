@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -121,23 +122,26 @@ def test_slow_connections_of_every_kind_are_ended(patient: Server) -> None:
     assert patient.post(SURVEY, a_report(SURVEY)).status_code == 201
 
 
-@pytest.mark.parametrize("start", ["half a head", "half a body", "half a chunk"])
-def test_a_byte_now_and_then_does_not_help(patient: Server, start: str) -> None:
+def test_a_byte_now_and_then_does_not_help(patient: Server) -> None:
+    """In whichever part of a request; all at once, as each lasts as long as our patience."""
     stop = threading.Event()
 
-    def trickle() -> None:
+    def trickle(line: socket.socket) -> None:
         with suppress(OSError):
             while not stop.wait(0.05):
                 line.send(b"0")
 
-    with connected(patient, SLOW[start].replace(b"300", b"300000")) as line:
-        thread = threading.Thread(target=trickle)
-        thread.start()
+    starts = [SLOW[each].replace(b"300", b"300000")
+              for each in ("half a head", "half a body", "half a chunk")]  # fmt: skip
+    with ExitStack() as opened, ThreadPoolExecutor(len(starts)) as threads:
+        lines = [opened.enter_context(connected(patient, start)) for start in starts]
+        trickles = [threads.submit(trickle, line) for line in lines]
         try:
-            assert ended(line)
+            assert all(map(ended, lines))
         finally:
             stop.set()
-            thread.join()
+        for each in trickles:
+            each.result()
 
 
 def test_to_read_a_byte_now_and_then_does_not_help(patient: Server) -> None:
@@ -159,8 +163,20 @@ def identity(server: Server) -> requests.Response:
     return requests.get(server.url + LONGEST, headers=headers, timeout=30)
 
 
-def test_who_sends_steadily_is_waited_for(patient: Server) -> None:
-    """A batch that takes three times our patience."""
+def test_who_sends_or_reads_steadily_is_waited_for(patient: Server) -> None:
+    """A batch, and an answer, that take three times our patience: at once, to wait once."""
+    with ThreadPoolExecutor(2) as threads:
+        sent, read = threads.submit(send_steadily, patient), threads.submit(read_steadily, patient)
+
+        answer = sent.result()
+        assert answer.status_code == 200, patient.log
+        assert answer.json()["stored"] == answer.json()["read"] >= 500
+        whole, received = read.result()
+        assert received.count(whole) == 3
+
+
+def send_steadily(server: Server) -> requests.Response:
+    """The answer to a batch that takes three seconds."""
 
     def body() -> Iterator[bytes]:
         until = time.monotonic() + 3
@@ -169,24 +185,20 @@ def test_who_sends_steadily_is_waited_for(patient: Server) -> None:
                 yield b"".join(a_report(SURVEY).canonical + b"\n" for _ in range(50))
             time.sleep(0.1)
 
-    answer = patient.send_lines(SURVEY, body())
-
-    assert answer.status_code == 200, patient.log
-    assert answer.json()["stored"] == answer.json()["read"] >= 500
+    return server.send_lines(SURVEY, body())
 
 
-def test_who_reads_steadily_is_waited_for(patient: Server) -> None:
-    """For three times our patience."""
-    whole = identity(patient).content
+def read_steadily(server: Server) -> tuple[bytes, bytes]:
+    """An answer, and three of them as they were read, one after the other, in three seconds."""
+    whole = identity(server).content
     last = ASK + b"Connection: close\r\n\r\n"
-    with connected(patient, (ASK + b"\r\n") * 2 + last) as line:
-        received = b""
+    received = b""
+    with connected(server, (ASK + b"\r\n") * 2 + last) as line:
         while part := line.recv(30_000):
             received += part
             if len(received) < 2 * len(whole):
                 time.sleep(len(part) * 3 / (2 * len(whole)))
-
-    assert received.count(whole) == 3
+    return whole, received
 
 
 def test_a_new_connection_takes_the_place_of_one_that_is_slow(
