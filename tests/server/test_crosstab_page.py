@@ -183,7 +183,7 @@ def test_before_closing_a_page_says_so(app: Flask, client: FlaskClient) -> None:
 
     for path in (PATH, "/surveys/workplace/crosstab"):
         page = client.get(path)
-        assert page.mimetype == "text/html"
+        assert (page.status_code, page.mimetype) == (403, "text/html")
         assert "The results are not shown yet" in page.text
         assert "<table" not in page.text
     assert client.get(f"/api{PATH}").status_code == 403

@@ -29,6 +29,6 @@ def or_say_why_hidden(view: View) -> View:
         try:
             return view(name)
         except Hidden as hidden:
-            return hidden_page(name, hidden)
+            return hidden_page(name, hidden), 403
 
     return page
