@@ -296,7 +296,7 @@ def test_groups_on_the_map_are_found_with_their_uncertainty(
 def test_groups_without_their_library_name_the_extra_that_has_it(
     answered: tuple[Survey, Store], client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     answer = client.get("/api/surveys/everything/groups?question=home&count=2")
     assert "Deniably's extra clusters" in assert_problem(answer, 404, "not-found")["detail"]
 
