@@ -107,7 +107,10 @@ def test_every_layer_that_answers_is_logged_and_sends_all_headers(
     answer = ask(client, **asked)
 
     assert answer.status_code == status
-    assert [each for each in SECURITY_HEADERS if each not in answer.headers.items()] == []
+    assert [name for name, _ in SECURITY_HEADERS if name not in answer.headers] == []
+    assert answer.headers["Content-Security-Policy"].startswith(
+        "default-src 'none'; script-src 'self';"
+    )
     (heard,) = told.answers
     assert (heard.status, heard.route) == (status, route)
     assert answer.headers[HEADER] == heard.request

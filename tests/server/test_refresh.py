@@ -103,13 +103,11 @@ def test_where_only_some_questions_are_asked_it_is_the_same(client: FlaskClient)
 def test_whole_reports_wait_for_the_closing(client: FlaskClient, store: Store, path: str) -> None:
     come(store, 9)
 
-    for address in (f"/api/surveys/workplace/{path}", f"/surveys/workplace/{path}"):
-        refusal = client.get(address)
-        assert refusal.status_code == 403
-    assert (
-        "once the survey is closed"
-        in assert_problem(client.get(f"/api/surveys/workplace/{path}"), 403, "hidden")["detail"]
-    )
+    refusal = assert_problem(client.get(f"/api/surveys/workplace/{path}"), 403, "hidden")
+    assert "once the survey is closed" in refusal["detail"]
+    page = client.get(f"/surveys/workplace/{path}")
+    assert "once the survey is closed" in page.text
+    assert "<table" not in page.text
     store.close_survey("workplace")
     assert client.get(f"/api/surveys/workplace/{path}").status_code == 200
 
