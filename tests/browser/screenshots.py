@@ -100,6 +100,7 @@ PAGES = {
     "results for analysts": "/surveys/analysts",
     "two questions": "/surveys/last-year/crosstab?rows=took&columns=remarks",
     "differences": "/surveys/last-year/differences?question=remarks",
+    "figure for a paper": "/surveys/everything/figures/happy",
     "groups": "/surveys/everything/groups?question=home&count=2",
     "checks": "/surveys/everything/checks",
     "waves": "/surveys/home-1/waves",
