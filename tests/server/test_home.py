@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.authoring.compiling import publish_text
 from deniably.results.figures import digits
 from deniably.survey.guessing import guessing, rate_text
 from deniably.survey.survey import Survey
@@ -109,6 +110,18 @@ def test_an_open_survey_says_how_often_a_guess_is_right(client: FlaskClient, sto
         in page
     )
     assert "Without seeing it: 50" in page
+    assert "can often be guessed" not in page
+
+
+def test_an_open_survey_of_weak_protection_says_so(client: FlaskClient, store: Store) -> None:
+    text = "name: weak\ntitle: Weak\nlanguage: en\nresults: {minimum: 1}\nquestions:\n"
+    weak = publish_text(f"{text}  - {{name: stolen, type: yes_no, label: Stolen?, odds: 19}}\n")
+    store.publish(weak, signed(weak))
+
+    page = client.get("/").text
+
+    assert guessing(weak).often
+    assert "Weak protection: these answers can often be guessed." in page
 
 
 def test_texts_of_authors_stay_texts(client: FlaskClient, store: Store) -> None:

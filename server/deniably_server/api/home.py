@@ -35,11 +35,15 @@ _INTRO = 160
 
 @dataclass(frozen=True)
 class Rates:
-    """Of 100 guesses, how many are right: of the answer that gives away most, of all, at worst."""
+    """Of 100 guesses, how many are right: of the answer that gives away most, of all, at worst.
+
+    ``often`` says whether the form's promise is the weak one.
+    """
 
     one: int | Decimal
     all: int | Decimal
     worst: int | Decimal
+    often: bool
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,8 @@ def _tile(card: Card) -> Tile:
 
 def _rates(survey: Survey) -> Rates:
     found = guessing(survey)
-    return Rates(*map(rate_text, (found.highest, found.everything, found.worst)))
+    one, every, worst = map(rate_text, (found.highest, found.everything, found.worst))
+    return Rates(one, every, worst, found.often)
 
 
 def _row(survey: Survey) -> Row | None:
