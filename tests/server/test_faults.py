@@ -176,7 +176,9 @@ def test_a_disk_that_is_read_only_refuses_reports_until_it_is_not(
 @contextmanager
 def _read_only(disk: Path) -> Generator[None]:
     if os.path.ismount(disk):
-        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        # Busy as long as the server has a file open to write, as it has just after publishing.
+        remount = ["mount", "-o", "remount,ro", disk]
+        until(lambda: subprocess.run(remount, capture_output=True).returncode == 0)
         yield
         subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
         return
