@@ -53,7 +53,10 @@ _key = click.option(
 @click.command()
 @_file
 def check(file: Path) -> None:
-    """Check a survey and show what its questions protect, and how accurate they are."""
+    """Check a survey and show what its questions protect, and how accurate they are.
+
+    Where an author can name other mechanisms for a question, it lists their margins, too.
+    """
     from deniably.authoring.checking import MARGIN_AT, check_survey
 
     began = process_time()
@@ -74,6 +77,11 @@ def check(file: Path) -> None:
         f"\nmargin: of {MARGIN_AT:,} respondents, 95 % either way, in points for a share of 30 %,"
         " in percent of the range for a mean; the widest where a question has several"
     )
+    named = [one for one in found.rows if one["alternatives"]]
+    if named:
+        click.echo("\nalternatives: that margin with each mechanism, at the same epsilon")
+    for row in named:
+        click.echo(one_line(f"{row['question']}: {row['alternatives']}"))
     for note in notes:
         click.echo(f"\n{printable(note)}")
     click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")

@@ -16,13 +16,14 @@ from deniably.authoring.compiling import compile_with_notes
 from deniably.authoring.files import read_document
 from deniably.core.loss import Loss
 from deniably.core.table import Cell, Table
+from deniably.design.alternatives import alternatives
 from deniably.design.budgeting import SHARE
 from deniably.design.gridding import grid_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
 from deniably.results.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
-from deniably.survey.questions import Point
+from deniably.survey.questions import Point, Question
 from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves
 from deniably.wording.first_page import first_page
 
@@ -31,6 +32,7 @@ MARGIN_AT = 1000
 
 _CROWDS = (500, 2_000, 10_000)  # respondents for whom a map's grid is checked
 _TEXTS = 3  # columns
+_TEXT_COLUMNS = ("question", "type", "mechanism", "odds", "epsilon", "delta")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +41,8 @@ class Checked(Table):
 
     Each row has a question's name, type and mechanism, and ``odds``, ``epsilon`` and ``delta`` as
     texts. ``margin`` is half the 95 % interval with 1,000 respondents: a fraction of 1 for a share
-    of 30 %, a fraction of the range for a mean; of several, the widest.
+    of 30 %, a fraction of the range for a mean; of several, the widest. ``alternatives``
+    lists that margin for every mechanism that an author can name; empty where there is no choice.
     ``refused`` says in sentences why devices refuse the survey. ``first_page`` is what respondents
     read first, in paragraphs.
     """
@@ -58,12 +61,11 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
     survey, said = compile_with_notes(read_document(source))
     rows = list(_rows(survey))
     refused = refusals(survey)
-    lines = [[str(row[key]) for key in row if key != "margin"] for row in rows]
-    margins = [_margin_text(row["margin"]) for row in rows]
-    heading = [key for key in rows[0] if key != "margin"]
-    shown = [[*line, margin] for line, margin in zip(lines, margins, strict=True)]
+    shown = [
+        [*(str(row[key]) for key in _TEXT_COLUMNS), _margin_text(row["margin"])] for row in rows
+    ]
     shown += [[*line, ""] for line in _totals(survey)]
-    shown = [[*heading, "margin"], *shown]
+    shown = [[*_TEXT_COLUMNS, "margin"], *shown]
     if not survey.total.delta:  # nor has any question
         shown = [[*line[:5], line[6]] for line in shown]
     return Checked(
@@ -118,7 +120,15 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
             "mechanism": question.mechanism.described,
             **_protection(question.mechanism.loss),
             "margin": margins.get(question.name, inf),
+            "alternatives": _alternatives(question, survey.asked / len(survey.questions)),
         }
+
+
+def _alternatives(question: Question, reports: float) -> str:
+    found = alternatives(question, MARGIN_AT, SHARE, reports)
+    if not found:
+        return ""
+    return ", ".join(f"{one.title} {_margin_text(one.margin)}" for one in found)
 
 
 def _totals(survey: Survey) -> Iterator[list[str]]:

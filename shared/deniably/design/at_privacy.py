@@ -70,12 +70,13 @@ def task_of(question: Question) -> Task:
 
 def _has_the_best(question: Question, task: Task) -> bool:
     try:
-        return task.choose(_promised(question.claim), None) == question.report_mechanism
+        return task.choose(promised(question.claim), None) == question.report_mechanism
     except ValueError:
         return False
 
 
-def _promised(claim: Claim) -> Privacy:
+def promised(claim: Claim) -> Privacy:
+    """The privacy that a published claim promises."""
     if isinstance(claim.odds, str):
         return Privacy(odds=Fraction(claim.odds))
     assert isinstance(claim.epsilon, str)

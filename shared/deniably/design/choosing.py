@@ -44,7 +44,7 @@ from deniably.design.calibration import (
     window_for_mean,
 )
 from deniably.estimation.variances import mean_variance
-from deniably.mechanisms import Mechanism
+from deniably.mechanisms import Mechanism, Vector
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Aim
 
@@ -132,12 +132,20 @@ class Named(Generic[P, M_co]):
     """A mechanism that authors can ask for: ``build`` makes it.
 
     ``is_it`` tells it from others of its class. ``listed`` is its name in sentences on what is
-    allowed; it is empty where the name would be a duplicate or of no use there.
+    allowed; it is empty where the name would be a duplicate or of no use there. ``title`` is what
+    people call it, where that is not its name, or makes that of the mechanism.
     """
 
     build: Callable[P, M_co]
     is_it: Callable[[Any], bool] = bool  # mechanisms are true
     listed: str = "{}"
+    title: str | Callable[[Any], str] = ""
+
+    def titled(self, name: str, mechanism: Mechanism) -> str:
+        """What people call the ``mechanism`` that it built under this ``name``."""
+        if callable(self.title):
+            return self.title(mechanism)
+        return self.title or name.replace("_", " ")
 
     @property
     def made(self) -> type[Mechanism]:
@@ -177,15 +185,21 @@ class Names(Generic[P, M_co]):
         return None
 
 
+def _parts_a_person(vector: Vector) -> str:
+    return "one part a person" if vector.s == 1 else f"{vector.s} parts a person"
+
+
 ONE_ANSWER: Names[[int, Privacy], OneOf] = Names(
     "{} is no mechanism for one answer; allowed are {}",
     {
         "subset_selection": Named(best_subset, is_it=lambda one: one.omega > 1),
-        "k_ary": Named(k_ary),
+        "k_ary": Named(k_ary, title="k-ary response"),
         "grr": Named(k_ary, listed=""),
-        "warner": Named(warner),
-        "oue": Named(one_optimised, is_it=lambda one: one.own + one.other != one.total),
-        "rappor": Named(one_symmetric),
+        "warner": Named(warner, title="Warner's coins"),
+        "oue": Named(
+            one_optimised, is_it=lambda one: one.own + one.other != one.total, title="OUE"
+        ),
+        "rappor": Named(one_symmetric, title="RAPPOR"),
     },
 )
 TICKS: Names[[int, int, Privacy], SomeOf] = Names(
@@ -193,8 +207,8 @@ TICKS: Names[[int, int, Privacy], SomeOf] = Names(
     {
         "set_response": Named(best_set_response),
         "sampled_ticks": Named(best_sampled_ticks),
-        "oue": Named(optimised, is_it=ONE_ANSWER["oue"].is_it),
-        "rappor": Named(symmetric),
+        "oue": Named(optimised, is_it=ONE_ANSWER["oue"].is_it, title="OUE"),
+        "rappor": Named(symmetric, title="RAPPOR"),
     },
 )
 MEAN: Names[[int, Privacy], OfMean] = Names(
@@ -202,20 +216,20 @@ MEAN: Names[[int, Privacy], OfMean] = Names(
     {
         "window": Named(window_for_mean),
         "channel": Named(channel_for_mean),
-        "laplace": Named(laplace),
-        "bounded_laplace": Named(bounded_laplace),
-        "gaussian": Named(one_gaussian),
+        "laplace": Named(laplace, title="Laplace"),
+        "bounded_laplace": Named(bounded_laplace, title="bounded Laplace"),
+        "gaussian": Named(one_gaussian, title="Gaussian"),
         "exponential": Named(exponential, listed="(for a scale) {}"),
     },
 )
 DISTRIBUTION: Names[[int, Privacy], OfDistribution] = Names(
     "{} is no mechanism for a distribution; allowed are {}",
     {
-        "window": Named(best_square_wave),
+        "window": Named(best_square_wave, title="square wave"),
         "subset_selection": Named(best_subset),
-        "laplace": Named(laplace),
-        "bounded_laplace": Named(bounded_laplace),
-        "gaussian": Named(one_gaussian),
+        "laplace": Named(laplace, title="Laplace"),
+        "bounded_laplace": Named(bounded_laplace, title="bounded Laplace"),
+        "gaussian": Named(one_gaussian, title="Gaussian"),
         "exponential": Named(exponential, listed=""),
     },
 )
@@ -233,9 +247,9 @@ SCALE_MEAN: Names[[int, Privacy], OfMean] = Names(
 VECTOR: Names[[Sequence[int], Privacy], OfVector] = Names(
     "{} is no mechanism for a vector: {} are",
     {
-        "laplace": Named(laplace_vector, is_it=is_of_noise),
-        "gaussian": Named(gaussian_vector),
-        "sample": Named(sampled_vector),
+        "laplace": Named(laplace_vector, is_it=is_of_noise, title="Laplace"),
+        "gaussian": Named(gaussian_vector, title="Gaussian"),
+        "sample": Named(sampled_vector, title=_parts_a_person),
     },
 )
 JOINT: Names[[int, Privacy], OneOf] = Names(

@@ -1,0 +1,98 @@
+"""What the other mechanisms that an author can name would cost: their margins at the same privacy.
+
+Needs the extra ``author``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+
+from msgspec import UNSET
+from msgspec.structs import replace as with_fields
+
+from deniably.design.at_privacy import promised, task_of
+from deniably.design.planning import Goal, estimable_groups, margin_for
+from deniably.estimation.figures import Group, groups
+from deniably.mechanisms import Mechanism, Memoised
+from deniably.survey.privacy import Privacy, to_decimal_text
+from deniably.survey.questions import Question
+
+USUAL_DELTA = Fraction(1, 100_000)
+"""The delta of Gaussian noise where the question has none."""
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A mechanism for a question, with its ``title`` for people and the widest ``margin`` of the
+    question's figures: infinite where its reports do not determine one of them."""
+
+    title: str
+    mechanism: Mechanism
+    margin: float
+
+
+def alternatives(
+    question: Question, n: int, share: float | None = None, reports: float = 1.0
+) -> list[Alternative]:
+    """All mechanisms that an author can name for the question, at its epsilon.
+
+    The margins are those of ``deniably.design.planning`` for ``n`` respondents, of whom the
+    fraction ``reports`` answers. The question's own mechanism is among them where it has a name.
+    Empty where there is nothing to choose, and in waves, whose memos bind the choice.
+    """
+    if isinstance(question.mechanism, Memoised):
+        return []
+    found = list(_different(question))
+    if not any(mechanism != question.mechanism for _, mechanism in found):
+        return []
+    return [
+        Alternative(title, mechanism, _margin(question, mechanism, n, share, reports))
+        for title, mechanism in found
+    ]
+
+
+def _different(question: Question) -> Iterator[tuple[str, Mechanism]]:
+    """Title and mechanism of every name; of several names of one mechanism, the first."""
+    task, privacy = task_of(question), promised(question.claim)
+    seen: list[Mechanism] = []
+    for name, row in task.names.rows.items():
+        if not row.listed:
+            continue
+        for delta in dict.fromkeys((privacy.delta, USUAL_DELTA)):
+            try:
+                mechanism = task.choose(replace(privacy, delta=delta), name)
+            except ValueError:  # it keeps no such promise, or lacks a delta
+                continue
+            if mechanism not in seen:
+                seen.append(mechanism)
+                yield _title(row.titled(name, mechanism), mechanism, privacy), mechanism
+            break
+
+
+def _title(title: str, mechanism: Mechanism, privacy: Privacy) -> str:
+    """With the delta, where the question itself has none."""
+    if not mechanism.loss.delta or privacy.delta is not None:
+        return title
+    return f"{title} with delta {to_decimal_text(mechanism.loss.delta)}"
+
+
+def _margin(
+    question: Question, mechanism: Mechanism, n: int, share: float | None, reports: float
+) -> float:
+    shown = {group.name for group in estimable_groups(question)}
+    delta = to_decimal_text(mechanism.loss.delta) if mechanism.loss.delta else UNSET
+    claim = with_fields(question.claim, delta=delta)
+    asked_so = with_fields(question, mechanism=mechanism, claim=claim)
+    margins = [
+        margin_for(_goal(group, mechanism, share, reports), mechanism.loss.epsilon, n).margin
+        for group in groups(asked_so)
+        if group.name in shown
+    ]
+    return max(margins, default=inf)
+
+
+def _goal(group: Group, mechanism: Mechanism, share: float | None, reports: float) -> Goal:
+    return Goal(lambda _: group.variance(mechanism, share), group.spread(share), reports)
