@@ -297,7 +297,9 @@ def test_a_map_colours_only_areas_that_stand_out() -> None:
     sides = (plot.Side("East", "km", -3, 3), plot.Side("North", "", -3, 3))
     out = plot.Area(1, 3, 0.18, digits.share(0.18, (0.15, 0.22)))
     faint = plot.Area(0, 0, 0.05, digits.share(0.05, (0.02, 0.08)))
-    picture = plot.area_map("Seven areas & more", sides, 6, [out, faint], [(0.5, 0.25)])
+    picture = plot.area_map(
+        "Seven areas & more", plot.AreaMap(sides, 6, [out, faint]), [(0.5, 0.25)]
+    )
     tree = ElementTree.fromstring(picture)
     drawn = tree.findall(".//rect")
 
@@ -323,7 +325,7 @@ def test_the_ends_of_a_map_are_labelled_whatever_its_range(
     low: float, length: float, cells: int
 ) -> None:
     side = plot.Side("x", "", low, low + length)
-    tree = ElementTree.fromstring(plot.area_map("", (side, side), cells, []))
+    tree = ElementTree.fromstring(plot.area_map("", plot.AreaMap((side, side), cells, [])))
     texts = tree.findall("svg")[2].findall("text")
 
     assert (texts[0].get("x"), texts[-1].get("x")) == ("0.00%", "100.00%")
@@ -336,7 +338,7 @@ def test_a_heat_table_shows_every_interval_and_hatches_what_may_be_nobody() -> N
     unseen = heat.cell(0.01, (0.0, 0.054), 0.3, seen=False)
     rows = heat.Margin("Faith", ["None", "Other <>"], [digits.share(0.4, (0.35, 0.46))] * 2)
     columns = heat.Margin("Vote", ["Yes", "No"], [digits.share(0.67, (0.61, 0.72))] * 2)
-    tree = ElementTree.fromstring(heat.heat("All", rows, columns, [[seen, unseen]] * 2))
+    tree = ElementTree.fromstring(heat.table("All", heat.Heat(rows, columns, [[seen, unseen]] * 2)))
     cells = tree.findall("tbody/tr/td")
 
     assert [one.get("class") for one in cells] == ["q4", "no", "m"] * 2 + ["m", "m", None]

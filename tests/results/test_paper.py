@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -12,9 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.results.figures import scale
-from deniably.results.figures.digits import NARROW
+from deniably.results.figures.digits import NARROW, Reading
+from deniably.results.figures.heat import Cell, Heat, Margin
 from deniably.results.figures.letters import fit, width, wrap
-from deniably.results.figures.paper import WIDTHS, Paper, Part, described, svg
+from deniably.results.figures.paper import WIDTHS, Paper, svg
+from deniably.results.figures.paper_map import Map
+from deniably.results.figures.paper_strips import Strips
+from deniably.results.figures.paper_table import Table
+from deniably.results.figures.plot import Area, AreaMap, Side
 from deniably.results.figures.row import Row, banded, mean_row, share_row
 
 LABELS = st.text(min_size=1, max_size=500) | st.sampled_from(
@@ -39,7 +45,7 @@ def share(label: str, low: float = 0.17, middle: float = 0.27, high: float = 0.3
 
 
 def paper(*rows: Row, title: str = "Theft at work", lede: str = "Of 1,400 people") -> Paper:
-    return Paper(title, lede, [Part(rows, scale.of_shares(rows))], ["A note.", "Source: here."])
+    return Paper(title, lede, [Strips(rows, scale.of_shares(rows))], ["A note.", "Source: here."])
 
 
 def texts(file: str) -> list[tuple[str, float, float, float]]:
@@ -54,24 +60,41 @@ def texts(file: str) -> list[tuple[str, float, float, float]]:
     return found
 
 
-def size(file: str) -> tuple[float, float]:
+def size_of(file: str) -> tuple[float, float]:
     _, _, across, down = ElementTree.fromstring(file).get("viewBox", "").split()
     return float(across), float(down)
 
 
+def heat_of(labels: Sequence[str], title: str, reading: Reading) -> Heat:
+    """A table with as many rows and columns as there are labels, with both margins."""
+    line = [Cell(reading, place % 5, place % 3 == 1) for place in range(len(labels))]
+    margin = Margin(title, labels, [reading] * len(labels))
+    return Heat(margin, margin, [line] * len(labels))
+
+
+def map_of(label: str, unit: str, reading: Reading, cells: int) -> Map:
+    sides = Side(label, unit, -20.0, 1e6), Side(label, unit, 0.0, 0.3)
+    areas = [Area(place, place, 0.1 * (place + 1), reading) for place in range(cells)]
+    rows = [share(label)]
+    return Map(AreaMap(sides, cells, areas), Strips(rows, scale.of_shares(rows)))
+
+
 @settings(max_examples=60, deadline=None)
-@given(LABELS, LABELS, LABELS, LABELS, SHARES, st.sampled_from(WIDTHS))
+@given(LABELS, LABELS, LABELS, LABELS, SHARES, st.sampled_from(WIDTHS), st.integers(1, 9))
 def test_no_text_is_cut_off_at_any_length_of_label(
-    label: str, title: str, lede: str, unit: str, ends: list[float], millimetres: int
+    label: str, title: str, lede: str, unit: str, ends: list[float], millimetres: int, size: int
 ) -> None:
     mean = mean_row(label, 3.0, (2.0, 4.0), (0, 9), unit)
+    row = share(label, *ends)
     parts = [
-        Part([share(label, *ends)], scale.of_shares([share(label, *ends)]), title),
-        Part([mean], scale.of_numbers(0, 9, unit), title),
+        Strips([row], scale.of_shares([row]), title),
+        Strips([mean], scale.of_numbers(0, 9, unit), title),
+        Table(heat_of([label] * size, title, row.reading)),
+        map_of(label, unit, row.reading, size),
     ]
     file = svg(Paper(title, lede, parts, [lede]), millimetres)
 
-    across, down = size(file)
+    across, down = size_of(file)
     for text, left, right, base in texts(file):
         assert left >= -0.1, text
         assert right <= across + 0.1, text
@@ -79,17 +102,111 @@ def test_no_text_is_cut_off_at_any_length_of_label(
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(LABELS, min_size=2, max_size=4), st.sampled_from(WIDTHS))
-def test_no_text_lies_over_another(labels: list[str], millimetres: int) -> None:
-    file = svg(paper(*map(share, labels)), millimetres)
+@given(st.lists(LABELS, min_size=2, max_size=4), LABELS, st.sampled_from(WIDTHS))
+def test_no_text_lies_over_another(labels: list[str], unit: str, millimetres: int) -> None:
+    rows = [share(label) for label in labels]
+    table = Table(heat_of(labels, labels[0], rows[0].reading))
+    parts = [Strips(rows, scale.of_shares(rows)), table]
+    for part in [*parts, map_of(labels[0], unit, rows[0].reading, 5)]:
+        file = svg(Paper("Title", "Lede", [part], []), millimetres)
 
-    lines: dict[float, list[tuple[float, float]]] = {}
-    for _, left, right, base in texts(file):
-        lines.setdefault(base, []).append((left, right))
-    for on_line in lines.values():
-        ordered = sorted(on_line)
-        for (_, end), (start, _) in itertools.pairwise(ordered):
-            assert end <= start + 0.2
+        lines: dict[float, list[tuple[float, float]]] = {}
+        for _, left, right, base in texts(file):
+            lines.setdefault(base, []).append((left, right))
+        for on_line in lines.values():
+            for (_, end), (start, _) in itertools.pairwise(sorted(on_line)):
+                assert end <= start + 0.2
+
+
+@pytest.mark.parametrize("millimetres", WIDTHS)
+def test_a_table_too_wide_for_the_figure_goes_on_below(millimetres: int) -> None:
+    labels = [f"Answer {number}" for number in range(8)]
+    reading = share_row("", 0.2712, (0.2634, 0.2791)).reading
+
+    file = svg(Paper("T", "L", [Table(heat_of(labels, "Q", reading))], []), millimetres)
+
+    found = [text for text, *_ in texts(file)]
+    blocks = found.count("Answer 0") - 1
+    assert blocks == (3 if millimetres == 85 else 1), "rows are named in each block"
+    assert found.count("All") == blocks + 1
+    assert found.count("26.3 to 27.9") == 8 * 8 + 8 + 8
+
+
+def test_a_table_shades_what_was_seen_and_hatches_the_rest() -> None:
+    reading = share_row("", 0.27, (0.17, 0.38)).reading
+    cells = [[Cell(reading, shade, hatched=False) for shade in range(5)]]
+    heat = Heat(Margin("Row", ["One"]), Margin("Column", list("abcde")), cells)
+    hatched = replace(heat, cells=[[replace(one, hatched=True) for one in cells[0]]])
+
+    shaded, striped = (svg(Paper("T", "L", [Table(one)], [])) for one in (heat, hatched))
+
+    opacities = [float(one) for one in re.findall(r'fill-opacity="([0-9.]+)"', shaded)]
+    assert opacities == [0.04, 0.12, 0.22, 0.34, 0.48]
+    assert "<path" not in shaded
+    assert "fill-opacity" not in striped
+    assert striped.count("<path") == 5
+    assert contrast("#18221f", over("#0b6158", 0.48)) > 4.5
+
+
+def test_hatching_stays_within_its_cell() -> None:
+    reading = share_row("", 0.27, (0.0, 0.38)).reading
+    heat = Heat(Margin("", ["One"]), Margin("", ["a"]), [[Cell(reading, 0, hatched=True)]])
+
+    (path,) = re.findall(r'<path d="([^"]+)"', svg(Paper("T", "L", [Table(heat)], [])))
+
+    ends = [tuple(map(float, one.split())) for one in re.split("[ML]", path)[1:]]
+    for (x, y), (to_x, to_y) in zip(ends[::2], ends[1::2], strict=True):
+        assert abs((y - to_y) - (to_x - x)) < 0.25, "at 45 degrees"
+    across, down = (max(one) - min(one) for one in zip(*ends, strict=True))
+    assert across <= 72
+    assert down <= 25
+
+
+def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:
+    reading = share_row("", 0.27, (0.17, 0.38)).reading
+    sides = Side("East", "km", -2.0, 2.0), Side("North", "km", -2.0, 2.0)
+    row = share("1 to 2 km east, 0 to 1 km south")
+    shown = AreaMap(sides, 4, [Area(3, 1, 0.27, reading)])
+    listed = Strips([row], scale.of_shares([row]))
+
+    file = svg(Paper("T", "L", [Map(shown, listed)], []))
+
+    (ground,) = re.findall(r'<rect x="(\S+)" y="(\S+)" width="(\S+)" \S+ fill="#eceee9"', file)
+    (area,) = re.findall(
+        r'<rect x="(\S+)" y="(\S+)" width="(\S+)" \S+ fill="#0b6158" fill-opacity="0.48"', file
+    )
+    left, top, side = map(float, ground)
+    x, y, each = map(float, area)
+    assert abs((x - left) / side - 3 / 4) < 0.01
+    assert abs((y - top) / side - 2 / 4) < 0.01, "rows are counted from below"
+    assert abs(each / side - 1 / 4) < 0.01
+    found = [text for text, *_ in texts(file)]
+    assert found.count("27\u00a0%") == 2, "on the map and in the list"
+    for word in ("North (upwards)", "East (to the right)", "\u22122", "2\u00a0km"):
+        assert word in found
+    assert "1 to 2 km east, 0 to 1 km south 27\u00a0% (17 to 38\u00a0%)." in file
+    nowhere = Paper("T", "L", [Map(replace(shown, areas=[]), None)], [])
+    assert "No area stands out from the noise." in svg(nowhere)
+
+
+def contrast(one: str, other: str) -> float:
+    """Of two colours (WCAG 2)."""
+    light, dark = sorted((luminance(colour) for colour in (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def over(colour: str, opacity: float) -> str:
+    """A colour of this opacity on white."""
+    parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - opacity * (255 - part)):02x}" for part in parts)
 
 
 @given(st.text(max_size=500), st.floats(5, 300))
@@ -125,10 +242,10 @@ def test_the_file_holds_for_itself() -> None:
 def test_the_description_has_every_figure() -> None:
     figure = paper(share("Once"), share("Never", 0, 0.01, 0.09), share("Hard", 0.05, 0.5, 0.95))
 
-    assert described(figure).replace(NARROW, " ") == (
+    assert figure.described.replace(NARROW, " ") == (
         "Once 27 % (17 to 38 %); Never below 9 % (0 to 9 %); Hard too few to say (5 to 95 %)."
     )
-    assert described(figure).replace(NARROW, "\u00a0") in svg(figure)
+    assert figure.described.replace(NARROW, "\u00a0") in svg(figure)
 
 
 def test_what_cannot_be_told_has_no_mark_and_the_rest_has_bands_line_and_dot() -> None:

@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 
 from deniably.results.figures import scale
-from deniably.results.figures.paper import WIDTHS, Paper, Part, svg
+from deniably.results.figures.heat import Cell, Heat, Margin
+from deniably.results.figures.paper import WIDTHS, Paper, svg
+from deniably.results.figures.paper_map import Map
+from deniably.results.figures.paper_strips import Strips
+from deniably.results.figures.paper_table import Table
+from deniably.results.figures.plot import Area, AreaMap, Side
 from deniably.results.figures.row import banded, mean_row, share_row
 
 ROWS = [
@@ -19,10 +24,20 @@ ROWS = [
     replace(share_row("从来没有", 0.01, (0, 0.09)), aside=True),
 ]  # fmt: skip
 MEANS = [mean_row("Mean", -2.5, (-4.5, -0.5), (-9, 9), "°C")]
+CELLS = [
+    [Cell(one.reading, shade, hatched=shade == 0) for one in ROWS] for shade in range(2)
+]  # fmt: skip
+MARGIN = Margin("“Wo?” & <wann>", ["überall", "从来没有"], [one.reading for one in ROWS])
+KM = Side("East", "km", -2.0, 2.0)
 FIGURE = Paper(
     "Theft at work",
     "Estimated shares, 1,400 people.",
-    [Part(ROWS, scale.of_shares(ROWS)), Part(MEANS, scale.of_numbers(-9, 9, "°C"), "Cold")],
+    [
+        Strips(ROWS, scale.of_shares(ROWS)),
+        Strips(MEANS, scale.of_numbers(-9, 9, "°C"), "Cold"),
+        Table(Heat(MARGIN, MARGIN, CELLS)),
+        Map(AreaMap((KM, KM), 4, [Area(1, 2, 0.3, ROWS[0].reading)]), None),
+    ],
     ["A note."],
 )
 LATEX = r"""\documentclass{article}\usepackage{graphicx}\begin{document}
@@ -49,7 +64,7 @@ def test_rsvg_draws_it_and_latex_sets_it(folder: Path) -> None:
     picture = (folder / "figure.png").read_bytes()
     across, down = struct.unpack(">II", picture[16:24])
     assert across in (2008, 4252)
-    assert 600 < down < 3000
+    assert 600 < down < 9000
     assert len(picture) > 20_000  # it is not blank
     (folder / "paper.tex").write_text(LATEX, encoding="ascii")
     run(folder, "pdflatex", "-interaction=batchmode", "-halt-on-error", "paper.tex")

@@ -12,6 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from deniably.results.figures import digits
 from deniably.results.figures.digits import NARROW
 from deniably.results.results import as_results
 from deniably_server.api.results import current_results
@@ -69,6 +70,35 @@ def test_the_figure_has_the_numbers_of_the_results(answered: Store, client: Flas
     assert f"({100 * low:.0f} to {100 * high:.0f}\u00a0%)" in described
 
 
+def test_a_product_is_a_table_with_both_margins_and_a_place_is_a_map(
+    answered: Store, client: FlaskClient
+) -> None:
+    results = client.get("/api/surveys/everything/results").get_json()["questions"]
+    product, place = (next(one for one in results if one["name"] == n) for n in ("vote", "home"))
+
+    files = [client.get(address(name)).text for name in ("vote", "home")]
+
+    table, places = (ElementTree.fromstring(file) for file in files)
+    described = table[1].text or ""
+    for cell in product["cells"]:
+        reading = digits.share(cell["estimate"], cell["interval"])
+        said = f"{', '.join(cell['names'])} {reading.value} ({reading.interval})"
+        assert said.replace(NARROW, "\u00a0") in described
+    one, other = product["parts"]
+    for choice in one["choices"]:
+        assert f"{choice['label']}, All " in described
+    for choice in other["choices"]:
+        assert f"All, {choice['label']} " in described
+    assert "circle" not in files[0]
+    assert "<text" in files[0]
+    words = " ".join(places.itertext())
+    for side in place["sides"]:
+        assert side["label"] in words
+    out = [cell for cell in place["cells"] if cell["stands_out"]]
+    assert files[1].count("<circle") == len(out)
+    assert 'fill="#eceee9"' in files[1], "its ground"
+
+
 def test_it_follows_the_confidence_and_the_width(answered: Store, client: FlaskClient) -> None:
     narrow = client.get(address(query="?confidence=0.8")).text.replace("\u00a0", " ")
 
@@ -102,7 +132,7 @@ def test_the_page_offers_both_widths_and_words_for_the_text(
     page = page.replace(NARROW, " ")
 
     for width in (85, 180):
-        here = address("happy", f"?width={width}&confidence=0.9")
+        here = address("happy", f"?confidence=0.9&width={width}")
         assert f'<img src="{here}" alt="Unhappy ' in page
         assert f'download="everything-happy-{width}mm.svg"' in page
         assert f'data-figure="{here}" data-width="{width}"' in page

@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response
 
 from deniably.results import papers
-from deniably.results.document import SurveyResult
-from deniably.results.figures.paper import WIDTHS, Svg
+from deniably.results.document import QuestionResult
+from deniably.results.figures.paper import Paper
 from deniably_server.api.analysts import View, or_ask_for_a_token
 from deniably_server.api.costly import costly
+from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import LEVEL, confidence, current_results, given_query
 from deniably_server.api.visibility import RESULTS, visible_survey
-from deniably_server.errors import BadParameter, NotFound
+from deniably_server.errors import NotFound
 from deniably_server.guard.app_state import current_store
-from deniably_server.web.operation import PAGE, SVG, Operation, Parameters
+from deniably_server.web.operation import PAGE, SVG, Operation
 
 blueprint = Blueprint("figures", __name__)
-
-_WIDTH: Parameters = {
-    "width": {
-        "enum": [str(width) for width in WIDTHS],
-        "description": "Of the figure, in millimetres: one column of a journal, or two.",
-        "default": str(WIDTHS[0]),
-    },
-    **LEVEL,
-}
 
 
 def _of_a_question(view: View) -> Callable[..., Response | str]:
@@ -45,19 +37,14 @@ def _of_a_question(view: View) -> Callable[..., Response | str]:
 
 
 @blueprint.get("/api/surveys/<name>/figures/<question>.svg")
-@Operation({200: {SVG: None}}, RESULTS, query=_WIDTH, headers=("Content-Disposition",))
+@Operation({200: {SVG: None}}, RESULTS, query=WIDTH, headers=("Content-Disposition",))
 @_of_a_question
 @costly("tallies")
 def as_svg(name: str, question: str) -> Response:
     """A figure for a paper: a file that needs nothing else."""
-    width = request.args.get("width", str(WIDTHS[0]))
-    if width not in map(str, WIDTHS):
-        raise BadParameter("“width” is 85 or 180, in millimetres: one column of a journal, or two")
-    drawn = _drawn(current_results(name, confidence=confidence(), only=question), int(width))
-    response = Response(drawn, mimetype=SVG)
-    file = f"{name}-{question}-{width}mm.svg"
-    response.headers["Content-Disposition"] = f'inline; filename="{file}"'
-    return response
+    width = wanted_width()
+    _, paper = _drawn(name, question)
+    return figure_file(paper, width, f"{name}-{question}")
 
 
 @blueprint.get("/surveys/<name>/figures/<question>")
@@ -67,23 +54,20 @@ def as_svg(name: str, question: str) -> Response:
 @costly("tallies")
 def page(name: str, question: str) -> str:
     """The figure in both widths, as files to save, and in words."""
-    result = current_results(name, confidence=confidence(), only=question)
-    (shown,) = result.questions
-    private = current_store().survey(name).results.to == "analysts"
-    return render_template(
-        "figure.html",
-        result=result,
-        question=shown,
-        private=private,
-        # The address of an image could not show the token.
-        drawn={width: _drawn(result, width) for width in WIDTHS} if private else {},
-        in_words=papers.in_words(result, question),
-        described=papers.described(result, question),
-        query=given_query("confidence"),
+    shown, paper = _drawn(name, question)
+    query = given_query("confidence")
+    return figure_page(
+        name,
+        paper,
+        file=f"{name}-{question}",
+        address=f"/api/surveys/{name}/figures/{question}.svg{query}",
+        about=f"“{shown.label}”",
+        csv=f"/api/surveys/{name}/results.csv{query}",
+        back=f"/surveys/{name}{query}",
     )
 
 
-def _drawn(result: SurveyResult, width: int) -> Svg:
-    (question,) = result.questions
-    closed = current_store().closing_day(result.survey)
-    return papers.figure(result, question.name, width=width, closed=closed)
+def _drawn(name: str, question: str) -> tuple[QuestionResult, Paper]:
+    result = current_results(name, confidence=confidence(), only=question)
+    (shown,) = result.questions
+    return shown, papers.paper(result, question, current_store().closing_day(name))

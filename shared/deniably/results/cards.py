@@ -9,10 +9,9 @@ from itertools import groupby, pairwise
 
 from msgspec import UNSET
 
-from deniably.results import narrative, places, shown
+from deniably.results import combined, narrative, places, shown
 from deniably.results.document import (
     AreaResult,
-    ChoicePartResult,
     ChoiceResult,
     MeanResult,
     NumberPartResult,
@@ -39,7 +38,6 @@ _MANY = 20
 """Of more choices, those that cannot be told from nobody's are folded away."""
 _WIDE = 4
 """Heat tables with more columns scroll sideways on a phone."""
-_MOST_COLUMNS = 8
 
 
 @dataclass(frozen=True)
@@ -383,8 +381,8 @@ def _product(question: ProductResult, heads: Heads) -> _Drawn:
     line = replace(shown.of_cell(*named[first]), note=f"“{named[first][0]}”, the highest estimate")
     out = sum(one.stands_out for one in cells)
     seen = f"{out} of {len(cells)} combinations stand{'s' * (out == 1)} out from the noise."
-    if len(parts) == 2 and min(len(part.choices) for part in parts) <= _MOST_COLUMNS:
-        drawn: list[Html] = [_heat(question)]
+    if (together := combined.table(question)) is not None:
+        drawn = [_heat(question.label, together)]
         notes = [
             "Shares of everybody, with their intervals. Hatched: cannot be told from nobody, with a"
             f" risk of 5{digits.NARROW}% over all of them.",
@@ -408,33 +406,11 @@ def _product(question: ProductResult, heads: Heads) -> _Drawn:
     return _Drawn(drawn, line, notes, half=_widest(cells))
 
 
-def _heat(question: ProductResult) -> Html:
-    """The joint shares of two questions; the one with fewer answers is across."""
-    down, across = question.parts
-    rows = [
-        question.cells[start : start + len(across.choices)]
-        for start in range(0, len(question.cells), len(across.choices))
-    ]
-    if len(across.choices) > len(down.choices):
-        down, across, rows = across, down, [list(column) for column in zip(*rows, strict=True)]
-    most = max(one.estimate for one in question.cells)
-    table = heat.heat(
-        question.label,
-        _margin(down),
-        _margin(across),
-        [
-            [heat.cell(one.estimate, one.interval, most, seen=one.stands_out) for one in row]
-            for row in rows
-        ],
-    )
-    if len(across.choices) <= _WIDE:
+def _heat(label: str, together: heat.Heat) -> Html:
+    table = heat.table(label, together)
+    if len(together.columns.labels) <= _WIDE:
         return table
-    return strip.scrolling(f"Combinations: {question.label}", table)
-
-
-def _margin(part: ChoicePartResult) -> heat.Margin:
-    readings = [shown.of_choice(one).reading for one in part.choices]
-    return heat.Margin(part.label, [one.label for one in part.choices], readings)
+    return strip.scrolling(f"Combinations: {label}", table)
 
 
 def _point(question: PointResult, heads: Heads) -> _Drawn:
@@ -455,20 +431,13 @@ def _point(question: PointResult, heads: Heads) -> _Drawn:
 
 def area_map(question: PointResult, centres: Sequence[tuple[float, float]] = ()) -> Html:
     """The map of a question; ``centres`` are rings on it, as fractions of its two sides."""
-    first, second = (
-        plot.Side(side.label, side.unit, side.low, side.high) for side in question.sides
-    )
-    cells = round(len(question.cells) ** 0.5)
-    areas = [
-        plot.Area(index // cells, index % cells, one.estimate, shown.of_cell("", one).reading)
-        for index, one in enumerate(question.cells)
-        if one.stands_out
-    ]
+    mapped = combined.areas(question)
+    first, second = mapped.sides
     about = (
         f"Map of {len(question.cells)} areas: {first.label} to the right, {second.label} upwards."
         f" {places.sentence(question.sides, question.cells)}"
     )
-    return plot.area_map(about, (first, second), cells, areas, centres)
+    return plot.area_map(about, mapped, centres)
 
 
 def _areas(question: PointResult, out: Sequence[AreaResult]) -> Html:

@@ -8,9 +8,9 @@ from statistics import median
 from typing import Literal
 
 from deniably.results.crosstabs import RISK, CrossedResult, CrosstabResult, WithinResult
-from deniably.results.figures import digits, scale
+from deniably.results.figures import digits, heat, scale
 from deniably.results.figures.digits import Reading
-from deniably.results.figures.heat import Cell, Margin, cell, heat
+from deniably.results.figures.heat import Cell, Heat, Margin, cell
 from deniably.results.figures.row import Row, banded, share_row
 from deniably.results.figures.strip import Html
 from deniably.results.figures.strip import table as figure
@@ -18,6 +18,7 @@ from deniably.results.narrative import level_text, quoted
 
 Of = Literal["rows", "columns", "all"]
 """What the percentages are of."""
+ABOUT: dict[Of, str] = {"rows": "of each row", "columns": "of each column", "all": "of everybody"}
 COARSE = 0.15
 """Half the width of a typical interval beyond which pairs are folded away, if nothing is shown."""
 _MOST_NAMED = 4
@@ -88,7 +89,12 @@ def silence(labels: Sequence[str]) -> str:
 
 
 def heat_table(found: CrosstabResult, of: Of, titles: tuple[str, str]) -> Html:
-    """All pairs as shares of everybody, of their row or of their column.
+    """All pairs as shares of everybody, of their row or of their column."""
+    return heat.table(f"Percentages {ABOUT[of]}", together(found, of, titles))
+
+
+def together(found: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
+    """The heat table of all pairs.
 
     ``titles`` are short names of the questions. Margins are shares of everybody; a margin that
     would be 100 % everywhere is left out. A hatched cell cannot be told from nobody, or is too few.
@@ -100,9 +106,7 @@ def heat_table(found: CrosstabResult, of: Of, titles: tuple[str, str]) -> Html:
         [digits.share(one.estimate, one.interval) for one in found[key]]
         for key in ("row_margins", "column_margins")
     )
-    about = {"rows": "of each row", "columns": "of each column", "all": "of everybody"}[of]
-    return heat(
-        f"Percentages {about}",
+    return Heat(
         Margin(titles[0], found["rows"], () if of == "rows" else rows),
         Margin(titles[1], found["columns"], () if of == "columns" else columns),
         cells,

@@ -1,4 +1,4 @@
-"""Figures for papers from a document of results: the rows of a question, and what has to be said
+"""Figures for papers from a document of results: the parts of a question, and what has to be said
 below them."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from itertools import groupby
 
 from msgspec import UNSET
 
-from deniably.results import places, shown
+from deniably.results import combined, places, shown
 from deniably.results.document import (
     ChoiceResult,
     MeanResult,
@@ -24,40 +24,79 @@ from deniably.results.document import (
     VectorResult,
     YesNoResult,
 )
-from deniably.results.figures import paper, scale
-from deniably.results.figures.paper import WIDTHS, Paper, Part, Svg
+from deniably.results.figures import scale
+from deniably.results.figures.heat import Heat
+from deniably.results.figures.paper import Paper, Part
+from deniably.results.figures.paper_map import Map
+from deniably.results.figures.paper_strips import Strips
+from deniably.results.figures.paper_table import Table
 from deniably.results.figures.row import Row, ends
 from deniably.results.narrative import level_text
+from deniably.results.provenance import SAMPLE, Protection, Source, legend, people, privacy
 from deniably.survey.readable import cut
 
 MOST_ROWS = 40
 """Of one part; a page of a journal has no room for more."""
+_MOST_DOWN = 20
+"""Rows of a heat table; with more, its largest shares are listed."""
 
 
-def figure(result: SurveyResult, name: str, *, width: int = WIDTHS[0], closed: str = "") -> Svg:
-    """The figure of the question ``name``, 85 or 180 mm wide.
+def paper(result: SurveyResult, name: str, closed: str = "") -> Paper:
+    """The figure of the question ``name``; ``closed`` as in ``Source``.
 
-    ``closed`` is the day on which the survey was closed, such as 2026-11-22, where it is known.
-    Raises KeyError if there is no such question, and ValueError for other widths.
+    Raises KeyError if there is no such question.
     """
-    return paper.svg(_paper(result, _question(result, name), closed), width)
-
-
-def described(result: SurveyResult, name: str) -> str:
-    """All numbers of the figure as text. Raises KeyError if there is no such question."""
-    return paper.described(_paper(result, _question(result, name), ""))
-
-
-def in_words(result: SurveyResult, name: str) -> str:
-    """A paragraph for the text of a paper. Raises KeyError if there is no such question."""
     question = _question(result, name)
-    waves = f", {result.total['history']} over all waves" if "history" in result.total else ""
-    return (
-        f"{_people(question.n).capitalize()} answered “{question.label}” under local differential"
-        f" privacy ({question.method}; epsilon {question.epsilon}{_delta(question)} for this"
-        f" question, {result.total['epsilon']} in total a person{waves}). Estimates with"
-        f" {level_text(result.confidence)} intervals: {described(result, name)}{_effect(question)}"
+    parts = list(_parts(question))
+    # A figure has room for the label: only what the author wrote shorter replaces it.
+    own = question.short != cut(question.label)
+    means = any(isinstance(part, Strips) and part.scale.zero is None for part in parts)
+    told = "Estimates" if means else "Estimated shares"
+    source, protection = Source.of_result(result, closed), Protection.of_result(question)
+    return Paper(
+        title=question.short if own else question.label,
+        lede=f"{f'{question.label} ' if own else ''}{told}, {people(question.n)}.",
+        parts=[fewer(part) for part in parts],
+        notes=list(_notes(result, question, parts, source)),
+        words=(
+            f"{people(question.n).capitalize()} answered “{question.label}” under local"
+            f" differential privacy ({protection.method}; {protection.words} for this question,"
+            f" {source.epsilon} in total a person{source.waves}).{_effect(question)} Estimates with"
+            f" {level_text(result.confidence)} intervals:"
+        ),
     )
+
+
+def fewer(part: Part) -> Part:
+    """As much of a part as a figure has room for: of many rows, those furthest from nought."""
+    match part:
+        case Strips():
+            return _fewer(part)
+        case Map(listed=Strips() as listed):
+            return replace(part, listed=_fewer(listed))
+        case _:
+            return part
+
+
+def _fewer(part: Strips) -> Strips:
+    if len(part.rows) <= MOST_ROWS:
+        return part
+    return replace(part, rows=sorted(part.rows, key=_nearest_last)[:MOST_ROWS])
+
+
+def left_out(part: Part, what: str = "answers") -> str:
+    """What to say of the rows that ``fewer`` leaves out; empty if there are none."""
+    rows = part.listed if isinstance(part, Map) else part
+    if not isinstance(rows, Strips) or len(rows.rows) <= MOST_ROWS:
+        return ""
+    return f"Of {len(rows.rows)} {what}, the {MOST_ROWS} with the largest estimates."
+
+
+def table(heat: Heat, cells: Sequence[Row], title: str = "") -> Part:
+    """A heat table; or its ``cells`` as rows, where it has no room."""
+    if len(heat.rows.labels) <= _MOST_DOWN:
+        return Table(heat, title)
+    return Strips(cells, scale.of_shares(cells), title)
 
 
 def _question(result: SurveyResult, name: str) -> QuestionResult:
@@ -67,31 +106,11 @@ def _question(result: SurveyResult, name: str) -> QuestionResult:
     raise KeyError(f"no question {name!r}; there are {', '.join(q.name for q in result.questions)}")
 
 
-def _paper(result: SurveyResult, question: QuestionResult, closed: str) -> Paper:
-    parts = list(_parts(question))
-    # A figure has room for the label: only what the author wrote shorter replaces it.
-    own = question.short != cut(question.label)
-    shares = all(part.scale.zero == 0 for part in parts)
-    told = "Estimated shares" if shares else "Estimates"
-    return Paper(
-        title=question.short if own else question.label,
-        lede=f"{f'{question.label} ' if own else ''}{told}, {_people(question.n)}.",
-        parts=[_largest(part) for part in parts],
-        notes=list(_notes(result, question, parts, closed)),
-    )
+def _nearest_last(row: Row) -> float:
+    return -abs(row.estimate)
 
 
-def _largest(part: Part) -> Part:
-    if len(part.rows) <= MOST_ROWS:
-        return part
-    return replace(part, rows=sorted(part.rows, key=_least_last)[:MOST_ROWS])
-
-
-def _least_last(row: Row) -> float:
-    return -row.estimate
-
-
-# --- rows -------------------------------------------------------------------------------------
+# --- parts ------------------------------------------------------------------------------------
 
 
 def _parts(question: QuestionResult) -> Iterator[Part]:
@@ -109,26 +128,24 @@ def _parts(question: QuestionResult) -> Iterator[Part]:
             for _, some in groupby(known, key=lambda one: (one[1].extent, one[1].unit)):
                 yield _of_means(list(some))
         case ProductResult():
-            for part in question.parts:
-                yield replace(_of_choices(part.choices), title=part.label)
-            cells = [shown.of_cell(", ".join(one.names), one) for one in question.cells]
-            yield Part(cells, scale.of_shares(cells), "All of these together")
+            yield from _of_product(question)
         case PointResult():
             out = [
                 shown.of_cell(places.place(question.sides, one), one)
                 for one in question.cells
                 if one.stands_out
             ]
-            if out:
-                yield Part(sorted(out, key=_least_last), scale.of_shares(out))
+            out.sort(key=_nearest_last)
+            listed = Strips(out, scale.of_shares(out)) if out else None
+            yield Map(combined.areas(question), listed)
 
 
-def _of_choices(choices: Sequence[ChoiceResult], *, by_size: bool = False) -> Part:
+def _of_choices(choices: Sequence[ChoiceResult], *, by_size: bool = False) -> Strips:
     rows = [shown.of_choice(one) for one in shown.ordered(choices, by_size=by_size)]
-    return Part(rows, scale.of_shares(rows))
+    return Strips(rows, scale.of_shares(rows))
 
 
-def _of_scale(question: ScaleResult) -> Iterator[Part]:
+def _of_scale(question: ScaleResult) -> Iterator[Strips]:
     labels: list[str] = []
     if question.choices is not UNSET:
         part = _of_choices(question.choices)
@@ -138,32 +155,54 @@ def _of_scale(question: ScaleResult) -> Iterator[Part]:
         mean = question.mean
         first, last = (labels[0], labels[-1]) if labels else ("", "")
         axis = scale.of_numbers(*ends(mean.extent), first=first, last=last)
-        yield Part([shown.of_mean("Mean score", mean)], axis)
+        yield Strips([shown.of_mean("Mean score", mean)], axis)
 
 
-def _of_number(question: NumberResult) -> Part:
+def _of_number(question: NumberResult) -> Strips:
     mean = _of_means([("Mean", question.mean)])
     if question.distribution is UNSET:
         return mean
     low, high = float(question.distribution[0].low), float(question.distribution[-1].high)
     axis = scale.of_numbers(low, high, question.mean.unit)
-    return Part([*mean.rows, *shown.of_quantiles(question)], axis)
+    return Strips([*mean.rows, *shown.of_quantiles(question)], axis)
 
 
-def _of_means(means: Sequence[tuple[str, MeanResult]]) -> Part:
+def _of_means(means: Sequence[tuple[str, MeanResult]]) -> Strips:
     rows = [shown.of_mean(label, mean) for label, mean in means]
     _, mean = means[0]
-    return Part(rows, scale.of_numbers(*ends(mean.extent), mean.unit))
+    return Strips(rows, scale.of_numbers(*ends(mean.extent), mean.unit))
+
+
+def _of_product(question: ProductResult) -> Iterator[Part]:
+    cells = [shown.of_cell(", ".join(one.names), one) for one in question.cells]
+    together = combined.table(question)
+    if together is not None and isinstance(part := table(together, cells), Table):
+        yield part
+        return
+    for one in question.parts:
+        yield replace(_of_choices(one.choices), title=one.label)
+    yield Strips(cells, scale.of_shares(cells), "All of these together")
 
 
 # --- words ------------------------------------------------------------------------------------
 
 
 def _notes(
-    result: SurveyResult, question: QuestionResult, parts: Sequence[Part], closed: str
+    result: SurveyResult, question: QuestionResult, parts: Sequence[Part], source: Source
 ) -> Iterator[str]:
     yield from question.flags
-    yield _legend(result.confidence)
+    if any(isinstance(part, Table) for part in parts):
+        yield (
+            f"Shares of everybody with {level_text(result.confidence)} intervals; the darker, the"
+            " larger. Hatched: cannot be told from nobody, with a risk of 5 % over all of them."
+        )
+    if any(isinstance(part, Map) for part in parts):
+        yield (
+            "Shaded areas stand out from the noise, with a risk of 5 % over all of them; the"
+            " darker, the larger their share. Plain areas cannot be told from nobody."
+        )
+    if any(isinstance(part, Strips) or (isinstance(part, Map) and part.listed) for part in parts):
+        yield legend(result.confidence)
     if isinstance(question, NumberResult) and question.quantiles is not UNSET:
         yield (
             "Grey: quantiles of a distribution that is fitted to the reports, with intervals of"
@@ -173,44 +212,11 @@ def _notes(
         yield places.sentence(question.sides, question.cells)
     if isinstance(question, SelectMultipleResult) and question.most > 1:
         yield f"People could tick up to {question.most}, so the shares do not sum to 100 %."
-    for part in parts:
-        if len(part.rows) > MOST_ROWS:
-            yield f"Of {len(part.rows)} answers, the {MOST_ROWS} with the largest estimates."
-    yield _privacy(result, question)
-    state = f"closed {closed}".strip() if result.state == "closed" else "still open"
-    yield (
-        f"Source: {result.title}, survey {result.survey} ({result.digest[:12]}),"
-        f" {_people(result.n)}, {state}. Made with Deniably."
-    )
-
-
-def _legend(confidence: float) -> str:
-    levels = [level_text(level) for level in (0.8, 0.5) if level < confidence]
-    bands = f"; bands: {' and '.join(levels)}" if levels else ""
-    return (
-        "Dots: unbiased estimates; open where the interval reaches an end of the scale. Lines:"
-        f" {level_text(confidence)} intervals{bands}."
-    )
-
-
-def _privacy(result: SurveyResult, question: QuestionResult) -> str:
-    waves = f", {result.total['history']} over all waves" if "history" in result.total else ""
-    return (
-        f"Local differential privacy: {question.method}, epsilon {question.epsilon}"
-        f"{_delta(question)} for this question and {result.total['epsilon']} a person{waves}."
-        f"{_effect(question)} Intervals are for a population that the respondents are a random"
-        " sample of."
-    )
-
-
-def _delta(question: QuestionResult) -> str:
-    return f", delta {question.delta}" if question.delta is not UNSET else ""
+    yield from filter(None, map(left_out, parts))
+    yield f"{privacy(source, [Protection.of_result(question)])}{_effect(question)} {SAMPLE}"
+    yield source.note
 
 
 def _effect(question: QuestionResult) -> str:
     effect = getattr(question, "design_effect", None)
     return f" The design effect is {effect:.1f}." if isinstance(effect, float) else ""
-
-
-def _people(n: int) -> str:
-    return "1 person" if n == 1 else f"{n:,} people"

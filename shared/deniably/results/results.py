@@ -11,7 +11,7 @@ from deniably.core.table import Cell, Table
 from deniably.estimation.tally import Tally
 from deniably.results import notebook, papers
 from deniably.results.document import SurveyResult
-from deniably.results.figures.paper import WIDTHS, Svg
+from deniably.results.figures.paper import WIDTHS, Svg, svg
 from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import COLUMNS, ResultRow, rows
@@ -45,7 +45,7 @@ class Results(Table):
         ``width`` is 85 or 180, in millimetres: one column of a journal, or two. Raises KeyError if
         there is no such question, and ValueError for other widths.
         """
-        return papers.figure(self.document, question, width=width)
+        return svg(papers.paper(self.document, question), width)
 
     def to_json(self) -> str:
         """The document as JSON."""

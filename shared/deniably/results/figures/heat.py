@@ -33,14 +33,24 @@ class Margin:
     readings: Sequence[Reading] = ()
 
 
+@dataclass(frozen=True)
+class Heat:
+    """A heat table: ``cells`` by row and column, with the margins where they have readings."""
+
+    rows: Margin
+    columns: Margin
+    cells: Sequence[Sequence[Cell]]
+
+
 def cell(estimate: float, interval: Sequence[float], most: float, *, seen: bool) -> Cell:
     """A cell of a table whose largest estimate is ``most``; hatched unless it is ``seen``."""
     part = max(estimate, 0.0) / most if most > 0 else 0.0
     return Cell(share(estimate, interval), min(int(part * _SHADES), _SHADES - 1), not seen)
 
 
-def heat(caption: str, rows: Margin, columns: Margin, cells: Sequence[Sequence[Cell]]) -> Html:
-    """The table: ``cells`` by row and column, with the margins where they have readings."""
+def table(caption: str, shown: Heat) -> Html:
+    """The table for a page."""
+    rows, columns, cells = shown.rows, shown.columns, shown.cells
     last = '<th scope="col" class="m">All</th>' if rows.readings else ""
     heads = "".join(f'<th scope="col">{escape(label)}</th>' for label in columns.labels)
     beside: Sequence[Reading | None] = rows.readings or [None] * len(rows.labels)

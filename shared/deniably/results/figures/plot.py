@@ -64,23 +64,35 @@ class Area:
     reading: Reading
 
 
-def area_map(
-    about: str,
-    sides: tuple[Side, Side],
-    cells: int,
-    areas: Sequence[Area],
-    centres: Sequence[tuple[float, float]] = (),
-) -> Html:
+@dataclass(frozen=True)
+class AreaMap:
     """A map of ``cells`` by ``cells`` areas; ``areas`` are those that stand out.
 
-    The first side runs to the right, the second upwards. ``centres`` are drawn over the map as
-    rings A, B and so on, each as two fractions of the sides. ``about`` says all of it in words.
+    The first side runs to the right, the second upwards.
     """
-    most = max((one.share for one in areas), default=1.0)
-    drawn = {(one.column, one.row): one for one in areas}
+
+    sides: tuple[Side, Side]
+    cells: int
+    areas: Sequence[Area]
+
+    def opacity(self, area: Area) -> float:
+        """How dark an area is: the more, the larger its share."""
+        most = max(one.share for one in self.areas)
+        part = max(area.share, 0.0) / most if most > 0 else 0.0
+        return _FAINT + (_DARK - _FAINT) * part
+
+
+def area_map(about: str, shown: AreaMap, centres: Sequence[tuple[float, float]] = ()) -> Html:
+    """The map for a page.
+
+    ``centres`` are drawn over the map as rings A, B and so on, each as two fractions of the sides.
+    ``about`` says all of it in words.
+    """
+    sides, cells = shown.sides, shown.cells
+    drawn = {(one.column, one.row): one for one in shown.areas}
     size = 100 / cells
     parts = [
-        _area(size, column, cells - 1 - row, drawn.get((column, row)), most)
+        _area(size, column, cells - 1 - row, shown, drawn.get((column, row)))
         for column in range(cells)
         for row in range(cells)
     ]
@@ -93,14 +105,12 @@ def area_map(
     )
 
 
-def _area(size: float, column: int, row: int, area: Area | None, most: float) -> str:
+def _area(size: float, column: int, row: int, shown: AreaMap, area: Area | None) -> str:
     place = (
         f'x="{column * size:.2f}%" y="{row * size:.2f}%" width="{size:.2f}%" height="{size:.2f}%"'
     )
     if area is None:
         return f'<rect class="cell off" {place}/>'
-    part = max(area.share, 0.0) / most if most > 0 else 0.0
-    opacity = _FAINT + (_DARK - _FAINT) * part
     # Beyond six areas a side, the words would not fit; the list beside the map has them.
     words = (
         f'<text class="ink" x="{column * size:.2f}%" y="{row * size:.2f}%" dx="6" dy="18">'
@@ -108,7 +118,7 @@ def _area(size: float, column: int, row: int, area: Area | None, most: float) ->
         if size > 16
         else ""
     )
-    return f'<rect class="cell on" {place} fill-opacity="{opacity:.2f}"/>{words}'
+    return f'<rect class="cell on" {place} fill-opacity="{shown.opacity(area):.2f}"/>{words}'
 
 
 def _ring(place: tuple[float, float], index: int) -> str:
@@ -125,7 +135,7 @@ def _letter(index: int) -> str:
 
 
 def _across(side: Side, cells: int) -> str:
-    words = _boundaries(side, cells)
+    words = boundaries(side, cells)
     anchors = [""] + [' text-anchor="middle"'] * (len(words) - 2) + [' text-anchor="end"']
     return "".join(
         f'<text x="{at:.2f}%" y="14"{anchor}>{escape(text)}</text>'
@@ -134,7 +144,7 @@ def _across(side: Side, cells: int) -> str:
 
 
 def _upwards(side: Side, cells: int) -> str:
-    words = _boundaries(side, cells)
+    words = boundaries(side, cells)
     shifts = [0, *[4] * (len(words) - 2), 10]
     return "".join(
         f'<text x="100%" y="{100 - at:.2f}%" dy="{shift}" text-anchor="end">{escape(text)}</text>'
@@ -142,7 +152,7 @@ def _upwards(side: Side, cells: int) -> str:
     )
 
 
-def _boundaries(side: Side, cells: int) -> list[tuple[float, str]]:
+def boundaries(side: Side, cells: int) -> list[tuple[float, str]]:
     """A tick at the boundaries of areas, at six or fewer of them and always at both ends."""
     every = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)
     length = side.high - side.low

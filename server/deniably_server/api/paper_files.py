@@ -1,0 +1,58 @@
+"""A figure for a paper as a file, and the page with all its forms."""
+
+from __future__ import annotations
+
+from flask import Response, render_template, request
+
+from deniably.results.figures.paper import WIDTHS, Paper, svg
+from deniably_server.api.results import LEVEL
+from deniably_server.errors import BadParameter
+from deniably_server.guard.app_state import current_store
+from deniably_server.web.operation import SVG, Parameters
+
+WIDTH: Parameters = {
+    "width": {
+        "enum": [str(width) for width in WIDTHS],
+        "description": "Of the figure, in millimetres: one column of a journal, or two.",
+        "default": str(WIDTHS[0]),
+    },
+    **LEVEL,
+}
+
+
+def wanted_width() -> int:
+    """The query's width in millimetres. Raises BadParameter."""
+    width = request.args.get("width", str(WIDTHS[0]))
+    if width not in map(str, WIDTHS):
+        raise BadParameter("“width” is 85 or 180, in millimetres: one column of a journal, or two")
+    return int(width)
+
+
+def figure_file(paper: Paper, width: int, file: str) -> Response:
+    """The file, which a browser shows and saves as ``file``, its width and ``.svg``."""
+    response = Response(svg(paper, width), mimetype=SVG)
+    response.headers["Content-Disposition"] = f'inline; filename="{file}-{width}mm.svg"'
+    return response
+
+
+def figure_page(
+    survey: str, paper: Paper, *, file: str, address: str, about: str, csv: str, back: str
+) -> str:
+    """The page of a figure of ``survey`` with both widths, as files to save, and in words.
+
+    ``address`` is that of its file, with the query but for the width, ``csv`` that of its numbers.
+    ``about`` says what it shows, and ``back`` is the address of the page that it belongs to.
+    """
+    private = current_store().survey(survey).results.to == "analysts"
+    return render_template(
+        "figure.html",
+        paper=paper,
+        file=file,
+        address=f"{address}{'&' if '?' in address else '?'}width=",
+        about=about,
+        csv=csv,
+        back=back,
+        private=private,
+        # The address of an image could not show the token.
+        drawn={width: svg(paper, width) for width in WIDTHS} if private else {},
+    )

@@ -1,0 +1,51 @@
+"""Answers that go together: the heat table of a product of two questions, and a map."""
+
+from __future__ import annotations
+
+from deniably.results import shown
+from deniably.results.document import ChoicePartResult, PointResult, ProductResult
+from deniably.results.figures import plot
+from deniably.results.figures.heat import Heat, Margin, cell
+from deniably.results.figures.plot import AreaMap
+
+_MOST_COLUMNS = 8
+
+
+def table(question: ProductResult) -> Heat | None:
+    """The joint shares of two questions with both margins; the one with fewer answers is across.
+
+    None for more than two questions, and where both have more answers than fit side by side.
+    """
+    if len(question.parts) != 2 or min(len(p.choices) for p in question.parts) > _MOST_COLUMNS:
+        return None
+    down, across = question.parts
+    rows = [
+        question.cells[start : start + len(across.choices)]
+        for start in range(0, len(question.cells), len(across.choices))
+    ]
+    if len(across.choices) > len(down.choices):
+        down, across, rows = across, down, [list(column) for column in zip(*rows, strict=True)]
+    most = max(one.estimate for one in question.cells)
+    cells = [
+        [cell(one.estimate, one.interval, most, seen=one.stands_out) for one in row] for row in rows
+    ]
+    return Heat(_margin(down), _margin(across), cells)
+
+
+def areas(question: PointResult) -> AreaMap:
+    """The map: only areas that stand out from the noise are drawn on it."""
+    first, second = (
+        plot.Side(side.label, side.unit, side.low, side.high) for side in question.sides
+    )
+    cells = round(len(question.cells) ** 0.5)
+    out = [
+        plot.Area(index // cells, index % cells, one.estimate, shown.of_cell("", one).reading)
+        for index, one in enumerate(question.cells)
+        if one.stands_out
+    ]
+    return AreaMap((first, second), cells, out)
+
+
+def _margin(part: ChoicePartResult) -> Margin:
+    readings = [shown.of_choice(one).reading for one in part.choices]
+    return Margin(part.label, [one.label for one in part.choices], readings)

@@ -1,0 +1,85 @@
+"""A map in a figure for a paper: areas that stand out are shaded, and listed below or beside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deniably.results.figures import plot
+from deniably.results.figures.letters import fit, width, wrap
+from deniably.results.figures.paper_strips import Strips
+from deniably.results.figures.plot import AreaMap
+from deniably.results.figures.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, SOFT, Sheet, plain
+
+_MOST, _TICKS = 230.0, 60.0
+"""Points of a map's side, and of the words beside it."""
+_GROUND = "#eceee9"
+
+
+@dataclass(frozen=True)
+class Map:
+    """A map, and its areas that stand out as rows, if there are any."""
+
+    map: AreaMap
+    listed: Strips | None
+    title: str = ""
+
+    def draw(self, sheet: Sheet) -> None:
+        """The map; the rows are beside it in a wide figure, else below."""
+        across = min(sheet.across, _MOST + _TICKS)
+        beside = sheet.wide and self.listed is not None
+        left = sheet.column(0, across)
+        _draw_map(left, self.map)
+        if beside and self.listed:
+            right = sheet.column(across + 2 * GAP, sheet.across - across - 2 * GAP)
+            self.listed.draw(right)
+            sheet.at = max(left.at, right.at)
+            return
+        sheet.at = left.at
+        if self.listed:
+            sheet.down(GAP)
+            self.listed.draw(sheet)
+
+    def described(self) -> str:
+        """The areas that stand out."""
+        return self.listed.described() if self.listed else "No area stands out from the noise"
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _draw_map(sheet: Sheet, shown: AreaMap) -> None:
+    across, up = shown.sides
+    sheet.paragraph(f"{up.label} (upwards)", AXIS, colour=SOFT)
+    sheet.down(AXIS)
+    ticks = [(at, plain(text)) for at, text in plot.boundaries(up, shown.cells)]
+    ticks = [(at, fit(text, AXIS, _TICKS - 4)) for at, text in ticks]
+    left = max(width(text, AXIS) for _, text in ticks) + 4
+    side, top = min(sheet.across - left - AXIS, _MOST), sheet.at
+    for at, text in ticks:
+        base = top + side * (1 - at / 100) - 0.65 * AXIS
+        sheet.lines([text], left - 4, base, AXIS, colour=SOFT, anchor="end")
+    _draw_areas(sheet, shown, left, top, side)
+    sheet.down(side + 2)
+    below = plot.boundaries(across, shown.cells)
+    sheet.ticks([(left + side * at / 100, text) for at, text in below])
+    sheet.down(1)
+    words = wrap(plain(f"{across.label} (to the right)"), AXIS, sheet.across - left)
+    sheet.down(sheet.lines(words, left, sheet.at, AXIS, colour=SOFT))
+
+
+def _draw_areas(sheet: Sheet, shown: AreaMap, left: float, top: float, side: float) -> None:
+    each = side / shown.cells
+    sheet.box(left, top, side, side, _GROUND)
+    for area in shown.areas:
+        x, y = left + area.column * each, top + (shown.cells - 1 - area.row) * each
+        sheet.box(x, y, each, each, "#fff")
+        sheet.box(x, y, each, each, MARK, round(shown.opacity(area), 2))
+    inner = [top + place * each for place in range(1, shown.cells)]
+    sheet.strokes([(left, y, left + side, y) for y in inner], "#fff")
+    sheet.strokes([(left + y - top, top, left + y - top, top + side) for y in inner], "#fff")
+    for area in shown.areas:
+        text = plain(area.reading.value)
+        if width(text, INTERVAL, bold=True) <= each - 2 and each >= INTERVAL * LEADING:
+            x = left + (area.column + 0.5) * each
+            y = top + (shown.cells - 0.5 - area.row) * each - 0.7 * INTERVAL
+            sheet.lines([text], x, y, INTERVAL, bold=True, anchor="middle")

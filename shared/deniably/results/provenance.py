@@ -1,0 +1,120 @@
+"""What a figure for a paper says of where its numbers are from, and how they are protected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec import UNSET
+
+from deniably.results.document import QuestionResult, SurveyResult
+from deniably.results.narrative import delta_text, level_text
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+SAMPLE = "Intervals are for a population that the respondents are a random sample of."
+_DIGITS = 12
+"""Of a digest; enough to find the definition that it is of."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A survey as it stood when a figure was drawn.
+
+    ``closed`` is the day on which it was closed, such as 2026-11-22, where it is known. ``history``
+    is the epsilon of all waves, empty in a survey without any.
+    """
+
+    survey: str
+    title: str
+    digest: str
+    state: str
+    n: int
+    epsilon: str
+    history: str = ""
+    closed: str = ""
+
+    @classmethod
+    def of_result(cls, result: SurveyResult, closed: str = "") -> Source:
+        """The survey of a document of results."""
+        return cls(
+            result.survey, result.title, result.digest, result.state, result.n,
+            result.total["epsilon"], result.total.get("history", ""), closed,
+        )  # fmt: skip
+
+    @classmethod
+    def of_survey(cls, survey: Survey, state: str, n: int, closed: str = "") -> Source:
+        """A survey with ``n`` reports."""
+        history = survey.history.epsilon_text() if survey.waves else ""
+        return cls(
+            survey.name, survey.title, survey.digest, state, n, survey.total.epsilon_text(),
+            history, closed,
+        )  # fmt: skip
+
+    @property
+    def waves(self) -> str:
+        """What to say of the epsilon of all waves, with a comma before it."""
+        return f", {self.history} over all waves" if self.history else ""
+
+    @property
+    def note(self) -> str:
+        """The survey, its definition's digest, the number of people, and until when."""
+        until = f"closed {self.closed}".strip() if self.state == "closed" else "still open"
+        return (
+            f"Source: {self.title}, survey {self.survey} ({self.digest[:_DIGITS]}),"
+            f" {people(self.n)}, {until}. Made with Deniably."
+        )
+
+
+@dataclass(frozen=True)
+class Protection:
+    """How the answers to a question are protected; ``delta`` is empty where there is none."""
+
+    method: str
+    epsilon: str
+    delta: str = ""
+
+    @classmethod
+    def of_result(cls, question: QuestionResult) -> Protection:
+        """That of a question in a document of results."""
+        delta = "" if question.delta is UNSET else question.delta
+        return cls(question.method, question.epsilon, delta)
+
+    @classmethod
+    def of_question(cls, question: Question) -> Protection:
+        """That of a question of a survey."""
+        loss = question.mechanism.loss
+        delta = delta_text(loss.delta) if loss.delta else ""
+        return cls(question.mechanism.described, loss.epsilon_text(), delta)
+
+    @property
+    def words(self) -> str:
+        """Epsilon and delta."""
+        return f"epsilon {self.epsilon}" + (f", delta {self.delta}" if self.delta else "")
+
+
+def privacy(source: Source, protections: Sequence[Protection]) -> str:
+    """A note on how the answers to one question or to several are protected."""
+    different = list(dict.fromkeys(protections))
+    said = "; ".join(f"{one.method}, {one.words}" for one in different)
+    which = "this question"
+    if len(protections) > 1:
+        which = "each question" if len(different) == 1 else "these questions"
+    return (
+        f"Local differential privacy: {said} for {which} and {source.epsilon} a"
+        f" person{source.waves}."
+    )
+
+
+def legend(
+    confidence: float, dots: str = "open where the interval reaches an end of the scale"
+) -> str:
+    """What dots, lines and bands mean; ``dots`` says which are open."""
+    levels = [level_text(level) for level in (0.8, 0.5) if level < confidence]
+    bands = f"; bands: {' and '.join(levels)}" if levels else ""
+    return f"Dots: unbiased estimates; {dots}. Lines: {level_text(confidence)} intervals{bands}."
+
+
+def people(n: int) -> str:
+    """A number of people."""
+    return "1 person" if n == 1 else f"{n:,} people"
