@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import wraps
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -100,7 +101,27 @@ def _table(memory: Memory, limits: Limits) -> str:
     rows: list[tuple[str, ...]] = [("day", "survey", "question", "author", "given away")]
     rows += [_row(each) for each in memory.ledger]
     totals = [_line(*each) for each in _totals(memory.ledger, limits)]
-    return "\n".join([*aligned(rows, texts=len(rows[0])), "", *totals])
+    return "\n".join([*aligned(rows, texts=len(rows[0])), "", *totals, *_exactly(memory.ledger)])
+
+
+def _exactly(ledger: Ledger) -> list[str]:
+    """What all entries keep by exact composition, where that is less than the sum.
+
+    It takes numpy, which few devices have.
+    """
+    if find_spec("numpy") is None:
+        return []
+    from deniably.design.exact_totals import DELTA, exact_epsilon, rounded_up
+
+    total = total_loss(ledger)
+    found = rounded_up(exact_epsilon(each.loss for each in ledger))
+    if float(found) >= float(total.epsilon_text()):
+        return []
+    return [
+        "",
+        f"These are sums, which the limits count. Exactly, all together has epsilon {found},"
+        f" but for a chance of {float(DELTA + total.delta):g} (Kairouz, Oh and Viswanath 2015).",
+    ]
 
 
 def _row(each: LedgerEntry) -> tuple[str, ...]:

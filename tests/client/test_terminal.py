@@ -15,10 +15,11 @@ import pytest
 from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BudgetSpent
 from deniably.core.loss import Loss
+from deniably.device.ledger import ledger_entry
 from deniably.device.memory import Memory, StoredReport, replace
 from deniably.survey.survey import as_survey
 from deniably.wording.words import LANGUAGES, Words
-from deniably_client import refusals
+from deniably_client import ledger_cli, refusals
 from deniably_client.device import Device, session
 from deniably_client.errors import Rejected
 from deniably_client.storage import Storage
@@ -356,6 +357,25 @@ def test_the_ledger_shows_what_was_given_away(url: str) -> None:
         "all: at most 8.2 times, epsilon 2.10, 11 % of what this device allows",
     ]
     assert "20 % of what this device allows" in call("ledger", "--limit-overall", "10.5").stdout
+
+
+@pytest.mark.parametrize("numpy", [True, False])
+def test_the_ledger_adds_up_exactly_where_that_saves_something_and_numpy_is_there(
+    numpy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not numpy:
+        monkeypatch.setattr(ledger_cli, "find_spec", lambda name: None)
+    loss = Loss(exponent=Fraction(1, 10))
+    one = ledger_entry("2026-01-01", "", "s", "0" * 64, "q", loss)
+    Storage().update(lambda memory: replace(memory, ledger=(one,) * 100))
+
+    said = call("ledger").stdout.splitlines()
+
+    assert said[-1 if not numpy else -3].startswith("all: at most 22,027 times")
+    exactly = [line for line in said if "Kairouz" in line]
+    assert [("epsilon 4.78" in line, "chance of 1e-06" in line) for line in exactly] == [
+        (True, True)
+    ] * numpy
 
 
 def test_the_ledger_for_programs_is_exact(url: str) -> None:

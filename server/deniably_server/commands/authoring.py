@@ -52,7 +52,8 @@ _key = click.option(
 
 @click.command()
 @_file
-def check(file: Path) -> None:
+@click.option("--exact", is_flag=True, help="Also add up epsilon by exact composition and by zCDP.")
+def check(file: Path, exact: bool) -> None:
     """Check a survey and show what its questions protect, and how accurate they are.
 
     Where an author can name other mechanisms for a question, it lists their margins, too.
@@ -82,6 +83,11 @@ def check(file: Path) -> None:
         click.echo("\nalternatives: that margin with each mechanism, at the same epsilon")
     for row in named:
         click.echo(one_line(f"{row['question']}: {row['alternatives']}"))
+    if exact:
+        click.echo("\nepsilon of all answers of one person, added up in three ways:\n")
+        for line in aligned(found.exact.lines, found.exact.texts):
+            click.echo(line)
+        notes += found.exact.notes
     for note in notes:
         click.echo(f"\n{printable(note)}")
     click.echo(f"\n{'-' * _WIDTH}\nWhat respondents read first:\n")

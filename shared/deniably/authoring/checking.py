@@ -18,6 +18,7 @@ from deniably.core.loss import Loss
 from deniably.core.table import Cell, Table
 from deniably.design.alternatives import alternatives
 from deniably.design.budgeting import SHARE
+from deniably.design.exact_totals import exact_totals
 from deniably.design.gridding import grid_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
@@ -50,6 +51,11 @@ class Checked(Table):
     survey: Survey
     refused: Sequence[str]
     first_page: Sequence[str]
+
+    @property
+    def exact(self) -> Table:
+        """What one wave and all waves give away: the sum, exact composition and zCDP."""
+        return exact_totals(self.survey)
 
 
 def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
