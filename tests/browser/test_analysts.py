@@ -108,6 +108,25 @@ def test_links_of_the_results_lead_on_and_back_and_others_get_no_token(
     assert not any("authorization" in one.headers for one in asked)
 
 
+def test_who_chooses_two_questions_needs_no_token_again(phone: Watched, token: str) -> None:
+    chooser = f"{PATH}/crosstab"
+    phone.open(chooser)
+    phone.page.fill(FIELD, token)
+    phone.click("Show the results")
+    phone.page.select_option("#columns", "stolen")
+    phone.page.click("text=Show the table")
+
+    phone.page.wait_for_selector(".flag:text('the same question')")
+    phone.page.select_option("#columns", "often")
+    phone.page.click("text=Show the table")
+
+    phone.page.wait_for_selector("h1:text('×')")
+    assert phone.page.url == phone.url + TABLE
+    phone.page.go_back()
+    phone.page.wait_for_selector(".flag:text('the same question')")
+    assert phone.page.locator("#why:visible").count() == 0
+
+
 def test_every_page_of_the_results_takes_a_token(phone: Watched, token: str) -> None:
     enter(phone, token, TABLE)
 

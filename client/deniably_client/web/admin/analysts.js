@@ -29,9 +29,10 @@ function placeForWhy() {
 
 /**
  * Fetches an address of this server with the token. Undefined on failure, and the page says why.
+ * A page that is no success says itself why, such as one to choose other questions.
  * @param {string} address
  */
-async function ask(address) {
+async function ask(address, isPage = false) {
   tell("");
   try {
     const response = await fetch(address, {
@@ -40,7 +41,8 @@ async function ask(address) {
       redirect: "error",
       cache: "no-store",
     });
-    if (response.ok) return await body(response, DEFINITION);
+    const says = isPage && response.headers.get("Content-Type")?.startsWith("text/html");
+    if (response.ok || says) return await body(response, DEFINITION);
     tell(String(JSON.parse(await body(response, PROBLEM)).detail));
   } catch {
     tell(NETWORK);
@@ -53,12 +55,15 @@ async function ask(address) {
  * @param {string} address
  */
 async function show(address) {
-  const text = await ask(address);
+  const text = await ask(address, true);
   if (text === undefined) return false;
   // It has this page's origin, and scripts in it never run.
   const page = new DOMParser().parseFromString(text, "text/html");
   const main = page.querySelector("main");
-  if (main === null) return false;
+  if (main === null) {
+    tell(NETWORK); // a proxy's page
+    return false;
+  }
   document.title = page.title;
   document.querySelector("main")?.replaceWith(document.adoptNode(main));
   const heading = main.querySelector("h1");
@@ -66,6 +71,11 @@ async function show(address) {
   heading?.focus();
   scrollTo(0, 0);
   return true;
+}
+
+/** @param {string} address */
+async function follow(address) {
+  if (await show(address)) history.pushState(null, "", address);
 }
 
 /** @param {HTMLAnchorElement} link */
@@ -99,7 +109,16 @@ document.addEventListener("click", async (event) => {
   if (first !== "surveys" && first !== "api") return;
   event.preventDefault();
   if (first === "api") return save(link);
-  if (await show(link.href)) history.pushState(null, "", link.href);
+  await follow(link.href);
+});
+
+// So do the forms that choose what to show.
+document.addEventListener("submit", async (event) => {
+  const choice = event.target;
+  if (token === "" || !(choice instanceof HTMLFormElement && choice.matches(".choose"))) return;
+  event.preventDefault();
+  const query = [...new FormData(choice)].map(([key, value]) => [key, String(value)]);
+  await follow(`${choice.action}?${new URLSearchParams(query)}`);
 });
 
 addEventListener("popstate", () => void (token && show(location.href)));
