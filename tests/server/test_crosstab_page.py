@@ -189,6 +189,31 @@ def test_before_closing_a_page_says_so(app: Flask, client: FlaskClient) -> None:
     assert client.get(f"/api{PATH}").status_code == 403
 
 
+def test_where_the_results_are_shown_already_the_page_leads_back_to_them(
+    app: Flask, client: FlaskClient
+) -> None:
+    shown = survey_named("shown", results={"minimum": 1, "while_open": True})
+    store: Store = app.extensions["deniably"]
+    store.publish(shown, signed(shown))
+    values = {"stolen": [0], "often": [0, 1]}
+    store.add(shown, Report(secrets.token_hex(16), shown.digest, values))
+
+    page = client.get("/surveys/shown/crosstab")
+
+    assert page.status_code == 403
+    assert "<h1>This is not shown yet</h1>" in page.text
+    assert '<a class="button quiet" href="/surveys/shown">' in page.text
+
+
+def test_questions_to_choose_from_are_called_what_their_author_calls_them(
+    together: Filled,
+) -> None:
+    page = together[0].get("/surveys/workplace/crosstab").text
+
+    assert page.count(">Stolen</option>") == 2
+    assert page.count(">How often?</option>") == 2
+
+
 def test_the_csv_has_every_figure_of_the_json(together: Filled) -> None:
     client, found = together
     answer = client.get(f"/api{PATH}".replace("crosstab", "crosstab.csv"))

@@ -292,6 +292,21 @@ def test_while_results_are_hidden_the_page_says_so(app: Flask, client: FlaskClie
 
 
 @pytest.mark.usefixtures("waves")
+def test_where_the_other_survey_is_hidden_the_page_says_which(
+    app: Flask, client: FlaskClient
+) -> None:
+    survey = survey_named("quiet", results={"minimum": 10, "while_open": False})
+    app.extensions["deniably"].publish(survey, signed(survey))
+
+    page = client.get("/surveys/there/differences?question=often&survey=quiet")
+
+    assert page.status_code == 403
+    assert "Of the other survey, quiet, the results are shown once the survey is" in page.text
+    assert 'href="/surveys/there"' in page.text
+    assert "/s/there" not in page.text
+
+
+@pytest.mark.usefixtures("waves")
 def test_the_csv_of_differences_has_every_figure_of_the_json(client: FlaskClient) -> None:
     found = client.get("/api/surveys/there/differences?question=often").get_json()["differences"]
     text = client.get("/api/surveys/there/differences.csv?question=often").text

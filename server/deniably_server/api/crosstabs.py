@@ -21,7 +21,7 @@ from deniably.results.crosstabs import (
     is_crossable,
 )
 from deniably.results.spreadsheet import written
-from deniably.survey.readable import short_label
+from deniably.survey.readable import listed_label, short_label
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
@@ -115,7 +115,7 @@ def _chooser(survey: Survey, why: str = "") -> str:
     return render_template(
         "crosstab_chooser.html",
         survey=survey,
-        questions=[(question.name, question.label) for question in questions],
+        questions=[(question.name, listed_label(question)) for question in questions],
         given=request.args,
         level=request.args.get("confidence"),
         why=why and f"{why[:1].upper()}{why[1:]}.",

@@ -20,14 +20,14 @@ from deniably.results.comparison import (
 )
 from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
-from deniably.survey.readable import short_label
+from deniably.survey.readable import listed_label, short_label
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
 from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
 from deniably_server.api.visibility import RESULTS, visible_survey
-from deniably_server.errors import BadParameter
+from deniably_server.errors import BadParameter, Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
@@ -126,7 +126,7 @@ def _page(name: str) -> str:
 
 
 def _chooser(survey: Survey, why: str = "") -> str:
-    questions = [(one.name, one.label) for one in survey.questions if has_pairs(one)]
+    questions = [(one.name, listed_label(one)) for one in survey.questions if has_pairs(one)]
     return render_template(
         "differences_chooser.html",
         survey=survey,
@@ -187,7 +187,10 @@ def _there(here: Side, other: str) -> Side:
     """The question of this name in another survey."""
     if other == here.survey.name:
         raise BadParameter("“survey” names another survey, of other people or another wave")
-    return _side(other)
+    try:
+        return _side(other)
+    except Hidden as hidden:
+        raise Hidden(f"of the other survey, {other}, {hidden.why}") from None
 
 
 @contextmanager

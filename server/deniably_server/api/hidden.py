@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from flask import render_template
 
 from deniably_server.api.analysts import View
-from deniably_server.errors import Hidden
+from deniably_server.api.visibility import visible_survey
+from deniably_server.errors import Hidden, Refusal
 from deniably_server.guard.app_state import current_store
 
 if TYPE_CHECKING:
@@ -16,9 +17,19 @@ if TYPE_CHECKING:
 
 
 def hidden_page(name: str, hidden: Hidden) -> str:
-    """The page that says why the results of a survey are not shown."""
+    """The page that says why a survey's results, or this view of them, are not shown."""
     why = f"{str(hidden)[:1].upper()}{str(hidden)[1:]}."
-    return render_template("hidden.html", survey=current_store().survey(name), why=why)
+    survey = current_store().survey(name)
+    return render_template("hidden.html", survey=survey, why=why, others=_are_shown(name))
+
+
+def _are_shown(name: str) -> bool:
+    """Whether the survey's results are shown, where one view of them is not."""
+    try:
+        visible_survey(name)
+    except Refusal:
+        return False
+    return True
 
 
 def or_say_why_hidden(view: View) -> View:

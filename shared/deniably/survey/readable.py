@@ -26,6 +26,14 @@ def short_label(question: Question) -> str:
     return cut(question.label) if question.short is UNSET else question.short
 
 
+def listed_label(question: Question) -> str:
+    """What a list to choose from calls a question: the author's ``short``, or else the label.
+
+    A phone shows the beginning alone, and long labels may begin alike.
+    """
+    return question.label if question.short is UNSET else question.short
+
+
 def cut(label: str, most: int = MOST_SHORT) -> str:
     """A text of at most ``most`` characters, cut at a word where there is one to cut at.
 
