@@ -113,6 +113,19 @@ def test_an_open_survey_says_how_often_a_guess_is_right(client: FlaskClient, sto
     assert "can often be guessed" not in page
 
 
+def test_what_all_waves_give_away_is_not_told_as_of_one(client: FlaskClient, store: Store) -> None:
+    text = "title: W\nlanguage: en\nresults: {minimum: 1}\nwaves: {panel: w}\nquestions:\n"
+    question = "  - {name: %s, type: yes_no, label: Stolen?, odds: 3}\n"
+    for name, asked_for in (("one", "a"), ("two", "ab")):
+        wave = publish_text(f"name: {name}\n{text}{''.join(question % each for each in asked_for)}")
+        store.publish(wave, signed(wave))
+
+    page = client.get("/").text
+
+    assert "one answer 75 of 100 times at most, over all waves 90, at worst 90" in page
+    assert "one answer 75 of 100 times at most, all 2 answers over all waves " in page
+
+
 def test_an_open_survey_of_weak_protection_says_so(client: FlaskClient, store: Store) -> None:
     text = "name: weak\ntitle: Weak\nlanguage: en\nresults: {minimum: 1}\nquestions:\n"
     weak = publish_text(f"{text}  - {{name: stolen, type: yes_no, label: Stolen?, odds: 19}}\n")

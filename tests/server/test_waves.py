@@ -230,7 +230,9 @@ def test_waves_that_the_caller_may_not_see_are_counted_and_not_shown(
     found = shown(client, "mixed-1/waves")
     assert [one["survey"] for one in found["waves"]] == ["mixed-1", "mixed-2"]
     assert found["hidden"] == 2
-    assert "2 more waves are not shown" in client.get("/surveys/mixed-1/waves").text
+    page = client.get("/surveys/mixed-1/waves").text
+    assert "2 more waves are not shown" in page
+    assert "<h1>All waves, up to “T”</h1>" in page
 
     token = {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
     more = client.get("/api/surveys/mixed-1/waves", headers=token).get_json()

@@ -37,12 +37,14 @@ _INTRO = 160
 class Rates:
     """Of 100 guesses, how many are right: of the answer that gives away most, of all, at worst.
 
-    ``often`` says whether the form's promise is the weak one.
+    ``waves`` says whether all are those of all waves of a panel, and ``often`` whether the form's
+    promise is the weak one.
     """
 
     one: int | Decimal
     all: int | Decimal
     worst: int | Decimal
+    waves: bool
     often: bool
 
 
@@ -106,7 +108,7 @@ def _tile(card: Card) -> Tile:
 def _rates(survey: Survey) -> Rates:
     found = guessing(survey)
     one, every, worst = map(rate_text, (found.highest, found.everything, found.worst))
-    return Rates(one, every, worst, found.often)
+    return Rates(one, every, worst, found.waves is not None, found.often)
 
 
 def _row(survey: Survey) -> Row | None:
