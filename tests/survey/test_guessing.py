@@ -127,6 +127,41 @@ def test_no_story_is_guessed_more_often_than_the_bound_whichever_way_its_answers
     assert most <= found.value <= most + Fraction(5, 100)
 
 
+BESIDE_OTHERS: list[Any] = [
+    Unary(k=3, most=3, own=4, other=1, total=8),
+    Unary(k=4, most=4, own=5, other=1, total=10),
+    Channel(k=3, weights=((4, 10, 6), (12, 3, 5), (4, 1, 15))),
+]
+"""Of these, some answers are told apart less well alone, but better beside other answers."""
+
+
+def kinds(mechanism: Any) -> list[Pair]:
+    """What is sent for every two answers, reports of one likelihood ratio taken together."""
+    found = [
+        Pair.of((first.get(one, Fraction(0)), second.get(one, Fraction(0))) for one in first)
+        for first, second in stories(mechanism)
+    ]
+    return list({frozenset(pair.kinds): pair for pair in found}.values())
+
+
+@pytest.mark.parametrize("mechanism", BESIDE_OTHERS, ids=str)
+def test_no_story_is_guessed_more_often_than_the_bound_whatever_stands_beside_it(
+    mechanism: Any,
+) -> None:
+    told = kinds(mechanism)
+
+    assert distance(mechanism).exact
+    assert distance(mechanism).value == max(one.distance for one in told)
+    for beside in (SMALL[0], SMALL[1], SMALL[8], SMALL[9]):
+        each = [
+            Pair.of((a * c, b * d) for a, b in one.kinds for c, d in other.kinds)
+            for one, other in product(told, kinds(beside))
+        ]
+        found = together(pairs_of(mechanism) + pairs_of(beside))
+        most = max(pair.distance for pair in each)
+        assert most <= found.value <= most + Fraction(1, 10)
+
+
 EXAMPLE = """
 name: workplace
 title: Life at the workplace

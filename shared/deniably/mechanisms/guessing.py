@@ -8,6 +8,11 @@ apart best.
 TV is exact (a fraction) wherever the probabilities are and the report has few kinds. Otherwise it
 is an upper bound: likelihood ratios are put on a grid in such a way that the answers are told apart
 at least as well (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, "Connect the dots").
+
+Beside other reports, two answers that are told apart less well alone may be told apart better. They
+never are if the sum of max(P - r Q, 0) over all reports is no larger for any ratio r (Zhu, Dong and
+Wang 2022, "Optimal accounting of differential privacy via characteristic function"). Where that
+does not hold, a pair is taken that is above all.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import assert_never
@@ -43,6 +48,7 @@ from deniably.mechanisms.law import (
 _BINS = 128  # of the grid on which noise of one question is put, on either side of a ratio of 1
 _CHUNK = 1 << 16  # reports of noise that are looked at together
 _FEW = 12
+_SAME = 1e-11  # differences of sums of probabilities that are rounding
 _MOST_STEPS = 3_000  # multiplications of fractions
 _LENGTH = 1 << 16  # of the grid of all answers
 _FINEST = 0.0005  # and its finest step
@@ -54,11 +60,13 @@ _CERTAIN = 10**13
 class Pair:
     """What is sent for two answers: P(kind of report | answer) for each, by kind of report.
 
-    ``exact`` is false where the two are told apart a little better here than in truth.
+    ``exact`` is false where the two are told apart a little better here than in truth. ``alone`` is
+    then the exact distance, where it is known, if nothing else is sent.
     """
 
     kinds: tuple[tuple[Fraction, Fraction], ...]
     exact: bool = True
+    alone: Fraction | None = None
 
     @classmethod
     def of(cls, chances: Iterable[tuple[Fraction, Fraction]], exact: bool = True) -> Pair:
@@ -134,6 +142,8 @@ def together(pairs: Pairs) -> Distance:
         return Distance(joint.distance, exact=True)
     if sum(pairs.values()) == 1:
         (only,) = pairs
+        if only.alone is not None:
+            return Distance(only.alone, exact=True)
         return _bound(only.distance)
     return _bound(Fraction(_on_a_grid(pairs)))
 
@@ -234,8 +244,10 @@ def _of_coins(p: Fraction, q: Fraction, ticks: Domain) -> Counter[Pair]:
     if one.symmetric or differ > _FEW:
         return Counter({one if one.symmetric else one.either_way: differ})
     ways = range(max(differ - ticks.most, 0), differ // 2 + 1)
-    joint = (_multiplied({one: differ - way, other: way}) for way in ways)
-    return Counter([max((pair for pair in joint if pair), key=lambda pair: pair.distance)])
+    joint = [_multiplied({one: differ - way, other: way}) for way in ways]
+    tried = [pair for pair in joint if pair]
+    best = max(tried, key=lambda pair: pair.distance)
+    return Counter([_above(best, ((one[None], two[None]) for one, two in map(_arrays, tried)))])
 
 
 def _coin(first: Fraction, second: Fraction) -> Pair:
@@ -246,25 +258,25 @@ def _of_outputs(law: Finite) -> Pair:
     if not law.exact:
         low, high = (np.array(law.row(row), dtype=float) for row in (0, law.rows - 1))
         return _binned(lambda: iter([(low / low.sum(), high / high.sum())]))
-    first, second = law.extremes if law.evenly else _farthest(law)
-    outputs = range(law.outputs)
-    return Pair.of(
-        (law.probability(first, (one,)), law.probability(second, (one,))) for one in outputs
-    )
-
-
-def _farthest(law: Finite) -> tuple[int, int]:
-    """The two positions with the largest distance.
-
-    It is convex in either position between two rows, so both are next to rows.
-    """
+    if law.evenly:
+        return _of_positions(law, *law.extremes)
+    # Whatever is told of two positions is convex in either between two rows: both are next to rows.
     places = law.beside_rows
     chances = np.array(
         [[float(law.probability(place, (y,))) for y in range(law.outputs)] for place in places]
     )
     farthest = [np.abs(chances - row).sum(axis=1) for row in chances]
     first = int(np.argmax([row.max() for row in farthest]))
-    return places[first], places[int(farthest[first].argmax())]
+    best = _of_positions(law, places[first], places[int(farthest[first].argmax())])
+    rest = ((np.broadcast_to(row, chances[i:].shape), chances[i:]) for i, row in enumerate(chances))
+    return _above(best, rest)
+
+
+def _of_positions(law: Finite, first: int, second: int) -> Pair:
+    outputs = range(law.outputs)
+    return Pair.of(
+        (law.probability(first, (one,)), law.probability(second, (one,))) for one in outputs
+    )
 
 
 def _of_noise(law: Noise) -> Pair:
@@ -290,6 +302,55 @@ def _binned(chunks: Callable[[], Iterator[tuple[Floats, Floats]]]) -> Pair:
             np.add.at(second, place + _BINS + 1, other)
     kinds = zip(first / first.sum(), second / second.sum(), strict=True)
     return Pair(tuple((Fraction(one), Fraction(other)) for one, other in kinds if one > 0), False)
+
+
+# --- the pair that is told apart best beside other reports ------------------------------------
+
+
+def _above(best: Pair, others: Iterable[tuple[Floats, Floats]]) -> Pair:
+    """``best`` if none of the others is told apart better beside other reports; else a pair above
+    all of them, whose distance alone is that of ``best``.
+
+    The others have probabilities of shape (..., kinds), given the one answer and the other.
+    """
+    mine = _arrays(best)
+    at = mine[0] / mine[1]
+    most = _told(*mine, at)
+    beyond = [mine]
+    for both in others:
+        # A pair the other way round tells as much beside reports that are symmetric.
+        ways = [both, both[::-1]]
+        more = [(_told(*way, at) - most).max(axis=-1) for way in ways]
+        for i in np.flatnonzero(np.minimum(*more) > _SAME):
+            one, other = ways[int(more[0][i] > more[1][i])]
+            beyond.append((one[i], other[i]))
+    if len(beyond) == 1:
+        return best
+    if best.symmetric:
+        beyond += [(other, one) for one, other in beyond]
+    # Between its dots the curve of the pair is straight, so it is nowhere below the others.
+    logs = np.concatenate([np.log(one / other) for one, other in beyond])
+    step = float(abs(logs).max()) / _BINS
+    grid = np.unique(np.append(np.copysign(np.ceil(abs(logs) / step - _SAME), logs), 0.0))
+    dots = np.append(0.0, np.exp(grid * step))
+    height = np.max([_told(one, other, dots) for one, other in beyond], axis=0)
+    slopes = np.append(np.diff(height) / np.diff(dots), 0.0)
+    mass = np.maximum(np.diff(slopes), 0)
+    ratios = map(Fraction, dots[1:].tolist())
+    kinds = [(r * one, one) for r, one in zip(ratios, map(Fraction, mass.tolist()), strict=True)]
+    if best.symmetric:  # but for rounding, so is this
+        above = [kind for kind in kinds if kind[0] > kind[1]]
+        rest = 1 - sum((one + other for one, other in above), Fraction(0))
+        rest = max(rest, Fraction(0))
+        kinds = [*above, *((other, one) for one, other in above), (rest, rest)]
+    return replace(Pair.of(kinds, exact=False), alone=best.distance)
+
+
+def _told(first: Floats, second: Floats, ratios: Floats) -> Floats:
+    """The sum of max(P - r Q, 0) over all kinds (the last axis) for each of the ratios r."""
+    over: Floats = np.maximum(first[..., None, :] - ratios[:, None] * second[..., None, :], 0)
+    total: Floats = over.sum(axis=-1)
+    return total
 
 
 # --- many laws --------------------------------------------------------------------------------
