@@ -61,7 +61,7 @@ deniably plan --epsilon 1 --margin 0.05
 ```
 ```text output
 …
-the question  share      1.00        1,799   5.0 %             385              392
+the question … 2.72           74        1,799   5.0 %             385              392
 …
 ```
 """

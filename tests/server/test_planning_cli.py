@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import secrets
 from pathlib import Path
@@ -21,6 +22,7 @@ from deniably.core.coins import Coins
 from deniably.mechanisms import SubsetSelection
 from deniably.survey.survey import read_survey
 from deniably_server.commands.audit import audit, show_progress
+from deniably_server.commands.authoring import check
 from deniably_server.commands.plan import plan
 from support.every_type import survey_of_everything
 from support.whole_faults import PLANTED, send_with
@@ -61,6 +63,95 @@ def test_the_number_of_respondents_follows_from_epsilon_and_margin() -> None:
     assert "1,799" in done.output
     assert "385 people asked directly" in done.output
     assert "4.7 times the respondents" in done.output
+
+
+def test_every_epsilon_has_its_odds_and_its_worst_guess(short: Path) -> None:
+    """A survey's three answers to odds 3 and twice e: the last row is for both together."""
+    (row,) = json.loads(run(plan, "--epsilon", 1.0986123, "--n", 100, "--json").output)
+    assert row["odds"] == pytest.approx(3)
+    assert row["worst_guess"] == pytest.approx(0.75)
+
+    *rows, together = json.loads(run(plan, short, "--n", 2000, "--json").output)
+    assert [row["odds"] for row in rows] == pytest.approx([math.exp(2)] * 2)
+    assert together["odds"] == pytest.approx(math.exp(4), rel=1e-4)
+    shown = run(plan, short, "--n", 2000).output
+    assert shown.splitlines()[1].split()[:5] == ["stolen", "share", "2.00", "7.39", "89"]
+    assert "Worst guess: of 100 guesses" in shown
+
+
+def test_the_curve_says_what_a_margin_costs_at_every_epsilon() -> None:
+    rows = json.loads(run(plan, "--curve", "--margin", 0.05, "--json").stdout)
+    by_epsilon = {row["epsilon"]: row for row in rows}
+
+    assert by_epsilon[1.0]["n"] == 1799
+    assert {row["direct"] for row in rows} == {385}
+    assert by_epsilon[1.0]["curator"] == 392
+    assert all(row["direct"] <= row["curator"] <= row["n"] for row in rows)
+    counts = [row["n"] for row in rows]
+    assert counts == sorted(counts, reverse=True)
+    for epsilon, row in by_epsilon.items():
+        (alone,) = json.loads(run(plan, "--epsilon", epsilon, "--margin", 0.05, "--json").output)
+        assert (alone["n"], alone["odds"]) == (row["n"], row["odds"])
+
+
+def test_the_curve_of_a_survey_has_a_column_for_each_question(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "{name: s, title: T, questions: ["
+        "{name: stolen, type: yes_no, label: Stolen, epsilon: 1},"
+        "{name: often, type: select_one, label: Often, epsilon: 2, choices: [a, b, c, d]}]}"
+    )
+
+    shown = run(plan, file, "--curve", "--margin", 0.05).stdout
+    rows = json.loads(run(plan, file, "--margin", 0.05, "--json").output)
+
+    heading = next(line for line in shown.splitlines() if line.startswith("epsilon"))
+    assert heading.split()[:6] == ["epsilon", "odds", "worst", "guess", "stolen", "often"]
+    at = {line.split()[0]: line.split() for line in shown.splitlines() if line[:7].strip()}
+    assert at["1"][3] == f"{rows[0]['n']:,}"
+    assert at["2"][4] == f"{rows[1]['n']:,}"
+
+
+@pytest.mark.parametrize("more", [("--epsilon", 1), ("--n", 100)])
+def test_the_curve_needs_a_margin_and_nothing_else(more: tuple[object, ...]) -> None:
+    assert run(plan, "--curve").exit_code == 2
+    refused = run(plan, "--curve", "--margin", 0.05, *more)
+
+    assert refused.exit_code == 2
+    assert "with --curve give --margin, without --epsilon and --n" in refused.output
+
+
+def test_a_delta_that_is_not_far_below_one_in_n_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "{name: s, title: T, questions: [{name: drinks, type: number, label: Drinks, minimum: 0,"
+        " maximum: 9, epsilon: 1, delta: 0.00001, mechanism: gaussian}]}"
+    )
+
+    few, many = (run(plan, file, "--n", n).output for n in (1000, 1001))
+
+    assert "not far below 1/n" not in few
+    assert "delta 0.00001 is not far below 1/n: of 1,001 people" in many
+    file.write_text(file.read_text().replace("0.00001", "0.0001"))
+    assert "delta 0.0001 is not far below 1/n: of 1,000 people" in run(check, file).output
+
+
+@pytest.mark.parametrize(("n", "grid"), [(300, 4), (2000, 4), (5000, 7)])
+def test_the_plan_of_a_map_says_which_grid_its_people_support(
+    tmp_path: Path, n: int, grid: int
+) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(
+        "{name: s, title: T, questions: [{name: home, type: point, label: Home, epsilon: 1,"
+        " grid: 6, parts: [{name: x, label: X, minimum: 0, maximum: 99},"
+        " {name: y, label: Y, minimum: 0, maximum: 99}]}]}"
+    )
+
+    shown = run(plan, file, "--n", n).output
+
+    assert f"with {n:,} respondents grid: {grid} errs least, and grid: 6 1." in shown
+    file.write_text(file.read_text().replace("grid: 6", f"grid: {grid}"))
+    assert f"grid: {grid} errs least, as here" in run(plan, file, "--n", n).output
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from deniably.design.planning import Goal, Plan
     from deniably.survey.survey import Survey
 
+_CURVE = "with --curve give --margin, without --epsilon and --n: it is respondents by epsilon"
 _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n or both)"
 
 
@@ -47,6 +50,11 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     show_default=True,
     help="Share of surveys in which a margin holds.",
 )
+@click.option(
+    "--curve",
+    is_flag=True,
+    help="Show the respondents for --margin at every epsilon from 0.1 to 5.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
     file: Path | None,
@@ -58,18 +66,28 @@ def plan(
     n: int | None,
     share: float | None,
     confidence: float,
+    curve: bool,
     as_json: bool,
 ) -> None:
     """Plan a survey: give two of epsilon, margin and n, and get the third and its price.
 
     With a survey FILE, give --margin or --n; the epsilons are the survey's own. Give both to get
     the epsilon that each question needs.
+
+    Beside every epsilon are its odds and the worst guess: of 100 guesses between two answers that
+    seemed equally likely, how many can be right at most.
     """  # fmt: skip
     from deniably.design import planning
     from deniably.design.plan_table import plan_survey, planned
 
+    if curve:
+        if margin is None or epsilon is not None or n is not None:
+            raise click.UsageError(_CURVE)
+        goals = {"respondents": _goal(choices, most, share, mean=mean)}
+        _show_curve(file, goals, margin, share, confidence, as_json=as_json)
+        return
     if file is None:
-        goal = planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
+        goal = _goal(choices, most, share, mean=mean)
         found = _solve(goal, epsilon, margin, n, confidence)
         row = planning.PlanRow("the question", "mean" if mean else "share", found)
         table = planned([row], confidence)
@@ -87,6 +105,35 @@ def plan(
         click.echo(json.dumps(table.rows))
     else:
         _show(table)
+
+
+def _goal(choices: int, most: int | None, share: float | None, *, mean: bool) -> Goal:
+    from deniably.design import planning
+
+    return planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
+
+
+def _show_curve(
+    file: Path | None, goals: Mapping[str, Goal], margin: float, share: float | None,
+    confidence: float, *, as_json: bool,
+) -> None:  # fmt: skip
+    from deniably.design.curve import curve_of, curve_table, survey_goals
+
+    if file is not None:
+        goals = dict(survey_goals(read_definition(file), share))
+    with click.progressbar(goals.items(), label="planning", file=sys.stderr) as bar:
+        try:
+            found = [(name, curve_of(goal, margin, confidence)) for name, goal in bar]
+        except ValueError as error:
+            raise click.ClickException(str(error)) from None
+    table = curve_table(found, margin)
+    if as_json:
+        click.echo(json.dumps(table.rows))
+        return
+    click.echo(f"{table.caption}\n")
+    for line in aligned(table.lines, table.texts):
+        click.echo(line)
+    click.echo("\n" + "\n".join(table.notes))
 
 
 def _solve(

@@ -18,11 +18,12 @@ from deniably.core.loss import Loss
 from deniably.core.table import Cell, Table
 from deniably.design.alternatives import alternatives
 from deniably.design.budgeting import SHARE
+from deniably.design.delta_rule import delta_warning
 from deniably.design.exact_totals import exact_totals
 from deniably.design.gridding import grid_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
-from deniably.results.odds import odds_text
+from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Point, Question
 from deniably.survey.survey import EPSILON_LIMIT, Survey, Waves
@@ -79,7 +80,7 @@ def check_survey(source: str | Path | Mapping[str, object]) -> Checked:
         rows=rows,
         lines=shown,
         texts=_TEXTS,
-        notes=[*said, *_grid_notes(survey), *refused],
+        notes=[*said, *_grid_notes(survey), *_delta_notes(survey), *refused],
         survey=survey,
         refused=refused,
         first_page=first_page(survey).paragraphs,
@@ -163,6 +164,11 @@ def _margin_text(margin: Cell) -> str:
 
 def _together(survey: Survey) -> str:
     return "all together" if survey.asked == len(survey.questions) else "what is asked"
+
+
+def _delta_notes(survey: Survey) -> Iterator[str]:
+    if warning := delta_warning(survey.total.delta, MARGIN_AT):
+        yield warning
 
 
 def _grid_notes(survey: Survey) -> list[str]:

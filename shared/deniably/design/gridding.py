@@ -116,17 +116,25 @@ _WORTH = 1.15
 """How many times the least error a grid may have before another is suggested."""
 
 
+def grid_support(question: Point, n: int, answered: float = 1.0) -> str:
+    """A sentence that says which grid ``n`` respondents support, and what the map's own costs.
+
+    The fraction ``answered`` of them is asked.
+    """
+    one = suggested(question, max(1, round(n * answered)))
+    said = f"with {n:,} respondents grid: {one.grid} errs least"
+    if one.grid == question.grid:
+        return f"{said}, as here"
+    return f"{said}, and grid: {question.grid} {one.times:.1f} times as much"
+
+
 def grid_note(question: Point, respondents: Sequence[int], answered: float = 1.0) -> str:
     """A sentence where a map's grid errs clearly more than the best; else empty.
 
     ``respondents`` are the numbers of people to check; the fraction ``answered`` is asked.
     """
-    better: list[str] = []
-    for n in respondents:
-        one = suggested(question, max(1, round(n * answered)))
-        if one.times > _WORTH:
-            better.append(
-                f"with {n:,} respondents grid: {one.grid} errs least, and grid: {question.grid}"
-                f" {one.times:.1f} times as much"
-            )
-    return "; ".join(better)
+    return "; ".join(
+        grid_support(question, n, answered)
+        for n in respondents
+        if suggested(question, max(1, round(n * answered))).times > _WORTH
+    )

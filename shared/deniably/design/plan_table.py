@@ -6,23 +6,29 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from deniably.core.table import Cell, Table
+from deniably.design.delta_rule import delta_warning
 from deniably.design.planning import PlanRow, combined_plan, plan_figures
+from deniably.survey.guessing import rate_text
+from deniably.survey.odds import odds_at, odds_text, surest
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey
 
 TOGETHER = "all together"
 
 _TEXTS = 2  # columns
+_DELTA = 5  # the place of its column
+_PRICE = ("asked directly", "trusted curator")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Planned(Table):
     """The table of a plan; its last row is for all questions together.
 
-    Each row has ``question``, ``figure``, ``epsilon``, ``delta`` (a text), ``n`` respondents and a
-    ``note``. ``margin`` is half an interval, as a fraction of 1 for a share or of the range for a
-    mean. ``direct`` is how many people direct questions would take, ``curator`` how many a trusted
-    curator would, and ``design_effect`` is n / direct.
+    Each row has ``question``, ``figure``, ``epsilon``, ``odds``, ``worst_guess`` (the largest
+    probability of a right guess between two equally likely answers), ``delta`` (a text), ``n``
+    respondents and a ``note``. ``margin`` is half an interval, as a fraction of 1 for a share or of
+    the range for a mean. ``direct`` is how many people direct questions would take, ``curator`` how
+    many a trusted curator would, and ``design_effect`` is n / direct.
     """
 
 
@@ -60,6 +66,8 @@ def _cells(row: PlanRow) -> dict[str, Cell]:
         "question": row.question,
         "figure": row.figure,
         **asdict(row.plan),
+        "odds": float(odds_at(row.plan.epsilon)),
+        "worst_guess": float(surest(odds_at(row.plan.epsilon))),
         "design_effect": round(row.plan.design_effect, 4),
         "note": row.note,
         "delta": to_decimal_text(row.delta),
@@ -67,10 +75,10 @@ def _cells(row: PlanRow) -> dict[str, Cell]:
 
 
 def _shown(rows: Sequence[PlanRow]) -> list[tuple[str, ...]]:
-    heading = ("epsilon", "delta", "respondents", "margin", "asked directly", "trusted curator")
-    table = [("question", "figure", *heading), *map(_texts, rows)]
+    heading = ("epsilon", "odds", "worst guess", "delta", "respondents", "margin")
+    table = [("question", "figure", *heading, *_PRICE), *map(_texts, rows)]
     if not any(row.delta for row in rows):
-        table = [(*line[:3], *line[4:]) for line in table]
+        table = [(*line[:_DELTA], *line[_DELTA + 1 :]) for line in table]
     return table
 
 
@@ -80,6 +88,8 @@ def _texts(row: PlanRow) -> tuple[str, ...]:
         row.question,
         row.figure,
         f"{plan.epsilon:.2f}",
+        odds_text(odds_at(plan.epsilon)),
+        str(rate_text(surest(odds_at(plan.epsilon)))),
         to_decimal_text(row.delta),
         f"{plan.n:,}",
         f"{100 * plan.margin:.1f} %",
@@ -93,6 +103,9 @@ def _notes(rows: Sequence[PlanRow], confidence: float) -> list[str]:
     worst = max(asked, key=lambda row: (row.plan.n, row.plan.design_effect)).plan
     return [
         *(f"{row.question}, {row.figure}: {row.note}" for row in rows if row.note),
+        *filter(None, [delta_warning(rows[-1].delta, rows[-1].plan.n)]),
+        "Worst guess: of 100 guesses between two answers that seemed equally likely, how many can"
+        " be right at most, once the report is seen.",
         f"Margins hold in {100 * confidence:g} of 100 surveys. The same margin would take"
         f" {worst.direct:,} people asked directly, and {worst.curator:,} if a trusted curator"
         " collected true answers and published at the same epsilon: protection costs"

@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 from deniably.design.at_privacy import mechanism_at
 from deniably.design.choosing import for_choice, for_mean, for_ticks
-from deniably.design.gridding import grid_note
+from deniably.design.gridding import grid_support
 from deniably.estimation.estimate import Pure
 from deniably.estimation.figures import Group, groups
 from deniably.estimation.scores import of_choice, of_target
@@ -211,7 +211,7 @@ def plan_figures(
             return margin_for(as_asked, own, n or 0, confidence)
         if n is None:
             return respondents_for(as_asked, own, margin, confidence)
-        refitted = Goal(lambda at: _variance_at(question, group, share, at), spread, reports)
+        refitted = Goal(lambda at: variance_at(question, group, share, at), spread, reports)
         try:
             return epsilon_for(refitted, n, margin, confidence)
         except ValueError as error:
@@ -219,7 +219,7 @@ def plan_figures(
 
     def note(question: Question, group: Group, plan: Plan) -> str:
         if isinstance(question, Point) and (n is None or margin is None):
-            return "; ".join(filter(None, [group.note, grid_note(question, [plan.n], reports)]))
+            return "; ".join(filter(None, [group.note, grid_support(question, plan.n, reports)]))
         return group.note
 
     return [
@@ -258,7 +258,7 @@ def combined_plan(survey: Survey, rows: Sequence[PlanRow]) -> Plan:
     )
 
 
-def _variance_at(question: Question, group: Group, share: float | None, epsilon: float) -> float:
+def variance_at(question: Question, group: Group, share: float | None, epsilon: float) -> float:
     """The variance if the question had this epsilon; inf where no mechanism fits."""
     claim = question.claim
     delta = Fraction(claim.delta) if isinstance(claim.delta, str) else None

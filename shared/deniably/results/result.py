@@ -32,8 +32,8 @@ from deniably.results.document import (
     SurveyResult,
 )
 from deniably.results.figures.row import mean_row
-from deniably.results.odds import odds_text
 from deniably.results.plausibility import RISK
+from deniably.survey.odds import odds_text
 from deniably.survey.parts import NumberPart
 from deniably.survey.questions import (
     Number,

@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from deniably.core.loss import Loss
 from deniably.mechanisms import Memoised
 from deniably.mechanisms.guessing import (
     Distance,
@@ -25,6 +24,7 @@ from deniably.mechanisms.guessing import (
     together,
     worst_sample,
 )
+from deniably.survey.odds import surest
 from deniably.survey.survey import Survey, Waves
 
 OFTEN = Fraction(9, 10)
@@ -84,7 +84,7 @@ def guessing(survey: Survey) -> Guessing:
         tuple(distance(mechanism).rate for mechanism in mechanisms),
         at_once.rate,
         all_waves.rate if all_waves else None,
-        _surest(survey.history),
+        surest(survey.history.odds_bound),
         at_once.exact and (all_waves is None or all_waves.exact),
     )
 
@@ -114,7 +114,3 @@ def _together(mechanisms: tuple[Any, ...], asked: int, times: int) -> Distance:
         each = [worst_sample(each, [bounded_odds(one.loss) for one in mechanisms], asked)]
     pairs = sum(each, Counter[Pair]())
     return together({pair: count * times for pair, count in pairs.items()})
-
-
-def _surest(loss: Loss) -> Fraction:
-    return loss.odds_bound / (loss.odds_bound + 1)

@@ -1,0 +1,110 @@
+"""How many respondents a margin takes at each epsilon: the price of protection as a curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import inf
+
+from deniably.core.table import Cell, Table
+from deniably.design.planning import (
+    Goal,
+    Plan,
+    estimable_groups,
+    respondents_for,
+    variance_at,
+)
+from deniably.survey.guessing import rate_text
+from deniably.survey.odds import odds_at, odds_text, surest
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+"""From the strongest protection in use to the most that a device allows one survey."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curve(Table):
+    """The table of curves; each row has ``question``, ``epsilon``, ``odds``, ``worst_guess`` (a
+    probability), ``n``, ``margin``, ``direct`` and ``curator`` as in a plan."""
+
+    names: Sequence[str]
+    margin: float
+
+
+def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
+    """The plan at each of ``EPSILONS`` at which the goal can be estimated.
+
+    Raises ValueError unless the margin is within (0, 1).
+    """
+    return [
+        respondents_for(goal, epsilon, margin, confidence)
+        for epsilon in EPSILONS
+        if goal.variance(epsilon) < inf
+    ]
+
+
+def survey_goals(survey: Survey, share: float | None = None) -> Iterator[tuple[str, Goal]]:
+    """Each question by its name, with the goal of the figure that needs most respondents.
+
+    The mechanism is chosen for every epsilon, as if the question had that.
+    """
+    reports = survey.asked / len(survey.questions)
+    for question in survey.questions:
+        yield question.name, _goal(question, share, reports)
+
+
+def _goal(question: Question, share: float | None, reports: float) -> Goal:
+    shown = estimable_groups(question)
+
+    def variance(epsilon: float) -> float:
+        return max((variance_at(question, group, share, epsilon) for group in shown), default=inf)
+
+    return Goal(variance, max((group.spread(share) for group in shown), default=0.25), reports)
+
+
+def curve_table(curves: Sequence[tuple[str, Sequence[Plan]]], margin: float) -> Curve:
+    """The table of some curves by name, with a line for each epsilon."""
+    names = [name for name, _ in curves]
+    by_epsilon = {
+        epsilon: [next((one for one in plans if one.epsilon == epsilon), None)
+                  for _, plans in curves]
+        for epsilon in EPSILONS
+    }  # fmt: skip
+    heading = ["epsilon", "odds", "worst guess", *names, "asked directly", "trusted curator"]
+    return Curve(
+        caption=f"Respondents for a margin of {100 * margin:g} %",
+        rows=[_cells(name, plan) for name, plans in curves for plan in plans],
+        lines=[heading, *(_line(epsilon, plans) for epsilon, plans in by_epsilon.items())],
+        texts=0,
+        notes=[
+            "Respondents for that margin, if the question had this epsilon and the mechanism that"
+            " is best for it. Trusted curator: somebody who collects true answers and publishes at"
+            " the same epsilon."
+        ],
+        names=names,
+        margin=margin,
+    )
+
+
+def _cells(name: str, plan: Plan) -> dict[str, Cell]:
+    odds = odds_at(plan.epsilon)
+    return {
+        "question": name,
+        "odds": float(odds),
+        "worst_guess": float(surest(odds)),
+        **asdict(plan),
+        "design_effect": round(plan.design_effect, 4),
+    }
+
+
+def _line(epsilon: float, plans: Sequence[Plan | None]) -> list[str]:
+    told = [plan for plan in plans if plan is not None]
+    return [
+        f"{epsilon:g}",
+        odds_text(odds_at(epsilon)),
+        str(rate_text(surest(odds_at(epsilon)))),
+        *("none" if plan is None else f"{plan.n:,}" for plan in plans),
+        f"{max((plan.direct for plan in told), default=0):,}",
+        f"{max((plan.curator for plan in told), default=0):,}",
+    ]
