@@ -50,6 +50,8 @@ questions:
   - {name: i, type: vector, label: I, epsilon: 2, delta: 0.00001, mechanism: gaussian,
      parts: [{name: x, label: X, minimum: 0, maximum: 5},
              {name: y, label: Y, minimum: 0, maximum: 5}]}
+  - {name: j, type: number, label: J, minimum: 0, maximum: 40, aim: distribution, buckets: 8,
+     mechanism: gaussian, epsilon: 4, delta: 0.00001}
 """
 
 
@@ -107,7 +109,7 @@ def planned(which: str) -> list[PlanRow]:
 
 EVERY = [
     *(("everything", question.name) for question in survey_of_everything().questions),
-    *(("more", name) for name in "abcdefghi"),
+    *(("more", name) for name in "abcdefghij"),
 ]
 every_question = pytest.mark.parametrize(("which", "name"), EVERY)
 

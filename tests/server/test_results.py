@@ -19,12 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.authoring.compiling import publish_text
+from deniably.design.plan_table import plan_survey
 from deniably.estimation.analysis import display_shares, standing_out
 from deniably.estimation.estimate import estimate
 from deniably.estimation.tally import Tally
 from deniably.results import spreadsheet
 from deniably.results.narrative import enough
-from deniably.survey.survey import Survey
+from deniably.survey.survey import Survey, as_survey
 from deniably_server.storage.store import Store
 from support.documents import results
 from support.material import a_report, assert_problem, signed, survey_named
@@ -93,20 +94,51 @@ def test_a_survey_closed_below_its_minimum_never_shows_results(
     assert "closed with fewer" in assert_problem(answer, 403, "hidden")["detail"]
 
 
+AGE = (
+    "{name: h, title: H, results: {minimum: 3, while_open: true}, questions: [{name: age, type:"
+    " number, label: Age?, minimum: 0, maximum: 100, aim: distribution, epsilon: 4"
+)
+
+
 def test_a_mean_that_noise_hides_is_said_to_be_unknown(app: Flask, client: FlaskClient) -> None:
-    """Gaussian noise on buckets of unequal width; the page says so and does not fail."""
+    """A definition whose device sends one of two outputs for 32 buckets of unequal width; the page
+    says so and does not fail."""
     store: Store = app.extensions["deniably"]
-    hidden = publish_text(
-        "{name: h, title: H, results: {minimum: 3, while_open: true}, questions: [{name: age,"
-        " type: number, label: Age?, minimum: 0, maximum: 100, aim: distribution, epsilon: 4,"
-        " mechanism: gaussian, delta: 0.00001}]}"
-    )
+    definition = json.loads(publish_text(AGE + "}]}").canonical)
+    (question,) = definition["questions"]
+    question["mechanism"] = {"name": "window", "k": 32, "m": 2, "w": 1, "own": 3, "other": 1}
+    hidden = as_survey(definition)
     store.publish(hidden, signed(hidden))
     answer(store, hidden, [{"age": age} for age in (20, 40, 60)])
 
     for path in ("/surveys/h", "/api/surveys/h/results", "/api/surveys/h/results.csv"):
         assert client.get(path).status_code == 200, path
     assert "The mean cannot be told from these reports" in client.get("/surveys/h").text
+    with pytest.raises(ValueError, match="the noise hides every figure of this survey"):
+        plan_survey(hidden, n=1000)
+
+
+def test_the_mean_of_gaussian_noise_on_buckets_is_shown_and_compared(
+    app: Flask, client: FlaskClient
+) -> None:
+    """The shape is hidden, the mean is not: everywhere with one interval."""
+    store: Store = app.extensions["deniably"]
+    noisy = publish_text(AGE + ", mechanism: gaussian, delta: 0.00001}]}")
+    store.publish(noisy, signed(noisy))
+    answer(store, noisy, [{"age": 98}] * 400)
+
+    (shown,) = client.get("/api/surveys/h/results").get_json()["questions"]
+    low, high = shown["mean"]["interval"]
+    rows = csv.DictReader(io.StringIO(client.get("/api/surveys/h/results.csv").text))
+    (row,) = [one for one in rows if one["figure"] == "mean"]
+    test = client.get(f"/api/surveys/h/difference?question=age&value={low}").get_json()
+
+    assert shown["mean"]["estimate"] == pytest.approx(98, abs=5.5 * 5)  # standard errors
+    assert 50 < low < high <= 99
+    assert [float(row["low"]), float(row["high"])] == [low, high]
+    assert test["p_value"] == pytest.approx(0.05, abs=0.001)
+    assert shown["sentence"].startswith("The mean is")
+    assert shown["sentence"] in client.get("/surveys/h").text
 
 
 def test_results_of_a_survey_that_is_not_there_are_not_found(client: FlaskClient) -> None:

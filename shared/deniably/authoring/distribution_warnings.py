@@ -13,9 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from deniably.estimation.analysis import by_position
 from deniably.estimation.channels import sent
-from deniably.estimation.figures import groups
 from deniably.estimation.inversion import scores
 from deniably.mechanisms.law import Finite, HasLaw, Noise, OfNumber
 from deniably.survey.questions import Number
@@ -54,19 +52,6 @@ def middle_error(mechanism: HasLaw[OfNumber], n: int = REPORTS) -> float:
     return math.sqrt(float(likely @ v**2 - (likely @ v) ** 2) / n)
 
 
-def mean_error(question: Number, n: int = REPORTS) -> float:
-    """The standard error of the mean, as a part of the range, from n reports.
-
-    It is infinite where no unbiased estimate exists. A mean of positions has one with any noise. A
-    mean of buckets counts each as its middle: with unequal widths that is no linear function of the
-    noisy position, so it needs the distribution, which Gaussian noise hides.
-    """
-    mean, *_ = groups(question)
-    if question.mechanism.law.domain.count > _MOST_BUCKETS and not by_position(question):
-        return math.inf
-    return math.sqrt(mean.variance(question.report_mechanism) / n)
-
-
 def distribution_warnings(survey: Survey) -> Iterator[str]:
     """A sentence for each question whose noise hides the distribution that it asks for."""
     for question in survey.questions:
@@ -79,21 +64,11 @@ def distribution_warnings(survey: Survey) -> Iterator[str]:
 
 
 def _sentence(question: Number, noise: str, error: float) -> str:
-    mean = "The mean is not concerned."
-    if mean_error(question) > USELESS:
-        mean = f"The mean is lost, too, because {_why_lost(question)}."
     return (
         f"{question.name}: {noise} noise hides how the numbers are distributed: {_within(error)},"
-        f" and the histogram is no more than a guess. {mean} Leave mechanism out for a square wave,"
-        " take fewer buckets, or write aim: mean."
+        " and the histogram is no more than a guess. The mean is not concerned. Leave mechanism out"
+        " for a square wave, take fewer buckets, or write aim: mean."
     )
-
-
-def _why_lost(question: Number) -> str:
-    numbers, buckets = question.range.positions, question.mechanism.law.domain.count
-    if numbers % buckets:
-        return f"{numbers} numbers make {buckets} buckets of unequal width"
-    return f"the noise on {buckets} buckets of {numbers // buckets} numbers hides their middles"
 
 
 def _within(error: float) -> str:

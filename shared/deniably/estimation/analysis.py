@@ -166,8 +166,12 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
 
     A number that is reported by bucket counts as the middle of its bucket. If some choices have no
     score, the mean is among people with a score. It is None where reports do not determine it:
-    nobody seems to have a score, the interval covers nearly the whole scale, or noise hides the
+    nobody seems to have a score, the interval covers nearly the whole scale, or a channel hides the
     buckets. Raises ValueError as ``inversion.linear`` does.
+
+    Gaussian noise over buckets: coverage at a nominal 0.95 of 4,000 simulated surveys each, epsilon
+    1 to 8, n 20 to 2000, flat, humped and one-sided answers: at least 0.94. Half of the answers at
+    either end at epsilon 8: 0.93 for n = 20.
     """
     law = _of_one(question)
     if law is None:
@@ -178,19 +182,19 @@ def mean(question: Number | Scale, tally: Tally, confidence: float = CONFIDENCE)
             return _mean_score(question, tally, confidence)
         found = _mean_position(law, tally, confidence)
         return _scaled(found, float(values[1] - values[0]), float(values[0]))
-    if isinstance(law, Supporting):
-        middles = np.array([float(value) for value in bucket_middles(question)])
-        return weighted_mean(tally, law, middles, confidence)
-    if law.k == question.range.positions:
-        return _in_unit(_mean_position(law, tally, confidence), question.range)
+    if not isinstance(law, Supporting) and by_position(question):
+        line = position_line(question)
+        found = _mean_position(law, tally, confidence)
+        return _widened(_scaled(found, line.step, line.start), line)
     middles = np.array([float(value) for value in bucket_middles(question)])
-    start, width = float(middles[0]), float(np.ptp(middles))
-    counts, channel = _whole(law, tally)
+    if isinstance(law, Supporting):
+        return weighted_mean(tally, law, middles, confidence)
+    start, width, channel = float(middles[0]), float(np.ptp(middles)), matrix(law)
     try:
         v = scores(channel, (middles - start) / width)
-    except ValueError:  # of noise that hides the buckets
+    except ValueError:  # of a window with fewer outputs than buckets
         return None
-    return _scaled(linear(counts, v, channel, confidence), width, start)
+    return _scaled(linear(tally.counts, v, channel, confidence), width, start)
 
 
 def mean_of_part(
@@ -210,13 +214,18 @@ def mean_of_part(
 
 
 def by_position(question: Number | Scale) -> bool:
-    """Whether the mean is one of positions on an even grid, not of scores or bucket middles."""
+    """Whether the mean is one of positions that count as numbers on a line.
+
+    So are those of an even grid, and buckets under noise without an end: their middles are on a
+    line or near it (``position_line``). Scores that undo Gaussian noise exactly would grow without
+    bound, and the few reports far out would decide.
+    """
     law = question.mechanism.law
     if isinstance(law, Supporting):
         return False
     if isinstance(question, Scale):
         return question.aim == "mean"
-    return law.domain.count == question.range.positions
+    return isinstance(law, Noise) or law.domain.count == question.range.positions
 
 
 def tally_of_part(question: VectorOfNumbers, index: int, tally: Tally) -> Tally:
@@ -293,8 +302,9 @@ def moments_of_mean(
             first, second = question.values[:2]
             return _of_positions(law, tally, float(first), float(second - first))
         values = np.array(question.values, dtype=np.float64)
-    elif not isinstance(law, Supporting) and law.k == question.range.positions:
-        return _of_positions(law, tally, *_unit(question.range))
+    elif not isinstance(law, Supporting) and by_position(question):
+        line = position_line(question)
+        return replace(_of_positions(law, tally, line.start, line.step), off=line.off)
     else:
         values = np.array([float(middle) for middle in bucket_middles(question)])
     if isinstance(law, Supporting) and law.size != 1:
@@ -370,6 +380,35 @@ def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
         tally.n / float(square.mean() - apart.mean() ** 2),
         lambda mu: float(likeliest(mu, 0)),
     )
+
+
+@dataclass(frozen=True)
+class Line:
+    """Position x counts as ``start + step * x``, at most ``off`` from what it stands for, which is
+    within ``ends``."""
+
+    start: float
+    step: float
+    ends: tuple[float, float]
+    off: float = 0.0
+
+
+def position_line(question: Number) -> Line:
+    """What positions count as: numbers of an even grid, or the middles of buckets.
+
+    Buckets of unequal width differ by one number, and their middles are less than one step of the
+    grid from a line.
+    """
+    if question.mechanism.law.domain.count == question.range.positions:
+        grid = question.range
+        return Line(*_unit(grid), (float(grid.minimum), float(grid.maximum)))
+    middles = bucket_middles(question)
+    first, last = middles[0], middles[-1]
+    step = (last - first) / (len(middles) - 1)
+    apart = [middle - first - step * x for x, middle in enumerate(middles)]
+    start = first + (min(apart) + max(apart)) / 2
+    off = (max(apart) - min(apart)) / 2
+    return Line(float(start), float(step), (float(first), float(last)), float(off))
 
 
 def _unit(grid: Range) -> tuple[float, float]:
@@ -665,6 +704,26 @@ def _scaled(mean: Mean, factor: float, start: float) -> Mean:
         margin(mean.population_margin),
         margin(mean.sample_margin),
         lambda confidence: margin(mean.margin_at(confidence)),
+    )
+
+
+def _widened(mean: Mean, line: Line) -> Mean:
+    """With margins that hold wherever what positions stand for lies beside the line."""
+    if not line.off:
+        return mean
+
+    def margin(one: Margin) -> Margin:
+        low, high = (
+            min(max(end, line.ends[0]), line.ends[1])
+            for end in (one.low - line.off, one.high + line.off)
+        )
+        return replace(one, low=low, high=high)
+
+    return replace(
+        mean,
+        population_margin=margin(mean.population_margin),
+        sample_margin=margin(mean.sample_margin),
+        margin_at=lambda confidence: margin(mean.margin_at(confidence)),
     )
 
 

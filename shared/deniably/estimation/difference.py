@@ -151,7 +151,8 @@ class Moments:
     ``precision`` is the inverse of its variance if answers are evenly spread. ``step`` is the least
     amount by which it can move, ``ends`` the range of true means. ``square_at(mu)`` is the mean
     square of (score - estimate) under the likeliest law of reports with mean mu. ``freedom`` are
-    its degrees of freedom, infinite where the variance at the common mean keeps the level.
+    its degrees of freedom, infinite where the variance at the common mean keeps the level. The
+    expectation of the estimate is at most ``off`` from the mean.
     """
 
     n: float
@@ -161,6 +162,7 @@ class Moments:
     precision: float
     square_at: Callable[[float], float]
     freedom: float = inf
+    off: float = 0.0
 
     def variance(self, mu: float) -> float:
         """The variance of the estimate where the true mean is ``mu``."""
@@ -260,8 +262,9 @@ def trend_of_means(groups: Sequence[Moments]) -> float:
     variances = [w * w * g.variance(common) for w, g in zip(weights, groups, strict=True)]
     slope = sum(w * group.mean for w, group in zip(weights, groups, strict=True))
     step = max(abs(w) * group.step for w, group in zip(weights, groups, strict=True))
+    off = sum(abs(w) * group.off for w, group in zip(weights, groups, strict=True))
     freedom = _freedom(variances, groups)
-    return _two_sided(slope, sum(variances), step / 2, freedom)
+    return _two_sided(slope, sum(variances), step / 2 + off, freedom)
 
 
 _APART = "the ranges of the two means do not meet"
@@ -318,7 +321,7 @@ def between_means(first: Scores | Moments, second: Scores | Moments) -> Differen
     one, other = groups
     if _common_mean(groups, (0.0, 0.0)) is None:
         raise ValueError(_APART)
-    estimate, half = one.mean - other.mean, max(one.step, other.step) / 2
+    estimate, half = one.mean - other.mean, max(one.step, other.step) / 2 + one.off + other.off
 
     def p_value_at(difference: float) -> float:
         there = _common_mean(groups, (difference, 0.0))

@@ -423,13 +423,16 @@ _AMONG = (
 
 
 def _number(question: Number) -> One:
-    grid, even = question.range, analysis.by_position(question)
-    values = None if even else np.array([float(one) for one in analysis.bucket_middles(question)])
+    grid, even, values = question.range, analysis.by_position(question), None
+    if not even or question.mechanism.law.domain.count != grid.positions:
+        values = np.array([float(one) for one in analysis.bucket_middles(question)])
     figure = Average("mean", "The mean", _unit(grid), _ends(grid), values, by_position=even)
     low, high = (number_text(end) for end in figure.extent)
     unit = f" {figure.unit}" if figure.unit else ""
     between = f"as a part of {low} to {high}{unit}, the middles of the first and the last bucket"
     note = "" if figure.extent == figure.ends else between
+    if even and (off := analysis.position_line(question).off):
+        note += f"; buckets of unequal width add up to {off:.2g}{unit} to the margin"
     return One("mean", figure, partial(analysis.mean, question), note=note)
 
 
