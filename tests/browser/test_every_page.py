@@ -40,11 +40,14 @@ PAGES = {
     "/surveys/<name>": ["/surveys/everything", "/surveys/hidden", "/surveys/for-analysts"],
     "/surveys/<name>/checks": ["/surveys/everything/checks"],
     "/surveys/<name>/crosstab": [f"{CROSSTAB}?rows=stolen&columns=what", f"{CROSSTAB}?rows=stolen"],
+    "/surveys/<name>/crosstab/figure": [f"{CROSSTAB}/figure?rows=stolen&columns=what"],
     "/surveys/<name>/differences": ["/surveys/everything/differences?question=what"],
+    "/surveys/<name>/differences/figure": ["/surveys/everything/differences/figure?question=what"],
     "/surveys/<name>/figures/<question>": ["/surveys/everything/figures/happy"],
     "/surveys/<name>/groups": ["/surveys/everything/groups?question=home&count=2"],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
     "/surveys/<name>/waves": ["/surveys/home-1/waves"],
+    "/surveys/<name>/waves/figure": ["/surveys/home-1/waves/figure?question=hit"],
 }
 """Addresses to look at, by the rules of the server."""
 EVERY = [address for addresses in PAGES.values() for address in addresses]

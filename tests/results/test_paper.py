@@ -20,6 +20,7 @@ from deniably.results.figures.paper import WIDTHS, Paper, svg
 from deniably.results.figures.paper_map import Map
 from deniably.results.figures.paper_strips import Strips
 from deniably.results.figures.paper_table import Table
+from deniably.results.figures.paper_trends import Panel, Trends
 from deniably.results.figures.plot import Area, AreaMap, Side
 from deniably.results.figures.row import Row, banded, mean_row, share_row
 
@@ -72,6 +73,12 @@ def heat_of(labels: Sequence[str], title: str, reading: Reading) -> Heat:
     return Heat(margin, margin, [line] * len(labels))
 
 
+def trends_of(labels: Sequence[str], unit: str, rows: Sequence[Row]) -> Trends:
+    """A panel for each label, with these rows as its waves."""
+    waves = [str(number) for number in range(1, len(rows) + 1)]
+    return Trends([Panel(label, rows) for label in labels], scale.of_numbers(0, 9, unit), waves)
+
+
 def map_of(label: str, unit: str, reading: Reading, cells: int) -> Map:
     sides = Side(label, unit, -20.0, 1e6), Side(label, unit, 0.0, 0.3)
     areas = [Area(place, place, 0.1 * (place + 1), reading) for place in range(cells)]
@@ -91,6 +98,7 @@ def test_no_text_is_cut_off_at_any_length_of_label(
         Strips([mean], scale.of_numbers(0, 9, unit), title),
         Table(heat_of([label] * size, title, row.reading)),
         map_of(label, unit, row.reading, size),
+        trends_of([label] * size, unit, [mean] * size),
     ]
     file = svg(Paper(title, lede, parts, [lede]), millimetres)
 
@@ -107,7 +115,9 @@ def test_no_text_lies_over_another(labels: list[str], unit: str, millimetres: in
     rows = [share(label) for label in labels]
     table = Table(heat_of(labels, labels[0], rows[0].reading))
     parts = [Strips(rows, scale.of_shares(rows)), table]
-    for part in [*parts, map_of(labels[0], unit, rows[0].reading, 5)]:
+    means = [mean_row(label, 3.0, (2.0, 4.0), (0, 9), unit) for label in labels]
+    trends = [trends_of(labels[:1], unit, means), trends_of(labels, unit, means * 9)]
+    for part in [*parts, map_of(labels[0], unit, rows[0].reading, 5), *trends]:
         file = svg(Paper("Title", "Lede", [part], []), millimetres)
 
         lines: dict[float, list[tuple[float, float]]] = {}
@@ -160,6 +170,27 @@ def test_hatching_stays_within_its_cell() -> None:
     across, down = (max(one) - min(one) for one in zip(*ends, strict=True))
     assert across <= 72
     assert down <= 25
+
+
+@pytest.mark.parametrize("waves", [2, 4, 26, 300])
+def test_values_of_waves_touch_no_other_wave(waves: int) -> None:
+    rows = [mean_row(f"wave {n}", 1234.5, (1000, 1500), (0, 9000)) for n in range(waves)]
+    axis = scale.of_numbers(0, 9000)
+    names = [f"wave {n + 1}" for n in range(waves)]
+
+    file = svg(Paper("T", "L", [Trends([Panel("All", rows)], axis, names)], []))
+
+    dots = [float(one) for one in re.findall(r'<circle cx="(\S+)"', file)]
+    assert len(dots) == waves
+    assert dots == sorted(dots)
+    values = [one for one in texts(file) if one[0].startswith("1,2")]
+    for _, left, right, _ in values:
+        inside = [one for one in dots if left - 2.9 < one < right + 2.9]
+        assert len(inside) == 1, "its own"
+    assert len(values) == (waves if waves <= 4 else 0)
+    assert "All: wave 0 1,230 (1,000 to 1,500), wave 1" in file
+    assert "wave 1" in [text for text, *_ in texts(file)]
+    assert names[-1] in [text for text, *_ in texts(file)]
 
 
 def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:

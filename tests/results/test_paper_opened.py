@@ -16,6 +16,7 @@ from deniably.results.figures.paper import WIDTHS, Paper, svg
 from deniably.results.figures.paper_map import Map
 from deniably.results.figures.paper_strips import Strips
 from deniably.results.figures.paper_table import Table
+from deniably.results.figures.paper_trends import Panel, Trends
 from deniably.results.figures.plot import Area, AreaMap, Side
 from deniably.results.figures.row import banded, mean_row, share_row
 
@@ -36,6 +37,9 @@ FIGURE = Paper(
         Strips(ROWS, scale.of_shares(ROWS)),
         Strips(MEANS, scale.of_numbers(-9, 9, "°C"), "Cold"),
         Table(Heat(MARGIN, MARGIN, CELLS)),
+        Trends(
+            [Panel("überall", ROWS), Panel("从来没有", ROWS)], scale.of_shares(ROWS), ["1", "2"]
+        ),
         Map(AreaMap((KM, KM), 4, [Area(1, 2, 0.3, ROWS[0].reading)]), None),
     ],
     ["A note."],

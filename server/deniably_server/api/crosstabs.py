@@ -5,12 +5,13 @@ A cross-table is computed when it is asked for, from every report of its survey.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import crosstab_figures
+from deniably.results import comparison_papers, crosstab_figures
 from deniably.results.crosstab_figures import Of
 from deniably.results.crosstabs import (
     COLUMNS,
@@ -20,33 +21,32 @@ from deniably.results.crosstabs import (
     crosstab_rows,
     is_crossable,
 )
+from deniably.results.figures.paper import Paper
+from deniably.results.provenance import Protection, Source
 from deniably.results.spreadsheet import written
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
 from deniably_server.api.visibility import RESULTS, closed_survey
 from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, Operation, Parameters
+from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, Parameters
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
 blueprint = Blueprint("crosstabs", __name__)
 
-_PAIR: Parameters = {"rows!": NAMED, "columns!": NAMED, **LEVEL}
 _OF: dict[str, Of] = {"rows": "rows", "columns": "columns", "all": "all"}
-_PAGE: Parameters = {
-    "rows": NAMED,
-    "columns": NAMED,
-    "of": {"enum": [*_OF], "description": "What the percentages are of."},
-    **LEVEL,
-}
+_WAYS: Parameters = {"of": {"enum": [*_OF], "description": "What the percentages are of."}}
+_PAIR: Parameters = {"rows!": NAMED, "columns!": NAMED, **LEVEL}
+_PAGE: Parameters = {"rows": NAMED, "columns": NAMED, **_WAYS, **LEVEL}
 _MOST_LINKS = 15
 _MOST_CELLS = 1_000
 """A cross-table of this size takes some seconds with 300,000 reports."""
@@ -66,8 +66,21 @@ def crosstab_as_json(name: str) -> Response:
 def crosstab_as_csv(name: str) -> Response:
     """The same for a spreadsheet, with a row for each figure."""
     found = _current(name)
-    rows, columns = found["question_names"]
-    return as_attachment(written(COLUMNS, crosstab_rows(found)), f"{name}-{rows}-{columns}")
+    return as_attachment(written(COLUMNS, crosstab_rows(found)), _file(found))
+
+
+@blueprint.get("/api/surveys/<name>/crosstab.svg")
+@Operation(
+    {200: {SVG: None}},
+    RESULTS,
+    query={**_PAIR, **_WAYS, **WIDTH},
+    headers=("Content-Disposition",),
+)
+@costly("reports")
+def crosstab_as_svg(name: str) -> Response:
+    """The same as a figure for a paper: a file that needs nothing else."""
+    width, (found, of) = wanted_width(), _current_of(name)
+    return figure_file(_paper(found, of), width, _file(found))
 
 
 @blueprint.get("/surveys/<name>/crosstab")
@@ -76,6 +89,20 @@ def crosstab_as_csv(name: str) -> Response:
 @or_say_why_hidden
 def crosstab_page(name: str) -> ResponseReturnValue:
     """The cross-table as a page; without two questions, a page to choose them."""
+    return _or_choose(name, _page)
+
+
+@blueprint.get("/surveys/<name>/crosstab/figure")
+@Operation(PAGE, RESULTS, query=_PAGE)
+@or_ask_for_a_token
+@or_say_why_hidden
+def crosstab_figure_page(name: str) -> ResponseReturnValue:
+    """The figure of a cross-table in both widths, as files to save, and in words."""
+    return _or_choose(name, _figure_page)
+
+
+def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseReturnValue:
+    """The page of two questions, or one to choose them."""
     survey = closed_survey(name)
     if not request.args.keys() >= {"rows", "columns"}:
         return _chooser(survey)
@@ -85,28 +112,57 @@ def crosstab_page(name: str) -> ResponseReturnValue:
         return _chooser(survey, str(error)), 400
     except TooMuch as error:
         return _chooser(survey, str(error)), 422
-    return _page(name)
+    return page(name)
 
 
 @costly("reports")
 def _page(name: str) -> str:
-    found, store = _current(name), current_store()
-    survey = store.survey(name)
-    of = request.args.get("of") or crosstab_figures.usual(found)
-    if of not in _OF:
-        raise BadParameter("“of” is rows, columns or all: what the percentages are of")
-    rows, columns = (short_label(survey.questions[index]) for index in _chosen(survey))
+    found, of = _current_of(name)
+    survey = current_store().survey(name)
     return render_template(
         "crosstab.html",
         table=found,
         survey=survey,
-        titles=(rows, columns),
-        of=_OF[of],
+        titles=_titles(survey),
+        of=of,
         ways=[(way, f"% of {way}") for way in _OF],
         figures=crosstab_figures,
         query=given_query("rows", "columns", "confidence"),
         same_level=given_query("confidence"),
     )
+
+
+@costly("reports")
+def _figure_page(name: str) -> str:
+    found, of = _current_of(name)
+    query = given_query("rows", "columns", "of", "confidence")
+    first, second = found["questions"]
+    return figure_page(
+        name,
+        _paper(found, of),
+        file=_file(found),
+        address=f"/api/surveys/{name}/crosstab.svg{query}",
+        about=f"“{first}” and “{second}”",
+        csv=f"/api/surveys/{name}/crosstab.csv{given_query('rows', 'columns', 'confidence')}",
+        back=(f"/surveys/{name}/crosstab{query}", "The cross-table"),
+    )
+
+
+def _paper(found: CrosstabResult, of: Of) -> Paper:
+    store = current_store()
+    survey = store.survey(found["survey"])
+    source = Source.of_survey(survey, "closed", found["n"], store.closing_day(survey.name))
+    protections = [Protection.of_question(survey.questions[index]) for index in _chosen(survey)]
+    return comparison_papers.crosstab(found, of, _titles(survey), source, protections)
+
+
+def _titles(survey: Survey) -> tuple[str, str]:
+    rows, columns = (short_label(survey.questions[index]) for index in _chosen(survey))
+    return rows, columns
+
+
+def _file(found: CrosstabResult) -> str:
+    return "-".join([found["survey"], *found["question_names"]])
 
 
 def _chooser(survey: Survey, why: str = "") -> str:
@@ -131,6 +187,14 @@ def _current(name: str) -> CrosstabResult:
         return crosstab_result(survey, chosen, current_store().values(name, *chosen), level)
     except Incomparable as error:
         raise NotFound(str(error)) from None
+
+
+def _current_of(name: str) -> tuple[CrosstabResult, Of]:
+    """The cross-table, and what its percentages are of. Raises as ``_current`` does."""
+    if (wanted := request.args.get("of")) not in (None, *_OF):
+        raise BadParameter("“of” is rows, columns or all: what the percentages are of")
+    found = _current(name)
+    return found, _OF[wanted] if wanted else crosstab_figures.usual(found)
 
 
 def _chosen(survey: Survey) -> list[int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import comparison, difference_figures
+from deniably.results import comparison, comparison_papers, difference_figures
 from deniably.results.comparison import (
     NOT_OF_MEANS,
     Comparison,
@@ -18,6 +18,8 @@ from deniably.results.comparison import (
     Side,
     has_pairs,
 )
+from deniably.results.figures.paper import Paper
+from deniably.results.provenance import Protection, Source
 from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
@@ -25,13 +27,14 @@ from deniably.survey.survey import Survey
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
 from deniably_server.api.visibility import RESULTS, visible_survey
 from deniably_server.errors import BadParameter, Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, Operation, Parameters
+from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, Parameters
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -45,6 +48,7 @@ _HOW = (
     " of one (&part=p)"
 )
 _QUESTION: Parameters = {"question!": NAMED, "survey": NAMED, **LEVEL}
+_PAGE: Parameters = {"question": NAMED, "survey": NAMED, **LEVEL}
 _KINDS = ("share", "other", "value", "survey")
 
 
@@ -88,15 +92,40 @@ def differences_as_csv(name: str) -> Response:
     """The same for a spreadsheet, with a row for each difference."""
     found = _current(name)
     text = written(difference_figures.COLUMNS, difference_figures.difference_rows(found))
-    return as_attachment(text, f"{name}-{found['question_name']}-differences")
+    return as_attachment(text, _file(found))
+
+
+@blueprint.get("/api/surveys/<name>/differences.svg")
+@Operation(
+    {200: {SVG: None}}, RESULTS, query={**_QUESTION, **WIDTH}, headers=("Content-Disposition",)
+)
+@costly("tallies")
+def differences_as_svg(name: str) -> Response:
+    """The same as a figure for a paper: a file that needs nothing else."""
+    width, found = wanted_width(), _current(name)
+    return figure_file(_paper(found), width, _file(found))
 
 
 @blueprint.get("/surveys/<name>/differences")
-@Operation(PAGE, RESULTS, query={"question": NAMED, "survey": NAMED, **LEVEL})
+@Operation(PAGE, RESULTS, query=_PAGE)
 @or_ask_for_a_token
 @or_say_why_hidden
 def differences_page(name: str) -> ResponseReturnValue:
     """The differences as a page; without a question, a page to choose one."""
+    return _or_choose(name, _page)
+
+
+@blueprint.get("/surveys/<name>/differences/figure")
+@Operation(PAGE, RESULTS, query=_PAGE)
+@or_ask_for_a_token
+@or_say_why_hidden
+def differences_figure_page(name: str) -> ResponseReturnValue:
+    """The figure of the differences in both widths, as files to save, and in words."""
+    return _or_choose(name, _figure_page)
+
+
+def _or_choose(name: str, page: Callable[..., ResponseReturnValue]) -> ResponseReturnValue:
+    """The page of a question, or one to choose it."""
     survey = visible_survey(name).survey
     if "question" not in request.args:
         return _chooser(survey)
@@ -107,7 +136,7 @@ def differences_page(name: str) -> ResponseReturnValue:
     if "survey" not in request.args and not has_pairs(question):
         why = f"The answers to “{question.label}” are not compared in pairs."
         return _chooser(survey, why), 400
-    return _page(name)
+    return page(name)
 
 
 @costly("tallies")
@@ -123,6 +152,35 @@ def _page(name: str) -> str:
         query=given_query("question", "survey", "confidence"),
         same_level=given_query("confidence"),
     )
+
+
+@costly("tallies")
+def _figure_page(name: str) -> str:
+    found, query = _current(name), given_query("question", "survey", "confidence")
+    return figure_page(
+        name,
+        _paper(found),
+        file=_file(found),
+        address=f"/api/surveys/{name}/differences.svg{query}",
+        about=f"the differences in “{found['question']}”",
+        csv=f"/api/surveys/{name}/differences.csv{query}",
+        back=(f"/surveys/{name}/differences{query}", "The differences"),
+    )
+
+
+def _paper(found: DifferencesResult) -> Paper:
+    here = visible_survey(found["survey"])
+    question, closed = _asked(here.survey), current_store().closing_day(here.survey.name)
+    return comparison_papers.differences(
+        found,
+        short_label(question),
+        Source.of_survey(here.survey, here.state, found["n"], closed),
+        Protection.of_question(question),
+    )
+
+
+def _file(found: DifferencesResult) -> str:
+    return f"{found['survey']}-{found['question_name']}-differences"
 
 
 def _chooser(survey: Survey, why: str = "") -> str:

@@ -63,7 +63,7 @@ def page(name: str, question: str) -> str:
         address=f"/api/surveys/{name}/figures/{question}.svg{query}",
         about=f"“{shown.label}”",
         csv=f"/api/surveys/{name}/results.csv{query}",
-        back=f"/surveys/{name}{query}",
+        back=(f"/surveys/{name}{query}", "All results"),
     )
 
 

@@ -36,12 +36,20 @@ def figure_file(paper: Paper, width: int, file: str) -> Response:
 
 
 def figure_page(
-    survey: str, paper: Paper, *, file: str, address: str, about: str, csv: str, back: str
+    survey: str,
+    paper: Paper,
+    *,
+    file: str,
+    address: str,
+    about: str,
+    csv: str,
+    back: tuple[str, str],
 ) -> str:
     """The page of a figure of ``survey`` with both widths, as files to save, and in words.
 
     ``address`` is that of its file, with the query but for the width, ``csv`` that of its numbers.
-    ``about`` says what it shows, and ``back`` is the address of the page that it belongs to.
+    ``about`` says what it shows, and ``back`` is the address and the name of the page that it
+    belongs to.
     """
     private = current_store().survey(survey).results.to == "analysts"
     return render_template(

@@ -7,25 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from flask import Blueprint, Response, render_template
+from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import wave_figures
+from deniably.results import comparison_papers, wave_figures
+from deniably.results.figures.paper import Paper
+from deniably.results.provenance import Protection, Source
 from deniably.results.spreadsheet import written
-from deniably.results.waves import COLUMNS, Wave, WavesResult, wave_rows, waves_result
+from deniably.results.waves import (
+    COLUMNS,
+    Wave,
+    WaveQuestion,
+    WavesResult,
+    wave_rows,
+    waves_result,
+)
 from deniably.survey.survey import Survey, Waves
 from deniably_server.api.analysts import or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.hidden import or_say_why_hidden
+from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
 from deniably_server.api.results import LEVEL, as_attachment, confidence, given_query
 from deniably_server.api.visibility import RESULTS, visible_survey
-from deniably_server.errors import Forbidden, Hidden, NotFound, Unauthorised
+from deniably_server.errors import BadParameter, Forbidden, Hidden, NotFound, Unauthorised
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, PAGE, Operation
+from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, Parameters
 
 blueprint = Blueprint("waves", __name__)
+
+_QUESTION: Parameters = {"question!": NAMED}
 
 
 def _others(name: str) -> tuple[Hashable, ...]:
@@ -50,6 +62,17 @@ def waves_as_csv(name: str) -> Response:
     return as_attachment(written(COLUMNS, wave_rows(_current(name))), f"{name}-waves")
 
 
+@blueprint.get("/api/surveys/<name>/waves.svg")
+@Operation(
+    {200: {SVG: None}}, RESULTS, query={**_QUESTION, **WIDTH}, headers=("Content-Disposition",)
+)
+@costly("tallies", _others)
+def waves_as_svg(name: str) -> Response:
+    """One question over the waves as a figure for a paper: a file that needs nothing else."""
+    width, (question, paper) = wanted_width(), _drawn(name)
+    return figure_file(paper, width, _file(name, question))
+
+
 @blueprint.get("/surveys/<name>/waves")
 @Operation(PAGE, RESULTS, query=LEVEL)
 @or_ask_for_a_token
@@ -66,6 +89,46 @@ def waves_page(name: str) -> str:
         kept=not current_store().survey(name).count,
         query=given_query("confidence"),
     )
+
+
+@blueprint.get("/surveys/<name>/waves/figure")
+@Operation(PAGE, RESULTS, query={**_QUESTION, **LEVEL})
+@or_ask_for_a_token
+@or_say_why_hidden
+@costly("tallies", _others)
+def waves_figure_page(name: str) -> str:
+    """The figure of a question over the waves in both widths, as files to save, and in words."""
+    question, paper = _drawn(name)
+    query, level = given_query("question", "confidence"), given_query("confidence")
+    return figure_page(
+        name,
+        paper,
+        file=_file(name, question),
+        address=f"/api/surveys/{name}/waves.svg{query}",
+        about=f"“{question['label']}” over the waves",
+        csv=f"/api/surveys/{name}/waves.csv{level}",
+        back=(f"/surveys/{name}/waves{level}#{question['name']}", "All waves"),
+    )
+
+
+def _drawn(name: str) -> tuple[WaveQuestion, Paper]:
+    """The question that the request names, and its figure. Raises as ``_current`` does."""
+    found, store = _current(name), current_store()
+    asked = {question["name"]: question for question in found["questions"]}
+    wanted = request.args.get("question", "")
+    if wanted not in asked:
+        names = ", ".join(asked) or "there is none"
+        raise BadParameter(f"“question” names a question that all waves ask alike: {names}")
+    last = found["waves"][-1]
+    survey = store.survey(last["survey"])
+    source = Source.of_survey(survey, last["state"], last["n"], store.closing_day(survey.name))
+    (question,) = (one for one in survey.questions if one.name == wanted)
+    protection = Protection.of_question(question)
+    return asked[wanted], comparison_papers.waves(found, asked[wanted], source, protection)
+
+
+def _file(name: str, question: WaveQuestion) -> str:
+    return f"{name}-{question['name']}-waves"
 
 
 def wave_links(survey: Survey) -> list[tuple[str, str]]:

@@ -27,10 +27,11 @@ _MOST_NAMED = 4
 @dataclass(frozen=True)
 class Strips:
     """The share of one answer within each answer to the other question: what it is of, a finding
-    (empty if nothing is shown to go together), and the drawn table."""
+    (empty if nothing is shown to go together), its rows, and the drawn table."""
 
     about: str
     finding: str
+    rows: list[Row]
     picture: Html
 
 
@@ -66,7 +67,18 @@ def strips(found: CrosstabResult, of: Of) -> Strips | None:
     heads = (f"“{answers[0]}”", f"{level_text(found['confidence'])} interval")
     picture = figure(about, rows, scale.of_shares(rows), heads=heads, heading=outer)
     finding = _finding(answers[0], rows) if found["independence"] < RISK else ""
-    return Strips(about, finding, picture)
+    return Strips(about, finding, rows, picture)
+
+
+def pairs(found: CrosstabResult, of: Of) -> list[Row]:
+    """A row for each pair of answers, where a heat table has no room."""
+    return [
+        share_row(", ".join(one.names), one.estimate, one.interval)
+        if of == "all"
+        else _row(", ".join(one.names), one.of_row if of == "rows" else one.of_column)
+        for line in found["cells"]
+        for one in line
+    ]
 
 
 def silent(found: CrosstabResult, of: Of) -> list[str]:

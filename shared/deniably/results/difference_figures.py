@@ -24,13 +24,18 @@ HEADS = ("Points", "interval", "Std. error", "p alone", "p adjusted (Holm)")
 
 
 def forest(found: DifferencesResult) -> Html:
-    """The differences on one scale with nought, the largest first, each of the larger share over
-    the smaller. Grey with an open dot: not shown to differ."""
-    rows = [_row(one) for one in _by_size(found)]
+    """The differences on one scale with nought."""
+    drawn = rows(found)
     heads = ("Points", f"{level_text(found['confidence'])} interval")
     heading = "Answer" if found["other"] else "Two answers"
     about = f"Differences: {found['question']}"
-    return figure(about, rows, scale.of_differences(rows), heads=heads, heading=heading)
+    return figure(about, drawn, scale.of_differences(drawn), heads=heads, heading=heading)
+
+
+def rows(found: DifferencesResult) -> list[Row]:
+    """The largest difference first, each of the larger share over the smaller. Grey with an open
+    dot: not shown to differ."""
+    return [_row(one) for one in _by_size(found)]
 
 
 def statement(found: DifferencesResult) -> str:
@@ -49,7 +54,9 @@ def statement(found: DifferencesResult) -> str:
         return f"{said}."
     if len(rest) > _MOST_NAMED:
         return f"{said}; the others cannot be told apart."
-    return f"{said}; {' nor '.join(map(_two, rest))} cannot be told apart."
+    if len(rest) == 1:
+        return f"{said}; {_two(rest[0])} cannot be told apart."
+    return f"{said}; these cannot be told apart: {'; '.join(map(_two, rest))}."
 
 
 def family(found: DifferencesResult) -> str:

@@ -37,8 +37,8 @@ from deniably.survey.readable import cut
 
 MOST_ROWS = 40
 """Of one part; a page of a journal has no room for more."""
-_MOST_DOWN = 20
-"""Rows of a heat table; with more, its largest shares are listed."""
+_MOST_DOWN, _MOST_ACROSS = 20, 8
+"""Rows and columns of a heat table; with more, its largest shares are listed."""
 
 
 def paper(result: SurveyResult, name: str, closed: str = "") -> Paper:
@@ -48,14 +48,13 @@ def paper(result: SurveyResult, name: str, closed: str = "") -> Paper:
     """
     question = _question(result, name)
     parts = list(_parts(question))
-    # A figure has room for the label: only what the author wrote shorter replaces it.
-    own = question.short != cut(question.label)
+    title, before = headed(question.short, question.label)
     means = any(isinstance(part, Strips) and part.scale.zero is None for part in parts)
     told = "Estimates" if means else "Estimated shares"
     source, protection = Source.of_result(result, closed), Protection.of_result(question)
     return Paper(
-        title=question.short if own else question.label,
-        lede=f"{f'{question.label} ' if own else ''}{told}, {people(question.n)}.",
+        title=title,
+        lede=f"{before}{told}, {people(question.n)}.",
         parts=[fewer(part) for part in parts],
         notes=list(_notes(result, question, parts, source)),
         words=(
@@ -65,6 +64,14 @@ def paper(result: SurveyResult, name: str, closed: str = "") -> Paper:
             f" {level_text(result.confidence)} intervals:"
         ),
     )
+
+
+def headed(short: str, label: str) -> tuple[str, str]:
+    """The title of a figure, and what comes first in its lede: empty, or the question and a space.
+
+    A figure has room for the label: only what the author wrote shorter replaces it.
+    """
+    return (label, "") if short == cut(label) else (short, f"{label} ")
 
 
 def fewer(part: Part) -> Part:
@@ -94,7 +101,7 @@ def left_out(part: Part, what: str = "answers") -> str:
 
 def table(heat: Heat, cells: Sequence[Row], title: str = "") -> Part:
     """A heat table; or its ``cells`` as rows, where it has no room."""
-    if len(heat.rows.labels) <= _MOST_DOWN:
+    if len(heat.rows.labels) <= _MOST_DOWN and len(heat.columns.labels) <= _MOST_ACROSS:
         return Table(heat, title)
     return Strips(cells, scale.of_shares(cells), title)
 

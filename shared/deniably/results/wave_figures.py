@@ -46,11 +46,11 @@ def card(question: WaveQuestion, waves: int) -> Card:
     """What the page shows of a question."""
     main = question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
     small = [] if main in question["choices"] else question["choices"]
-    shared = scale.of_shares([row for one in small for row in _rows(one, short=True)])
+    shared = scale.of_shares([row for one in small for row in rows(one, short=True)])
     return Card(
         question,
         finding(question),
-        _picture(main, _scale(main, _rows(main)), short=False) if main else None,
+        _picture(main, axis(main, rows(main)), short=False) if main else None,
         change_text(main, waves) if main else "",
         [(one["label"], _picture(one, shared, short=True)) for one in small],
     )
@@ -108,6 +108,28 @@ def changes(question: WaveQuestion) -> list[list[str]]:
     ]
 
 
+def rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
+    """The figure in each wave; ``short`` labels are the numbers of the waves alone."""
+    found: list[Row] = []
+    for place in series["places"]:
+        label = f"{'' if short else 'wave '}{place['wave']}"
+        if series["name"] is None:
+            row = mean_row(label, place["estimate"], place["interval"], series["extent"])
+        else:
+            row = share_row(label, place["estimate"] or 0.0, place["interval"])
+        found.append(banded(row, place["interval_80"], place["interval_50"]))
+    return found
+
+
+def axis(series: SeriesResult, drawn: Sequence[Row]) -> Axis:
+    """The scale of a figure: the whole one of a mean, or from 0 beyond all shares."""
+    if series["name"] is None:
+        low, high = series["extent"]
+        first, last = (cut(label, _SHORT_END) for label in series["ends"] or ["", ""])
+        return scale.of_numbers(low, high, series["unit"], first=first, last=last)
+    return scale.of_shares(drawn)
+
+
 # --- below ------------------------------------------------------------------------------------
 
 
@@ -115,39 +137,19 @@ def _series(question: WaveQuestion) -> list[SeriesResult]:
     return [*([question["mean"]] if question["mean"] else []), *question["choices"]]
 
 
-def _rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
-    rows: list[Row] = []
-    for place in series["places"]:
-        label = f"{'' if short else 'wave '}{place['wave']}"
-        if series["name"] is None:
-            row = mean_row(label, place["estimate"], place["interval"], series["extent"])
-        else:
-            row = share_row(label, place["estimate"] or 0.0, place["interval"])
-        rows.append(banded(row, place["interval_80"], place["interval_50"]))
-    return rows
-
-
-def _scale(series: SeriesResult, rows: Sequence[Row]) -> Axis:
-    if series["name"] is None:
-        low, high = series["extent"]
-        first, last = (cut(label, _SHORT_END) for label in series["ends"] or ["", ""])
-        return scale.of_numbers(low, high, series["unit"], first=first, last=last)
-    return scale.of_shares(rows)
-
-
 def _picture(series: SeriesResult, one_scale: Axis, *, short: bool) -> Html:
-    rows = _rows(series, short=short)
+    drawn = rows(series, short=short)
     if short:
-        return trend(series["label"], rows, one_scale, height=_SMALL, values=False)
-    return trend(series["label"], rows, one_scale)
+        return trend(series["label"], drawn, one_scale, height=_SMALL, values=False)
+    return trend(series["label"], drawn, one_scale)
 
 
 def _between(series: SeriesResult) -> str:
     """How far the estimates of the waves lie apart, where all are known."""
-    rows = _rows(series)
-    if any(row.reading.state != "known" for row in rows):
+    found = rows(series)
+    if any(row.reading.state != "known" for row in found):
         return NO_CHANGE
-    low, high = (pick(rows, key=lambda row: row.estimate) for pick in (min, max))
+    low, high = (pick(found, key=lambda row: row.estimate) for pick in (min, max))
     if low.reading.value == high.reading.value:
         return f"About {low.reading.value} in every wave: no change is shown."
     least = low.reading.value.removesuffix(f"{digits.NARROW}%")
@@ -156,14 +158,16 @@ def _between(series: SeriesResult) -> str:
 
 def _moved(series: SeriesResult) -> str:
     """A sentence with a word of a trend: only where an adjusted test shows one."""
-    change, rows = series["change"], _rows(series)
+    change, found = series["change"], rows(series)
     assert change
     assert change["direction"]
     what = "The mean" if series["name"] is None else quoted([series["label"]])
     said = f"p {chance(change['adjusted_p_value'])}, adjusted"
     if change["direction"] == "changes":
         return f"{what} changes over the waves ({said})."
-    ends = f"from {rows[0].reading.value} in wave 1 to {rows[-1].reading.value} in wave {len(rows)}"
+    ends = (
+        f"from {found[0].reading.value} in wave 1 to {found[-1].reading.value} in wave {len(found)}"
+    )
     return f"{what} {change['direction']} {ends} ({said})."
 
 

@@ -145,7 +145,7 @@ class _Block:
     def _row(self, label: str, cells: Sequence[Cell | None], index: int) -> None:
         sheet, room = self.sheet, self.each - 2 * _PAD
         left = wrap(plain(label), INTERVAL, self.labels - _PAD)
-        texts = [
+        texts: list[tuple[list[str], list[str]]] = [
             (
                 wrap(plain(one.reading.value), INTERVAL, room, bold=True),
                 wrap(plain(one.reading.bare), NOTE, room),

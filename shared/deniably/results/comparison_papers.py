@@ -1,0 +1,182 @@
+"""Figures for papers of what is compared: cross-tables, differences, and the waves of a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deniably.results import crosstab_figures, difference_figures, wave_figures
+from deniably.results.comparison import DifferencesResult
+from deniably.results.crosstab_figures import ABOUT, Of
+from deniably.results.crosstabs import CrosstabResult
+from deniably.results.figures import scale
+from deniably.results.figures.paper import Paper, Part
+from deniably.results.figures.paper_strips import Strips
+from deniably.results.figures.paper_trends import Panel, Trends
+from deniably.results.narrative import level_text
+from deniably.results.papers import fewer, headed, left_out, table
+from deniably.results.provenance import SAMPLE, Protection, Source, legend, people, privacy
+from deniably.results.waves import SeriesResult, WaveQuestion, WavesResult
+
+_MOST_PANELS = 12
+
+
+def crosstab(
+    found: CrosstabResult,
+    of: Of,
+    titles: tuple[str, str],
+    source: Source,
+    protections: Sequence[Protection],
+) -> Paper:
+    """The figure of a cross-table; ``titles`` are short names of its questions."""
+    level = level_text(found["confidence"])
+    strips = crosstab_figures.strips(found, of)
+    cells = crosstab_figures.pairs(found, of)
+    title = "All combinations" if strips is not None else ""
+    together = table(crosstab_figures.together(found, of, titles), cells, title)
+    parts: list[Part] = [together]
+    if strips is not None:
+        rows = Strips(strips.rows, scale.of_shares(strips.rows), strips.about)
+        parts = [rows, together]
+    first, second = found["questions"]
+    shares = f"Percentages {ABOUT[of]}"
+    return Paper(
+        title=" × ".join(titles),
+        lede=f"{shares}, {people(found['n'])}.",
+        parts=[fewer(part) for part in parts],
+        notes=[
+            one
+            for one in (
+                found["sentence"],
+                crosstab_figures.silence(crosstab_figures.silent(found, of)),
+                f"{shares} with {level} intervals; the darker, the larger."
+                f"{' “All” is of everybody.' if of != 'all' else ''} Hatched: cannot be told from"
+                f" nobody{', or too few to say' if of != 'all' else ''}.",
+                *(left_out(part, "pairs of answers") for part in parts),
+                legend(found["confidence"]) if len(parts) > 1 else "",
+                f"{privacy(source, protections)} {SAMPLE}",
+                source.note,
+            )
+            if one
+        ],
+        words=(
+            f"{people(found['n']).capitalize()} answered “{first}” and “{second}” under local"
+            f" differential privacy ({_protected(protections)}; epsilon {source.epsilon} in total a"
+            f" person{source.waves}). {found['sentence']} {shares} with {level} intervals:"
+        ),
+    )
+
+
+def differences(
+    found: DifferencesResult, short: str, source: Source, protection: Protection
+) -> Paper:
+    """The figure of a question's differences; ``short`` is the short name of the question."""
+    title, before = headed(short, found["question"])
+    rows = difference_figures.rows(found)
+    part = Strips(rows, scale.of_differences(rows))
+    other, level = found["other"], level_text(found["confidence"])
+    what = f"Shares less those in survey {other}" if other else "Differences of shares"
+    statement = difference_figures.statement(found)
+    return Paper(
+        title=title,
+        lede=f"{before}{what}, in percentage points, {people(found['n'])}.",
+        parts=[fewer(part)],
+        notes=[
+            one
+            for one in (
+                statement,
+                difference_figures.family(found),
+                left_out(part, "differences"),
+                found["differences"][0]["note"],
+                legend(found["confidence"], "grey and open where the two cannot be told apart"),
+                "Intervals are for each comparison alone.",
+                f"{privacy(source, [protection])} {SAMPLE}",
+                source.note,
+            )
+            if one
+        ],
+        words=(
+            f"{people(found['n']).capitalize()} answered “{found['question']}” under local"
+            f" differential privacy ({protection.method}; {protection.words} for this question,"
+            f" {source.epsilon} in total a person{source.waves}). {statement} {what} in percentage"
+            f" points, with {level} intervals:"
+        ),
+    )
+
+
+def waves(
+    found: WavesResult, question: WaveQuestion, source: Source, protection: Protection
+) -> Paper:
+    """The figure of a question over the waves of a panel; ``source`` is the last wave."""
+    card = wave_figures.card(question, len(found["waves"]))
+    title, before = headed(question["short"], question["label"])
+    level = level_text(found["confidence"])
+    counts = ", ".join(f"{wave['n']:,}" for wave in found["waves"])
+    shown = "closed" if all(one["state"] == "closed" for one in found["waves"]) else "still open"
+    return Paper(
+        title=title,
+        lede=f"{before}{len(found['waves'])} waves of {counts} people.",
+        parts=list(_panels(question, len(found["waves"]))),
+        notes=[
+            one
+            for one in (
+                card.finding,
+                card.change,
+                f"All {found['tests']} tests of this panel are adjusted together (Holm 1979).",
+                _most(question),
+                found["note"],
+                legend(found["confidence"]),
+                f"{privacy(source, [protection])} {SAMPLE}",
+                f"Source: panel {found['panel']}, {source.title}, surveys"
+                f" {', '.join(wave['survey'] for wave in found['waves'])}; {shown}."
+                " Made with Deniably.",
+            )
+            if one
+        ],
+        words=(
+            f"In {len(found['waves'])} waves, {counts} people answered “{question['label']}” under"
+            f" local differential privacy ({protection.method}; {protection.words} for this"
+            f" question, {source.epsilon} in total a person and wave{source.waves}). {card.finding}"
+            f" Estimates with {level} intervals:"
+        ),
+    )
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _protected(protections: Sequence[Protection]) -> str:
+    return "; ".join(f"{one.method}, {one.words}" for one in dict.fromkeys(protections))
+
+
+def _panels(question: WaveQuestion, waves: int) -> Iterator[Trends]:
+    """The mean, then the answers that a figure has room for, all on one scale."""
+    numbers = [str(number) for number in range(1, waves + 1)]
+    if question["mean"] is not None:
+        mean = question["mean"]
+        rows = wave_figures.rows(mean)
+        yield Trends([Panel("Mean", rows)], wave_figures.axis(mean, rows), _named(numbers))
+    drawn = [Panel(one["label"], wave_figures.rows(one)) for one in _answers(question)]
+    if drawn:
+        axis = scale.of_shares(row for panel in drawn for row in panel.rows)
+        alone = len(drawn) == 1
+        yield Trends(drawn, axis, _named(numbers) if alone else numbers)
+
+
+def _named(numbers: Sequence[str]) -> list[str]:
+    return [f"wave {number}" for number in numbers]
+
+
+def _answers(question: WaveQuestion) -> list[SeriesResult]:
+    """All of a few; of many those with the largest estimates in the last wave."""
+    every = question["choices"]
+    largest = sorted(every, key=lambda one: -(one["places"][-1]["estimate"] or 0.0))[:_MOST_PANELS]
+    return [one for one in every if one in largest]
+
+
+def _most(question: WaveQuestion) -> str:
+    if len(question["choices"]) <= _MOST_PANELS:
+        return ""
+    return (
+        f"Of {len(question['choices'])} answers, the {_MOST_PANELS} with the largest estimates in"
+        " the last wave."
+    )
