@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,25 @@ TESTS = Path(__file__).resolve().parents[1]
 WEB = TESTS.parent / "client/deniably_client/web"
 
 
+PACKAGE = "package.json"
+_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+_IMPORTED = re.compile(r"""(?:\bfrom|\bimport)\s*\(?\s*["'](\.[^"']+)["']""")
+
+
+def importers(imports: Mapping[Path, Set[Path]], module: Path) -> set[Path]:
+    """A module, and all that import it, or what imports it."""
+    found, new = set[Path](), {module}
+    while new:
+        found |= new
+        new = {each for each, those in imports.items() if those & new} - found
+    return found
+
+
 class Modules:
     """One process for many questions."""
 
     def __init__(self, process: subprocess.Popen[str], folder: Path) -> None:
-        self._process, self._folder = process, folder
+        self._process, self._folder = process, folder.resolve()
         self._changed = 0
 
     def run(self, body: str, given: object = None) -> Any:
@@ -40,17 +55,37 @@ class Modules:
 
     @contextmanager
     def planted(self, module: str, text: str, replacement: str) -> Iterator[Path]:
-        """A folder of the same modules with a mistake in one of them."""
+        """A folder of the same modules with a mistake in one of them.
+
+        Those that do not import it, nor what imports it, are links: Node has them already.
+        """
         self._changed += 1
         folder = self._folder.with_name(f"changed{self._changed}")
-        shutil.copytree(self._folder, folder, copy_function=os.link)
-        (changed,) = folder.glob(f"*/{module}")
+        (changed,) = self._folder.glob(f"*/{module}")
         source = changed.read_text(encoding="utf-8")
         assert source.count(text) == 1, f"not exactly once in {module}"
-        changed.unlink()  # it is a link to what the other folders have
-        changed.write_text(source.replace(text, replacement), encoding="utf-8")
+        anew = importers(self._imports, changed)
+        for old in self._imports:
+            new = folder / old.relative_to(self._folder)
+            new.parent.mkdir(parents=True, exist_ok=True)
+            if old == changed:
+                new.write_text(source.replace(text, replacement), encoding="utf-8")
+            elif old in anew:
+                new.hardlink_to(old)
+            else:
+                new.symlink_to(old)
+        (folder / PACKAGE).hardlink_to(self._folder / PACKAGE)
         yield folder
         shutil.rmtree(folder)
+
+    @cached_property
+    def _imports(self) -> dict[Path, set[Path]]:
+        """Each module, and what it imports, at once or when it is needed."""
+        return {
+            module: {(module.parent / found).resolve() for found in _IMPORTED.findall(text)}
+            for module in self._folder.rglob("*.js")
+            for text in [_COMMENT.sub("", module.read_text(encoding="utf-8"))]
+        }
 
     def _ask(self, **question: Any) -> Any:
         assert self._process.stdin
@@ -75,7 +110,7 @@ def the_modules(folder: Path) -> Iterator[Modules]:
     shutil.copyfile(TESTS / "audit/faults.js", shipped / "audit/faults.js")
     consumer = (TESTS / "vectors/consume.js").read_text(encoding="utf-8")
     (shipped / "consume.js").write_text(consumer.replace('from "/', 'from "./'), encoding="utf-8")
-    (shipped / "package.json").write_text('{"type": "module"}')
+    (shipped / PACKAGE).write_text('{"type": "module"}')
     command = [node, str(Path(__file__).with_suffix(".mjs"))]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"

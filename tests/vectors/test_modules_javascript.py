@@ -26,6 +26,12 @@ from support.modules import Modules
 @pytest.fixture
 def run(modules: Modules) -> Callable[..., Any]:
     """(body of an async function of `given`, given) -> its value, or the error's name and text."""
+    return modules.compute
+
+
+@pytest.fixture
+def run_alone(modules: Modules) -> Callable[..., Any]:
+    """The same of what changes a global: in a thread of its own."""
     return modules.run
 
 
@@ -168,28 +174,28 @@ def test_the_odds_of_a_survey_multiply(run: Any) -> None:
 
 
 @pytest.mark.parametrize("crypto", ["undefined", "{}"])
-def test_without_secure_random_numbers_the_page_refuses(crypto: str, run: Any) -> None:
+def test_without_secure_random_numbers_the_page_refuses(crypto: str, run_alone: Any) -> None:
     body = f"""
       Object.defineProperty(globalThis, "crypto", {{ value: {crypto} }});
       const {{ Coins }} = await import("/core/coins.js");
       return new Coins();
     """
-    error = run(body)
+    error = run_alone(body)
     assert error["name"] == "Refused"
     assert "no secure random numbers" in error["message"]
 
 
-def test_on_an_insecure_page_the_digest_says_what_to_do(run: Any) -> None:
+def test_on_an_insecure_page_the_digest_says_what_to_do(run_alone: Any) -> None:
     body = """
       Object.defineProperty(crypto, "subtle", { value: undefined });
       return (await import("/core/canonical.js")).digest({});
     """
-    error = run(body)
+    error = run_alone(body)
     assert error["name"] == "Refused"
     assert "https" in error["message"]
 
 
-def test_random_bytes_are_fetched_in_blocks_below_the_quota_and_used_once(run: Any) -> None:
+def test_random_bytes_are_fetched_in_blocks_below_the_quota_and_used_once(run_alone: Any) -> None:
     body = """
       const { Coins } = await import("/core/coins.js");
       const sizes = [];
@@ -201,7 +207,7 @@ def test_random_bytes_are_fetched_in_blocks_below_the_quota_and_used_once(run: A
       const coins = new Coins();
       return [Array.from({ length: 200 }, () => coins.below(2 ** 53)), sizes];
     """
-    drawn, sizes = run(body)
+    drawn, sizes = run_alone(body)
     assert drawn == list(range(200))
     assert max(sizes) <= 65536
     assert len(sizes) < 200
