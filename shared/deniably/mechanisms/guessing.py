@@ -317,13 +317,13 @@ def _above(best: Pair, others: Iterable[tuple[Floats, Floats]]) -> Pair:
     at = mine[0] / mine[1]
     most = _told(*mine, at)
     beyond = [mine]
-    for both in others:
+    for one, other in others:
         # A pair the other way round tells as much beside reports that are symmetric.
-        ways = [both, both[::-1]]
-        more = [(_told(*way, at) - most).max(axis=-1) for way in ways]
-        for i in np.flatnonzero(np.minimum(*more) > _SAME):
-            one, other = ways[int(more[0][i] > more[1][i])]
-            beyond.append((one[i], other[i]))
+        forth, back = (_told(one, other, at) - most).max(-1), (_told(other, one, at) - most).max(-1)
+        beyond += [
+            (one[i], other[i]) if forth[i] <= back[i] else (other[i], one[i])
+            for i in np.flatnonzero(np.minimum(forth, back) > _SAME)
+        ]
     if len(beyond) == 1:
         return best
     if best.symmetric:
