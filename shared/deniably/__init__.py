@@ -20,6 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deniably import lab as lab
     from deniably.audit.survey_audit import audit_survey as audit_survey
     from deniably.authoring.checking import check_survey as check_survey
     from deniably.authoring.files import load_survey as load_survey
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from deniably.simulation.reports import tally as tally
     from deniably.survey.report import randomise_answers as randomise_answers
     from deniably.survey.survey import Survey as Survey
+
+_ROOMS = ("lab",)
+"""Whole rooms with documented names of their own."""
 
 _HOMES = {
     "load_survey": "authoring.files",
@@ -72,6 +76,7 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "tally",
     "estimate",
     "open_results",
+    "lab",
     "Survey",
     "People",
     "Reports",
@@ -83,6 +88,8 @@ __all__ = [  # noqa: RUF022  # in the order of the work
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"deniably.{name}")
     if name in _HOMES:
         return getattr(import_module(f"deniably.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -23,7 +23,7 @@ from support.blocks import Broken, blocks, command_at, commands
 from support.pages import GENERATED, HANDBOOK, PAGES, ROOT
 
 WRITTEN = {name: text for name, text in PAGES.items() if name not in GENERATED}
-GUIDES = ("respondents.md", "authors.md", "analysts.md", "operators.md", "devices.md")
+GUIDES = ("respondents.md", "authors.md", "analysts.md", "operators.md", "devices.md", "lab.md")
 TEXTS = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for folder in ("", "client", "server", "shared")
@@ -90,7 +90,8 @@ def every_command() -> Iterator[click.Command]:
         assert found is not None
         yield found
         if isinstance(found, click.Group):
-            yield from found.commands.values()
+            yield from filter(None, (found.get_command(context, one)
+                                     for one in found.list_commands(context)))  # fmt: skip
 
 
 EVERY_OPTION = {name for command in every_command() for name in options(command)} | {"--help"}

@@ -89,8 +89,9 @@ def test_a_type_checker_sees_the_same_names() -> None:
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     told = {one.asname: node.module for node in imports for one in node.names}
 
-    assert told == {name: f"deniably.{home}" for name, home in dn._HOMES.items()}
-    assert set(dn._HOMES) == set(dn.__all__)
+    rooms = dict.fromkeys(dn._ROOMS, "deniably")
+    assert told == rooms | {name: f"deniably.{home}" for name, home in dn._HOMES.items()}
+    assert {*dn._HOMES, *dn._ROOMS} == set(dn.__all__)
     assert len(dn.__all__) == len(set(dn.__all__))
 
 

@@ -33,3 +33,7 @@ if TYPE_CHECKING:
     assert_type(dn.plan_survey(survey, n=1000), Planned)
     assert_type(dn.audit_survey(survey, trials=1000).passed, bool)
     assert_type(dn.audit_survey(survey), Audited)
+    funnel = dn.lab.noise_averages_out(truth="1/2", n=[10, 100, 100_000], share=0.5, seed=1)
+    assert_type(funnel, dn.lab.Experiment)
+    assert_type(funnel.to_frame(), pd.DataFrame)
+    assert_type(dn.lab.of_survey(survey), list[dn.lab.Experiment])

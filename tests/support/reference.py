@@ -29,7 +29,7 @@ from support.pages import HANDBOOK
 
 COMMAND = "make handbook"
 _MADE = "This page is generated. To renew it, run `{}`.\n"
-_LIBRARIES = ("deniably", "deniably_client")
+_LIBRARIES = ("deniably", "deniably.lab", "deniably_client")
 
 
 def pages() -> dict[str, str]:
@@ -291,6 +291,8 @@ def _names() -> Iterator[str]:
         yield f"## {library}"
         yield _docstring(module.__doc__ or "", library)
         for name in names:
+            if inspect.ismodule(getattr(module, name)):
+                continue  # a room, with a part of its own
             yield from _name(library, name, getattr(module, name))
 
 

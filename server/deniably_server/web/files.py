@@ -30,6 +30,7 @@ SHEETS = {
     "style/register-page.css": ("tokens", "base", "register"),
     "style/home-page.css": ("tokens", "base", "rain", "results", "home"),
     "style/how-page.css": ("tokens", "base", "rain", "how"),
+    "style/lab-page.css": ("tokens", "base", "results", "lab"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""
 ALONE = "style/form-page.css"
@@ -79,6 +80,11 @@ def address(name: str) -> str:
     """The address of a file of this build."""
     assert name in _files(), name
     return f"/web/{BUILD}/{name}"
+
+
+def text_of(name: str) -> str:
+    """A file as text, for a page that has to stand alone."""
+    return _files()[name].body.decode()
 
 
 def _response(name: str) -> Response:

@@ -13,7 +13,7 @@ _SHARES = (
     (0.1, 0.02), (0.2, 0.05), (0.3, 0.1), (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1, 0.25)
 )  # fmt: skip
 """Ends of a scale for shares, and the distance of its ticks."""
-_MOST_STEPS, _SHORT = 6, 4
+_MOST_STEPS, _FIVE, _SHORT = 6, 5, 4
 """Steps between ticks, and characters of the longest tick; of longer ones, fewer fit a phone."""
 
 
@@ -21,17 +21,24 @@ _MOST_STEPS, _SHORT = 6, 4
 class Axis:
     """A scale from ``low`` to ``high`` with its ticks, each a value and its text.
 
-    ``zero`` is the value whose gridline is drawn dark, None without one.
+    ``zero`` is the value whose gridline is drawn dark, None without one. Where ``log`` is true, as
+    far apart as two values are their ratio is; all values are above 0 then.
     """
 
     low: float
     high: float
     ticks: tuple[tuple[float, str], ...]
     zero: float | None = None
+    log: bool = False
 
     def at(self, value: float) -> float:
         """Where a value is, from 0 at the left to 100 at the right; the ends hold it back."""
-        return 100 * min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+        low, high = self._place(self.low), self._place(self.high)
+        within = min(max(value, self.low), self.high)
+        return 100 * (self._place(within) - low) / (high - low)
+
+    def _place(self, value: float) -> float:
+        return math.log10(value) if self.log else value
 
 
 _CHARACTER = 2.6  # per cent of the narrowest strip
@@ -96,6 +103,55 @@ def of_differences(rows: Iterable[Row]) -> Axis:
     decimals = 0 if step >= 0.01 else 1
     ticks = tuple((one, signed(100 * one, decimals)) for one in values)
     return Axis(values[0], values[-1], ticks, zero=0.0)
+
+
+def of_values(values: Iterable[float], unit: str = "") -> Axis:
+    """A scale from a round number at or below all values to one at or above them; ``unit``
+    follows the last number."""
+    least, most = _ends(values)
+    step = _step(most - least, _FIVE)
+    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
+    ticks = [(step * k, plain(step * k, step)) for k in range(first, last + 1)]
+    ticks[-1] = (ticks[-1][0], with_unit(ticks[-1][1], unit))
+    zero = 0.0 if first <= 0 <= last else None
+    return Axis(step * first, step * last, tuple(ticks), zero)
+
+
+def of_parts(values: Iterable[float]) -> Axis:
+    """A scale for shares from 0 to 1, or for other numbers that are read as per cents."""
+    hundred = of_values(100 * one for one in values)
+    ticks = tuple((at / 100, f"{text}{NARROW}%") for at, text in hundred.ticks)
+    return Axis(hundred.low / 100, hundred.high / 100, ticks, hundred.zero)
+
+
+def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
+    """A scale on which equal ratios are equally far apart, for values above 0.
+
+    Raises ValueError unless they are.
+    """
+    least, most = _ends(values)
+    if least <= 0:
+        raise ValueError(f"{least:g} has no place on a scale of ratios; values are above 0")
+    low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
+    every = max(1, math.ceil((high - low) / _MOST_STEPS))
+    inner = (1,) if high - low > 2 else (1, 2, 5)
+    round_ = [part * 10.0**k for k in range(low, high + 1) for part in inner]
+    first = max(one for one in round_ if one <= least * (1 + 1e-9))
+    last = min(one for one in round_ if one >= most * (1 - 1e-9))
+    if len(inner) == 1:
+        ticks = [10.0**k for k in range(low, high + 1) if (k - low) % every == 0]
+    else:
+        ticks = [one for one in round_ if first <= one <= last]
+    texts = [plain(one, one) for one in ticks]
+    texts[-1] = with_unit(texts[-1], unit)
+    return Axis(first, last, tuple(zip(ticks, texts, strict=True)), log=True)
+
+
+def _ends(values: Iterable[float]) -> tuple[float, float]:
+    """The least and the largest value; two numbers apart where all are the same."""
+    every = list(values)
+    least, most = min(every), max(every)
+    return (least, most) if least < most else (least, most + max(abs(most), 1.0))
 
 
 def _step(length: float, most: int) -> float:

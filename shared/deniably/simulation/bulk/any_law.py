@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from deniably.core.coins import Coins
 from deniably.mechanisms.law import Finite, Law, Randomiser, Supporting, Ticks
 from deniably.simulation.bulk.ordered import knots
-from deniably.simulation.bulk.uniform import Int64, below
+from deniably.simulation.bulk.uniform import Int64, below, coins
 
 
 def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
@@ -28,8 +27,8 @@ def any_law(mechanism: Randomiser[Law], answers: Any) -> Any:
         given = [tuple(np.flatnonzero(row).tolist()) for row in answers]
     elif answers.ndim > 1:
         given = [tuple(row) for row in given]
-    coins = Coins()
-    reports = [mechanism.randomise(answer, coins) for answer in given]
+    door = coins()
+    reports = [mechanism.randomise(answer, door) for answer in given]
     if named(law):
         bits = np.zeros((len(reports), mechanism.law.cell_count or 0), dtype=np.bool_)
         for row, report in zip(bits, reports, strict=True):

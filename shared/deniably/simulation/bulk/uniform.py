@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from os import urandom
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from deniably.core.coins import Coins
 
 Integers = npt.NDArray[np.integer[Any]]
 Unsigned = npt.NDArray[np.unsignedinteger[Any]]
@@ -15,6 +20,25 @@ Booleans = npt.NDArray[np.bool_]
 
 WORD = 16
 """Bits of the words that tables and coins look at first."""
+
+Source = Callable[[int], bytes]
+_given: ContextVar[Source | None] = ContextVar("given", default=None)
+
+
+@contextmanager
+def drawn_from(source: Source) -> Iterator[None]:
+    """Within this, all draws of this room come from ``source(count)``, as for an experiment that
+    has to be repeated; without it from the operating system."""
+    before = _given.set(source)
+    try:
+        yield
+    finally:
+        _given.reset(before)
+
+
+def coins() -> Coins:
+    """The door of a device, to the same source."""
+    return Coins(_given.get())
 
 
 def below(n: int, size: int) -> Unsigned:
@@ -52,4 +76,5 @@ def heads(weight: int, total: int, size: int) -> Booleans:
 
 def words(size: int, word: type[np.unsignedinteger[Any]]) -> Unsigned:
     """``size`` random words."""
-    return np.frombuffer(bytearray(urandom(size * np.dtype(word).itemsize)), dtype=word)
+    taken = (_given.get() or urandom)(size * np.dtype(word).itemsize)
+    return np.frombuffer(bytearray(taken), dtype=word)

@@ -1,0 +1,184 @@
+"""``deniably lab``: the textbooks' experiments as pictures, made by the code that ships.
+
+There is a command for each experiment of the catalogue, with its inputs as options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniably.core.steering import printable
+from deniably_server.commands.plan import read_definition
+
+if TYPE_CHECKING:
+    from deniably.lab.catalogue import Entry
+    from deniably.lab.experiment import Experiment
+
+_ALL = "all"
+_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+_OUTPUT = click.Option(
+    ["--output", "-o"], type=_FILE, help="Write one HTML page that needs nothing else."
+)
+_SEED = "seed"
+
+
+class _Lab(click.Group):
+    """A command for each experiment, one for all of them, and one for each survey file."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from deniably.lab.catalogue import entries
+
+        return [_ALL, *entries()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        from deniably.lab.catalogue import entries
+
+        if cmd_name == _ALL:
+            return _everything()
+        if entry := entries().get(cmd_name):
+            return _one(entry)
+        if (file := Path(cmd_name)).is_file():
+            return _of_a_survey(file)
+        return None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and self.get_command(ctx, args[0]) is None:
+            known = ", ".join(self.list_commands(ctx))
+            raise click.UsageError(
+                f"{printable(args[0])} is neither an experiment nor a survey's file; there are"
+                f" {known}"
+            )
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Lab, invoke_without_command=True, subcommand_metavar="[NAME | FILE] [OPTIONS]")
+@click.pass_context
+def lab(context: click.Context) -> None:
+    """Show the textbooks' experiments as pictures, made by the mechanisms that ship.
+
+    Without a NAME it lists them. With a survey's FILE it makes all that apply to it, with its own
+    whole numbers. `deniably lab all -o handout.html` makes a handout.
+    """
+    if context.invoked_subcommand is None:
+        from deniably.lab.catalogue import entries
+
+        for entry in entries().values():
+            click.echo(f"{entry.name}\n    {entry.question}")
+
+
+def _one(entry: Entry) -> click.Command:
+    """The command of an experiment."""
+
+    def run(
+        as_json: bool, as_csv: bool, svg: Path | None, output: Path | None, **given: str | None
+    ) -> None:
+        try:
+            found = entry.run(**{name: one for name, one in given.items() if one is not None})
+        except ValueError as error:
+            raise click.UsageError(printable(str(error))) from None
+        if svg:
+            for file, picture in zip(_files(svg, len(found.pictures)), found.pictures, strict=True):
+                _write(file, picture.svg())
+        if output:
+            _write(output, _page(found.title, [found]))
+        if as_json:
+            click.echo(found.to_json())
+        elif as_csv:
+            click.echo(found.to_csv(), nl=False)
+        elif not (svg or output):
+            click.echo(printable(repr(found)))
+
+    return click.Command(
+        entry.name,
+        params=[
+            *_inputs(entry),
+            click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
+            click.Option(["--csv", "as_csv"], is_flag=True, help="Print the table as CSV."),
+            click.Option(
+                ["--svg"], type=_FILE,
+                help="Write the picture; of several, the others to FILE-2.svg and so on.",
+            ),
+            _OUTPUT,
+        ],
+        callback=run,
+        help=f"{entry.title}. {entry.question}",
+    )  # fmt: skip
+
+
+def _inputs(entry: Entry) -> Iterator[click.Option]:
+    from deniably.lab.experiment import plain
+
+    for name, one in entry.inputs.items():
+        default = plain(entry.read({})[name])
+        shown = ",".join(map(str, default)) if isinstance(default, list) else default
+        yield click.Option(
+            [f"--{name.replace('_', '-')}", name],
+            metavar=name.upper(),
+            help=f"{one.help} It is {one.allowed}. [default: {shown}]",
+        )
+
+
+def _everything() -> click.Command:
+    def run(seed: str | None, output: Path) -> None:
+        from deniably.lab.catalogue import entries
+
+        try:
+            found = [
+                entry.run(**({_SEED: seed} if seed and _SEED in entry.inputs else {}))
+                for entry in entries().values()
+            ]
+        except ValueError as error:
+            raise click.UsageError(printable(str(error))) from None
+        _write(output, _page("The lab", found))
+
+    return _written(_ALL, run, "Make a handout of all experiments.")
+
+
+def _of_a_survey(file: Path) -> click.Command:
+    def run(seed: str | None, output: Path) -> None:
+        from deniably.lab.catalogue import of_survey
+        from deniably.lab.inputs import SEED
+
+        survey = read_definition(file)
+        try:
+            found = of_survey(survey, seed=SEED.read(_SEED, seed or 1))
+        except ValueError as error:
+            raise click.UsageError(printable(str(error))) from None
+        _write(output, _page(survey.title, found))
+
+    return _written(str(file), run, "Make all pictures that apply to the survey.")
+
+
+def _written(name: str, run: Callable[..., None], about: str) -> click.Command:
+    output = click.Option(
+        ["--output", "-o"], type=_FILE, required=True,
+        help="The file: one HTML page that needs nothing else.",
+    )  # fmt: skip
+    seed = click.Option(["--seed"], metavar="SEED", help="Seed of all draws. [default: 1]")
+    return click.Command(name, params=[seed, output], callback=run, help=about)
+
+
+def _page(title: str, found: Sequence[Experiment]) -> str:
+    from deniably.lab.page import handout
+    from deniably_server.web.files import text_of
+
+    return handout(title, found, text_of("style/lab-page.css"))
+
+
+def _files(first: Path, count: int) -> list[Path]:
+    """The files of several pictures: the first one's name, then with -2, -3 and so on."""
+    return [first.with_stem(f"{first.stem}-{k}") if k > 1 else first for k in range(1, count + 1)]
+
+
+def _write(file: Path, text: Any) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}") from None
+    click.echo(f"wrote {file}", err=True)

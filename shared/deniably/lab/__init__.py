@@ -1,0 +1,52 @@
+"""Shows the textbooks' experiments, made by the code that ships: nothing of it is made again here.
+
+An experiment is a function from a few bounded inputs to a question, its answer in a sentence, a
+table with the exact law beside a seeded draw, pictures and sources::
+
+    from deniably import lab
+
+    lab.noise_averages_out(truth="1/2", n=[10, 100, 100_000], share=0.5, seed=1)
+    lab.of_survey(survey)        # all that apply to a survey, with its own integers
+
+In a notebook it shows itself; ``rows`` is a list of dicts. ``deniably lab`` is the same on the
+command line.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from deniably.lab.catalogue import of_survey as of_survey
+    from deniably.lab.experiment import Experiment as Experiment
+    from deniably.lab.experiments.coins import coins as coins
+    from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
+    from deniably.lab.experiments.one_report import one_report as one_report
+
+EXPERIMENTS = ("coins", "one_report", "noise_averages_out")
+"""Every experiment, in the order in which they are told."""
+
+_HOMES = {
+    "Experiment": "experiment",
+    "of_survey": "catalogue",
+    **{name: f"experiments.{name}" for name in EXPERIMENTS},
+}
+
+__all__ = [  # noqa: RUF022  # in the order in which they are told
+    "coins",
+    "one_report",
+    "noise_averages_out",
+    "of_survey",
+    "Experiment",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"deniably.lab.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,166 @@
+"""Registers each experiment once: command, pages and library read this one table.
+
+The inputs are the parameters of the function that are annotated with an ``Input``. Others, such as
+a ``mechanism``, come from a survey or from Python alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, wraps
+from importlib import import_module
+from typing import Any, ParamSpec, get_type_hints
+
+from deniably.lab import EXPERIMENTS
+from deniably.lab.experiment import Experiment, Found, Source
+from deniably.lab.inputs import Input
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Case:
+    """An experiment on a survey: ``about`` names the question, ``given`` are the arguments."""
+
+    about: str
+    given: Mapping[str, Any]
+
+
+Cases = Callable[[Survey], Iterator[Case]]
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """An experiment of the catalogue.
+
+    ``name`` is that of the command and the page, ``function`` that of the library. ``inputs`` and
+    ``defaults`` go by name. ``cases`` are those of a survey to which it applies.
+    """
+
+    name: str
+    title: str
+    question: str
+    inputs: Mapping[str, Input]
+    defaults: Mapping[str, Any]
+    sources: Sequence[Source]
+    cases: Cases
+    function: Callable[..., Experiment]
+
+    def read(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """The inputs, typed: those that are given, in Python or as text, else their defaults.
+
+        Raises ValueError where there is no such input, or where one is out of range.
+        """
+        if unknown := sorted(set(given) - set(self.inputs)):
+            raise ValueError(
+                f"{self.name} has no input {unknown[0]}; it has {', '.join(self.inputs)}"
+            )
+        return {
+            name: one.read(name, given.get(name, self.defaults[name]))
+            for name, one in self.inputs.items()
+        }
+
+    def run(self, **given: object) -> Experiment:
+        """The experiment with these inputs. Raises ValueError as ``read`` does."""
+        return self.function(**self.read(given))
+
+
+def experiment(
+    title: str, question: str, sources: Sequence[Source], cases: Cases | None = None
+) -> Callable[[Callable[P, Found]], Callable[P, Experiment]]:
+    """Makes an experiment of a function, whose inputs it reads and checks before every run.
+
+    ``title`` is a few words, ``question`` what it answers. ``cases`` says to which questions of a
+    survey it applies, and with which arguments.
+    """
+
+    def registered(function: Callable[P, Found]) -> Callable[P, Experiment]:
+        inputs, signature = _inputs(function), inspect.signature(function)
+        name = function.__name__.replace("_", "-")
+
+        @wraps(function)
+        def run(*given: P.args, **more: P.kwargs) -> Experiment:
+            bound = signature.bind(*given, **more)
+            bound.apply_defaults()
+            for key, one in inputs.items():
+                bound.arguments[key] = one.read(key, bound.arguments[key])
+            found = function(*bound.args, **bound.kwargs)
+            return Experiment(
+                name,
+                title,
+                question,
+                {key: bound.arguments[key] for key in inputs},
+                found.answer,
+                found.rows,
+                found.pictures,
+                sources,
+                found.notes,
+                found.mechanism,
+            )
+
+        entry = Entry(
+            name,
+            title,
+            question,
+            inputs,
+            {key: signature.parameters[key].default for key in inputs},
+            sources,
+            cases or (lambda _: iter(())),
+            run,
+        )
+        run.__dict__["entry"] = entry
+        run.__dict__["__signature__"] = signature.replace(return_annotation="Experiment")
+        return run
+
+    return registered
+
+
+def each_question(given: Callable[[Question], Mapping[str, Any] | None]) -> Cases:
+    """Cases of an experiment on single questions: ``given`` are its arguments, None where it does
+    not apply."""
+
+    def cases(survey: Survey) -> Iterator[Case]:
+        for question in survey.questions:
+            if (arguments := given(question)) is not None:
+                yield Case(question.label, arguments)
+
+    return cases
+
+
+def entries() -> dict[str, Entry]:
+    """Every experiment by the name of its command and page, in the order of a handout."""
+    return dict(_entries())
+
+
+def of_survey(survey: Survey, *, seed: int = 1) -> list[Experiment]:
+    """All experiments that apply to a survey, with the whole numbers of its own mechanisms."""
+    return [
+        replace(entry.function(**_seeded(entry, seed), **case.given), about=case.about)
+        for entry in entries().values()
+        for case in entry.cases(survey)
+    ]
+
+
+def _seeded(entry: Entry, seed: int) -> dict[str, int]:
+    return {"seed": seed} if "seed" in entry.inputs else {}
+
+
+@cache
+def _entries() -> dict[str, Entry]:
+    homes = (import_module(f"deniably.lab.experiments.{name}") for name in EXPERIMENTS)
+    found = [getattr(home, name).entry for home, name in zip(homes, EXPERIMENTS, strict=True)]
+    return {entry.name: entry for entry in found}
+
+
+def _inputs(function: Callable[..., Any]) -> dict[str, Input]:
+    hints = get_type_hints(function, include_extras=True)
+    return {
+        name: one
+        for name, hint in hints.items()
+        for one in getattr(hint, "__metadata__", ())
+        if isinstance(one, Input)
+    }

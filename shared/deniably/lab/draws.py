@@ -1,0 +1,92 @@
+"""Seeded draws: the same seed gives the same people and reports, on every machine.
+
+Reports come from the shipped mechanisms through the shipped door for randomness,
+``deniably.core.coins``, which takes the bytes of a stream that the seed determines. The stream is
+the key stream of AES in counter mode under the digest of the seed, so that no draw depends on the
+version of a library. It is for experiments alone and protects nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from deniably.core.binomial import Floats
+from deniably.core.coins import Coins
+from deniably.estimation.tally import Tally, tally
+from deniably.mechanisms.law import Domain, Law, Randomiser, Ticks
+from deniably.simulation.bulk import randomise_many, tally_many, uniform
+
+AS_DEVICES = 1000
+"""People up to whom each report is made as a device makes it; the samplers of ``simulation``, which
+follow the same laws, make those of more."""
+
+_POOL = 1 << 16
+_BITS = 53
+
+
+class Draws:
+    """A stream of random draws that ``seed`` determines; ``words`` tell streams of one seed apart.
+
+    >>> Draws(1).coins.below(1000) == Draws(1).coins.below(1000)
+    True
+    """
+
+    def __init__(self, seed: int, *words: object) -> None:
+        key = sha256(repr((seed, *words)).encode()).digest()
+        stream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        self._stream = stream.update
+        self._pool, self._start = b"", 0
+        self.coins = Coins(self.take)
+
+    def take(self, count: int) -> bytes:
+        """The next ``count`` bytes of the stream."""
+        if self._start + count > len(self._pool):
+            self._pool, self._start = self._stream(bytes(max(_POOL, count))), 0
+        self._start += count
+        return self._pool[self._start - count : self._start]
+
+    def reports(self, mechanism: Randomiser[Law], answers: Iterable[Any]) -> list[tuple[int, ...]]:
+        """A report to each answer, as a device makes it."""
+        return [mechanism.randomise(answer, self.coins) for answer in answers]
+
+    def tally(self, mechanism: Randomiser[Law], groups: Mapping[Any, int]) -> Tally:
+        """The tally of everybody's reports: ``groups`` says how many people have which answer.
+
+        Up to ``AS_DEVICES`` people draw as devices do, more as ``simulation`` does.
+        """
+        law = mechanism.law
+        if sum(groups.values()) <= AS_DEVICES:
+            answers = [answer for answer, people in groups.items() for _ in range(people)]
+            return tally(self.reports(mechanism, answers), law.cell_count)
+        given = [_laid_out(law.domain, answer) for answer in groups]
+        with self.bulk():
+            every = np.repeat(given, list(groups.values()), axis=0)
+            return tally_many(mechanism, randomise_many(mechanism, every))
+
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """Within this, ``simulation`` draws its many reports and people from this stream."""
+        with uniform.drawn_from(self.take):
+            yield
+
+    def uniform(self, size: int) -> Floats:
+        """Numbers between 0 and 1, neither of which occurs; for noise that a curator adds."""
+        words = np.frombuffer(self.take(8 * size), dtype=np.uint64) >> np.uint64(64 - _BITS)
+        return (words.astype(np.float64) + 0.5) / 2.0**_BITS
+
+    def shuffled(self, size: int) -> list[int]:
+        """The integers below ``size`` in random order."""
+        return self.coins.pick(size, size)
+
+
+def _laid_out(domain: Domain, answer: Any) -> Any:
+    """An answer as ``simulation`` takes it: options that are ticked as a row of booleans."""
+    if not isinstance(domain, Ticks):
+        return answer
+    return [option in answer for option in range(domain.k)]

@@ -1,0 +1,207 @@
+"""L1: why nobody can tell, and how the truth is recovered all the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import sqrt
+from typing import Annotated, Any
+
+from deniably.core.table import Cell
+from deniably.estimation.channels import matrix
+from deniably.estimation.estimate import estimate_through
+from deniably.estimation.figures import Share as ShareOf
+from deniably.estimation.figures import groups
+from deniably.estimation.tally import Tally, tally
+from deniably.lab.asked import question as asked
+from deniably.lab.catalogue import each_question, experiment
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import Exact, Real, Seed, Share
+from deniably.lab.picture import Picture, area, bar, column, group, value
+from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
+from deniably.results.figures.colours import Tone
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Area, Areas, Bars, Crowd, Group
+from deniably.results.figures.scale import of_parts
+from deniably.survey.questions import Question
+
+PEOPLE = 100
+
+_COIN = {"minimum": Fraction(1, 100), "maximum": Fraction(99, 100), "percent": True}
+Truth = Annotated[
+    Exact, Real(**_COIN, help="How often the first coin says: answer with the truth.")
+]
+Second = Annotated[
+    Exact, Real(**_COIN, help="How often the second coin, thrown otherwise, says: yes.")
+]
+
+
+def _of_question(question: Question) -> dict[str, Any] | None:
+    """Questions with two answers, each of which is a report, too."""
+    law = question.report_mechanism.law
+    two = isinstance(law.domain, One) and law.domain.k == law.cell_count == 2 and law.exact
+    figures = groups(question)[0].figures
+    if not (two and len(figures) == 2):
+        return None
+    first, second = (one.label for one in figures if isinstance(one, ShareOf))
+    return {"mechanism": question.report_mechanism, "labels": (first, second)}
+
+
+@experiment(
+    "Two coins",
+    "Why can nobody tell from a report, and how is the truth recovered all the same?",
+    [
+        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Source("Fox and Tracy", 1986, "Randomized Response, Sage: the design with two coins"),
+        Source(
+            "Dwork and Roth",
+            2014,
+            "The Algorithmic Foundations of Differential Privacy, section 3.2",
+        ),
+    ],
+    each_question(_of_question),
+)
+def coins(
+    *,
+    truth: Truth = "1/2",
+    yes: Second = "1/2",
+    share: Share = "0.7",
+    seed: Seed = 1,
+    mechanism: Randomiser[Law] | None = None,
+    labels: tuple[str, str] = ("yes", "no"),
+) -> Found:
+    """100 people answer with two coins: what they report, and what their reports still tell.
+
+    ``share`` of them, in whole people, would say yes. Give the ``mechanism`` of a question with two
+    answers and its ``labels`` instead of the coins.
+    """
+    if mechanism is None:
+        given = {"truth": str(truth), "yes": str(yes)}
+        mechanism = asked(type="yes_no", coins=given).report_mechanism
+    law = mechanism.law
+    people = round(PEOPLE * Fraction(share))
+    having = (people, PEOPLE - people)
+    assert isinstance(law, Supporting | Finite)
+    draws = Draws(seed, "coins")
+    sent = [Counter(draws.reports(mechanism, [answer] * having[answer])) for answer in (0, 1)]
+    chance = [[Fraction(law.probability(answer, (report,))) for report in (0, 1)]
+              for answer in (0, 1)]  # fmt: skip
+
+    told = [_told(answer, chance[answer][0], labels) for answer in (0, 1)]
+    cells = [
+        _cell(having[answer], answer, report, chance[answer][report], sent[answer][report,], labels)
+        for answer in (0, 1)
+        for report in (0, 1)
+    ]
+    counts = [sent[0][report,] + sent[1][report,] for report in (0, 1)]
+    error = sqrt(sum(having[answer] * float(chance[answer][0] * chance[answer][1])
+                     for answer in (0, 1))) / PEOPLE  # fmt: skip
+    expected = Fraction(sum(having[answer] * chance[answer][0] for answer in (0, 1))) / PEOPLE
+    apart = chance[0][0] - chance[1][0]
+    observed = _figure("observed", expected, counts[0] / PEOPLE, error)
+    recovered = _figure(
+        "recovered",
+        (expected - chance[1][0]) / apart,
+        _recovered(mechanism, tally([(0,)] * counts[0] + [(1,)] * counts[1], 2)),
+        error / abs(float(apart)),
+    )
+    odds: dict[str, Cell] = {"what": "odds", "exact": float(mechanism.loss.odds_bound),
+                             "fraction": str(mechanism.loss.odds)}  # fmt: skip
+    epsilon: dict[str, Cell] = {"what": "epsilon", "exact": mechanism.loss.epsilon}
+
+    rows = [*told, *cells, observed, recovered, odds, epsilon]
+    first, _ = labels
+    answer = (
+        f"Of 100 people who mean “{first}”, {_hundred(told[0])} report it, and of 100 who do not,"
+        f" {_hundred(told[1])} report it, too: a report changes the odds by a factor of"
+        f" {_short(value(odds, 'exact'))} at most (epsilon {number(mechanism.loss.epsilon, 2)})."
+        f" But where {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
+    )
+    return Found(answer, rows, _pictures(rows, cells, having, labels), _notes(labels),
+                 mechanism.described)  # fmt: skip
+
+
+def _told(answer: int, chance: Fraction, labels: tuple[str, str]) -> dict[str, Cell]:
+    return {"what": f"reports {labels[0]}", "answer": labels[answer], "report": labels[0],
+            "exact": float(chance), "fraction": str(chance)}  # fmt: skip
+
+
+def _cell(
+    people: int, answer: int, report: int, chance: Fraction, count: int, labels: tuple[str, str]
+) -> dict[str, Cell]:
+    """Of all 100: those with this answer who make this report."""
+    exact = Fraction(people, PEOPLE) * chance
+    return {
+        "what": "people",
+        "answer": labels[answer],
+        "report": labels[report],
+        "exact": float(exact),
+        "fraction": str(exact),
+        "drawn": count / PEOPLE,
+        "standard_error": sqrt(people * float(chance * (1 - chance))) / PEOPLE,
+        "people": count,
+    }
+
+
+def _figure(what: str, exact: Fraction, drawn: float, error: float) -> dict[str, Cell]:
+    return {"what": what, "exact": float(exact), "fraction": str(exact), "drawn": drawn,
+            "standard_error": error}  # fmt: skip
+
+
+def _recovered(mechanism: Randomiser[Law], reports: Tally) -> float:
+    """The unbiased estimate of the first answer's share, as results have it."""
+    return float(estimate_through(reports, matrix(mechanism)).raw[0])
+
+
+def _pictures(
+    rows: list[dict[str, Cell]],
+    cells: list[dict[str, Cell]],
+    having: tuple[int, int],
+    labels: tuple[str, str],
+) -> list[Picture]:
+    parts: list[Area] = []
+    groups: list[Group] = []
+    for place, row in enumerate(cells):
+        answer, report = divmod(place, 2)
+        across = having[answer] / PEOPLE
+        says = f"mean “{labels[answer]}”, report “{labels[report]}”"
+        tone: Tone
+        tone, kept = ("second" if report == 0 else "mark"), answer == report
+        if across:
+            up = value(row, "exact") / across
+            words = f"{_hundred(row)}\nreport “{labels[report]}”"
+            parts.append(area(row, says, across, up, "exact", words, tone, 50 if kept else 80))
+        groups.append(group(row, says, "people", tone, filled=kept))
+    of_all = [row for row in rows if row["what"] in ("observed", "recovered")]
+    told = {"observed": f"report “{labels[0]}”", "recovered": f"mean “{labels[0]}”, recovered"}
+    bars = [
+        bar(row, told[str(row["what"])], "exact", f"{_hundred(row)} of 100", dot="drawn")
+        for row in of_all
+    ]
+    heads = [f"{people} mean “{label}”" for people, label in zip(having, labels, strict=True)
+             if people]  # fmt: skip
+    axis = of_parts([0, 1, *column(of_all, "drawn")])
+    return [
+        Picture("Who reports what, of 100 people: areas are probabilities", Areas(parts, heads)),
+        Picture("100 people whose coins were thrown; hollow reports are not the truth",
+                Crowd(groups)),
+        Picture("What is observed, and what is recovered from it; dots are the people above",
+                Bars(axis, "of the people", bars)),
+    ]  # fmt: skip
+
+
+def _notes(labels: tuple[str, str]) -> list[str]:
+    return [
+        f"Nobody who sees a report “{labels[0]}” can know whether a coin or a person said it: both"
+        " answers make every report."
+    ]
+
+
+def _hundred(row: dict[str, Cell]) -> str:
+    """A share of the table as people of 100."""
+    return _short(100 * value(row, "exact"))
+
+
+def _short(found: float) -> str:
+    return number(found, 0 if abs(found - round(found)) < 1e-9 else 1)

@@ -1,0 +1,203 @@
+"""L3: how many people it takes until the noise has averaged out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist
+from typing import Annotated, Any
+
+from deniably.core.table import Cell
+from deniably.estimation.figures import Average, Share, groups
+from deniably.estimation.scores import Score
+from deniably.lab.asked import question as asked
+from deniably.lab.catalogue import each_question, experiment
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.experiments.coins import Second, Truth
+from deniably.lab.inputs import SHARE, Exact, Seed, Several, Whole
+from deniably.lab.picture import Picture, band, column, dots, line, value
+from deniably.mechanisms.law import Law, One, Randomiser, Ticks
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Graph, Layer
+from deniably.results.figures.scale import of_parts, of_ratios
+from deniably.survey.questions import Question
+
+DRAWS = 20
+"""Surveys that are drawn for each number of people, fewer where these are many."""
+_OF_A_QUESTION = 5
+"""Surveys for a question of any type: its estimates take longer."""
+_MOST_REPORTS = 100_000
+_FAIR = Fraction(3)
+_TOLD = {10: 20.0, 100: 1.0, 100_000: 0.22}
+"""The errors, in points, of the single draws of a widespread introduction to two fair coins."""
+_Z = NormalDist().inv_cdf(0.975)
+
+People = Annotated[
+    list[int] | tuple[int, ...],
+    Several(
+        each=Whole(minimum=2, maximum=1_000_000, help="People."),
+        most=8,
+        help="How many people answer: up to eight numbers.",
+    ),
+]
+Part = Annotated[Exact, SHARE]
+
+
+def _of_question(question: Question) -> dict[str, Any] | None:
+    """Questions whose first figure has one score, and which everybody reports."""
+    law = question.report_mechanism.law
+    figure = groups(question)[0].figures[0]
+    if law.sampled_fraction < 1 or not isinstance(law.domain, One | Ticks):
+        return None
+    if not isinstance(figure, Share | Average):
+        return None
+    try:
+        figure.score(question.report_mechanism)
+    except ValueError:
+        return None
+    return {"question": question}
+
+
+@experiment(
+    "Noise averages out",
+    "How many people must answer until the noise has averaged out?",
+    [
+        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Source("Genest, Hanley and Bhatnagar", 2024, "J. Statistics and Data Science Education:"
+               " a class asks itself"),
+    ],
+    each_question(_of_question),
+)  # fmt: skip
+def noise_averages_out(
+    *,
+    truth: Truth = "1/2",
+    yes: Second = "1/2",
+    n: People = (10, 100, 1000, 10_000, 100_000),
+    share: Part = "1/2",
+    seed: Seed = 1,
+    question: Question | None = None,
+) -> Found:
+    """The funnel: the estimate of a share from ``n`` people, of whom ``share`` would say yes.
+
+    Give a survey's ``question`` instead of the coins; then it is its first figure: the share of its
+    first choice, or the mean, with people at either end of the range.
+    """
+    most = DRAWS if question is None else _OF_A_QUESTION
+    question = question or asked(type="yes_no", coins={"truth": str(truth), "yes": str(yes)})
+    mechanism = question.report_mechanism
+    figure = _Figure(question)
+    rows: list[dict[str, Cell]] = []
+    for people in n:
+        rows += _rows(figure, people, Fraction(share), Draws(seed, "funnel", people), most)
+    if mechanism.loss.odds == _FAIR and mechanism.law.domain.count == 2:
+        rows += [_told(row) for row in rows if row["what"] == "spread" and row["n"] in _TOLD]
+    spread = [row for row in rows if row["what"] == "spread"]
+    drawn = [row for row in rows if row["what"] == "survey"]
+    told = [row for row in rows if row["what"] == "introduction"]
+
+    known = ", ".join(f"to ±{_points(row)} points from {row['n']:,} people" for row in spread)
+    answer = f"In 95 of 100 surveys the share is known {known}."
+    every = [*column(spread, "low"), *column(spread, "high"), *column(drawn, "drawn")]
+    layers: list[Layer] = [
+        band(spread, "n", "low", "high", "95 of 100 surveys, exact error"),
+        line(spread, "n", "truth", "the truth", "mute"),
+        dots(drawn, "n", "drawn", "surveys that were drawn"),
+    ]
+    if told:
+        layers.append(dots(told, "n", "drawn", "the draws of an introduction", "mark", hollow=True))
+    scale = of_parts([*every, *column(told, "drawn")])
+    graph = Graph(of_ratios(n), "people", scale, "estimated share", layers)
+    notes = ["The band is about these people: it has the noise of the reports alone."]
+    return Found(answer, rows, [Picture("The noise averages out: a funnel", graph)], notes,
+                 mechanism.described)  # fmt: skip
+
+
+class _Figure:
+    """The first figure of a question, on the scale from 0 to 1, for people of two answers."""
+
+    def __init__(self, question: Question) -> None:
+        self.mechanism: Randomiser[Law] = question.report_mechanism
+        self.group = groups(question)[0]
+        figure = self.group.figures[0]
+        assert isinstance(figure, Share | Average)
+        score = figure.score(self.mechanism)
+        domain = self.mechanism.law.domain
+        self.low, self.high = 0.0, 1.0
+        if isinstance(figure, Average):
+            assert isinstance(domain, One)
+            self.answers: tuple[Any, Any] = (domain.k - 1, 0)
+            self.low, self.high = figure.extent
+            self.noise = float(score.noise[-1]), float(score.noise[0])
+        elif isinstance(domain, Ticks):
+            self.answers = ((0,), ())
+            self.noise = float(score.noise[0]), float(score.noise[-1])
+        else:
+            assert isinstance(domain, One)
+            others = set(range(domain.k)) - set(figure.answers)
+            self.answers = (figure.answers[0], min(others))
+            self.noise = _noise(score, self.answers, domain.k)
+
+    def estimate(self, draws: Draws, having: int, people: int) -> float:
+        """The estimate of one survey that is drawn."""
+        yes, no = self.answers
+        tally = draws.tally(self.mechanism, {yes: having, no: people - having})
+        found = self.group.found(tally)[0]
+        assert found is not None
+        assert found.estimate is not None
+        return (found.estimate - self.low) / (self.high - self.low)
+
+
+def _noise(score: Score, answers: tuple[int, int], k: int) -> tuple[float, float]:
+    """The variance of one report's score, for either answer."""
+    places = answers if len(score.noise) == k else (0, 1)
+    return float(score.noise[places[0]]), float(score.noise[places[1]])
+
+
+def _rows(
+    figure: _Figure, people: int, share: Fraction, draws: Draws, most: int
+) -> list[dict[str, Cell]]:
+    having = round(people * share)
+    truth, (yes, no) = having / people, figure.noise
+    error = sqrt(having * yes + (people - having) * no) / people
+    times = max(1, min(most, _MOST_REPORTS // people))
+    seen = [figure.estimate(draws, having, people) for _ in range(times)]
+    off = sqrt(sum((one - truth) ** 2 for one in seen) / times)
+    spread: dict[str, Cell] = {
+        "what": "spread",
+        "n": people,
+        "truth": truth,
+        "exact": error,
+        "drawn": off,
+        "standard_error": error / sqrt(2 * times),
+        "low": truth - _Z * error,
+        "high": truth + _Z * error,
+        "margin": _Z * error,
+    }
+    surveys: list[dict[str, Cell]] = [
+        {"what": "survey", "n": people, "truth": truth, "exact": truth, "drawn": one,
+         "standard_error": error}
+        for one in seen
+    ]  # fmt: skip
+    return [spread, *surveys]
+
+
+def _told(row: dict[str, Cell]) -> dict[str, Cell]:
+    """The draw of an introduction: its error in points, and in standard errors."""
+    people, error = int(value(row, "n")), value(row, "exact")
+    points = _TOLD[people]
+    return {
+        "what": "introduction",
+        "n": people,
+        "truth": row["truth"],
+        "exact": row["truth"],
+        "drawn": value(row, "truth") + points / 100,
+        "standard_error": error,
+        "points": points,
+        "deviations": points / 100 / error,
+    }
+
+
+def _points(row: dict[str, Cell]) -> str:
+    half = 100 * value(row, "margin")
+    return number(half, 0 if half >= 10 else 1 if half >= 0.95 else 2)

@@ -1,0 +1,211 @@
+"""L2: what a single report tells about its sender, whatever else is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod, sqrt
+from typing import Annotated, Any
+
+from deniably.core.table import Cell
+from deniably.design.calibration import warner
+from deniably.lab.catalogue import each_question, experiment
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import Epsilon, Exact, Real, Seed, as_privacy
+from deniably.lab.picture import Picture, band, dots, line
+from deniably.mechanisms.law import (
+    CoinEach,
+    CoinForSome,
+    Finite,
+    Law,
+    Randomiser,
+    Several,
+    Supporting,
+)
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Graph, Layer
+from deniably.results.figures.scale import of_parts
+from deniably.survey.questions import Question
+
+PEOPLE = 2000
+"""Of each prior: they draw their reports, and those who sent the telling one are counted."""
+_PRIORS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 98, 99, 100)
+_DRAWN = (10, 30, 50, 70, 90)
+
+Prior = Annotated[
+    Exact,
+    Real(
+        minimum=0,
+        maximum=1,
+        percent=True,
+        help="How likely the answer is thought to be before the report.",
+    ),
+]
+
+
+def _of_question(question: Question) -> dict[str, Any] | None:
+    """Every question but those whose promise can fail, for which there is no band."""
+    mechanism = question.report_mechanism
+    return None if mechanism.loss.delta else {"mechanism": mechanism}
+
+
+@experiment(
+    "One report",
+    "What does one report tell about me, whatever else is known?",
+    [
+        Source("Dwork", 2006, "Differential privacy, ICALP: a promise against every prior"),
+        Source("Kasiviswanathan and Smith", 2014, "On the semantics of differential privacy, J."
+               " Privacy and Confidentiality 6:1"),
+        Source("Desfontaines", 2018, "Differential privacy in more detail, desfontain.es: posterior"
+               " against prior as a band"),
+    ],
+    each_question(_of_question),
+)  # fmt: skip
+def one_report(
+    *,
+    epsilon: Epsilon = "ln 3",
+    prior: Prior = "1/10",
+    seed: Seed = 1,
+    mechanism: Randomiser[Law] | None = None,
+) -> Found:
+    """What somebody thinks after one report who thought the answer likely with ``prior``.
+
+    The two answers are those that reports tell apart best. ``epsilon`` is that of randomised
+    response; give a ``mechanism`` instead.
+    """
+    mechanism = mechanism or warner(2, as_privacy(epsilon))
+    odds = mechanism.loss.odds_bound
+    least, most = ratios(mechanism.law, odds)
+    given = sorted({Fraction(prior), *(Fraction(one, 100) for one in _PRIORS)})
+    draws = Draws(seed, "one report")
+    rows: list[dict[str, Cell]] = []
+    for report, ratio in (("most for it", most), ("most against it", least)):
+        for held in given:
+            row = _row(report, held, ratio, odds)
+            if report == "most for it" and 100 * held in _DRAWN:
+                row |= _drawn(draws, mechanism, held, ratio)
+            rows.append(row)
+    risen = rows[: len(given)]
+
+    told = next(row for row in risen if row["prior"] == float(Fraction(prior)))
+    answer = (
+        f"Whoever thought the answer {_hundred(told['prior'])} % likely thinks it at most"
+        f" {_hundred(told['exact'])} % likely after the report that speaks most for it; from 50 %"
+        f" it rises to {_hundred(risen[_at(risen, 0.5)]['exact'])} % at most."
+    )
+    layers: list[Layer] = [
+        band(risen, "prior", "low", "high", "any mechanism of this epsilon"),
+        line(risen, "prior", "exact", "after the report most for it", "second"),
+        line(rows[len(given):], "prior", "exact", "after the report most against it", "mark"),
+        line(risen, "prior", "prior", "nothing learned", "mute", dashed=True),
+        dots(risen, "prior", "drawn", f"of {PEOPLE:,} people who drew reports", "second"),
+    ]  # fmt: skip
+    hundred = of_parts([0, 1])
+    drawn = Graph(
+        hundred, "thought likely before", hundred, "thought likely after the report", layers
+    )
+    notes = [
+        "The band holds whatever else is known: other reports, registers, friends. It is about"
+        " what this report adds."
+    ]
+    title = "How likely the answer is thought to be, before and after one report"
+    return Found(answer, rows, [Picture(title, drawn)], notes, mechanism.described)
+
+
+def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:
+    """The least and the largest P(report | x) / P(report | y) of all reports, for the two answers
+    (x, y) of a law for which it is largest: ``odds``."""
+    if isinstance(law, Several):
+        parts = [ratios(part, _odds_of(part)) for part in law.parts]
+        lowest = sorted(low for low, _ in parts)[: law.s]
+        return prod(lowest, start=Fraction(1)), odds
+    first, second = law.extremes
+    if isinstance(law, Finite) and law.exact:
+        found = [
+            law.probability(first, (output,)) / law.probability(second, (output,))
+            for output in range(law.outputs)
+        ]
+        return min(found), max(found)
+    if isinstance(law, Supporting):
+        return _least_of_cells(law, law.own(first), law.own(second), odds), odds
+    return 1 / odds, odds  # noise is symmetric
+
+
+def _least_of_cells(
+    law: Supporting, ours: frozenset[int], theirs: frozenset[int], odds: Fraction
+) -> Fraction:
+    """The ratio of the report that speaks most against the answer whose cells are ``ours``."""
+    mine, other = len(ours - theirs), len(theirs - ours)
+    match law.joint:
+        case CoinEach(p=p, q=q):
+            missing, named = (1 - p) / (1 - q), q / p
+            return Fraction(missing**mine * named**other)
+        case CoinForSome(p=p, q=q):
+            sampled = min(mine, int(law.sampled_fraction * law.k))
+            return Fraction((q / p) ** sampled)
+        case _:
+            return 1 / odds  # a set meets one answer's cells as often as the other's
+
+
+def _odds_of(law: Finite | Any) -> Fraction:
+    first, second = law.extremes
+    if isinstance(law, Finite) and law.exact:
+        return max(
+            law.probability(first, (output,)) / law.probability(second, (output,))
+            for output in range(law.outputs)
+        )
+    end = (-law.reach,) if not isinstance(law, Finite) else (0,)
+    return Fraction(law.probability(first, end) / law.probability(second, end))
+
+
+def _row(report: str, prior: Fraction, ratio: Fraction, odds: Fraction) -> dict[str, Cell]:
+    return {
+        "report": report,
+        "prior": float(prior),
+        "exact": float(after(prior, ratio)),
+        "low": float(after(prior, 1 / odds)),
+        "high": float(after(prior, odds)),
+    }
+
+
+def after(prior: Fraction, ratio: Fraction) -> Fraction:
+    """Bayes: how likely an answer is after a report that is ``ratio`` times as likely with it."""
+    return prior * ratio / (prior * ratio + 1 - prior)
+
+
+def _drawn(
+    draws: Draws, mechanism: Randomiser[Law], prior: Fraction, ratio: Fraction
+) -> dict[str, Cell]:
+    """Of the people whose report speaks most for the answer, the part that has it."""
+    law = mechanism.law
+    having = round(PEOPLE * prior)
+    answers: Sequence[Any] = law.extremes
+    counts: list[int] = []
+    for answer, people in zip(answers, (having, PEOPLE - having), strict=True):
+        seen: dict[tuple[int, ...], bool] = {}
+        reports = draws.reports(mechanism, [answer] * people)
+        for report in reports:
+            if report not in seen:
+                of_ours, of_theirs = (law.probability(one, report) for one in answers)
+                seen[report] = of_ours >= ratio * of_theirs * (1 - Fraction(1, 10**9))
+        counts.append(sum(seen[report] for report in reports))
+    if not all(counts):
+        return {}  # the report is too rare to be drawn
+    held = after(prior, ratio)
+    few = [float(max(1 - Fraction(count, people), Fraction(0))) / count
+           for count, people in zip(counts, (having, PEOPLE - having), strict=True)]  # fmt: skip
+    return {
+        "drawn": counts[0] / sum(counts),
+        "standard_error": float(held * (1 - held)) * sqrt(sum(few)),
+    }
+
+
+def _at(rows: Sequence[dict[str, Cell]], prior: float) -> int:
+    return [row["prior"] for row in rows].index(prior)
+
+
+def _hundred(part: Cell) -> str:
+    assert isinstance(part, float)
+    places = 0 if abs(100 * part - round(100 * part)) < 1e-9 else 1 if part < 0.9995 else 2
+    return number(100 * part, places)

@@ -1,0 +1,215 @@
+"""The inputs of experiments: typed, bounded, and read alike from Python, a command and a page."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, cast
+
+from deniably.survey.privacy import Privacy, to_decimal_text
+
+Exact = Fraction | float | str
+"""A number as people write it: ``Fraction(1, 2)``, ``0.5``, ``"1/2"`` or ``"50 %"``."""
+
+_MOST_DIGITS, _MOST_CHARACTERS = 12, 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input(ABC):
+    """What an input may be, with the ``help`` that a person reads."""
+
+    help: str
+
+    @abstractmethod
+    def read(self, name: str, value: object) -> Any:
+        """The value, from Python or from text. Raises ValueError with name, value and range."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """The range in words."""
+
+    def _refused(self, name: str, value: object) -> ValueError:
+        return ValueError(f"{name} is {_shown(value)}; it is {self.allowed}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Real(Input):
+    """An exact number from ``minimum`` to ``maximum``; with ``percent``, pages show per cents."""
+
+    minimum: Fraction | float
+    maximum: Fraction | float
+    percent: bool = False
+
+    def read(self, name: str, value: object) -> Fraction:
+        """The number, exact as it is written: 0.1 is a tenth."""
+        try:
+            found = _exact(value)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise self._refused(name, value) from None
+        if not self.minimum <= found <= self.maximum:
+            raise self._refused(name, value)
+        return found
+
+    @property
+    def allowed(self) -> str:
+        """As of ``Input``."""
+        return f"a number from {_short(self.minimum)} to {_short(self.maximum)}, such as 0.5 or 1/2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(Input):
+    """A whole number from ``minimum`` to ``maximum``."""
+
+    minimum: int
+    maximum: int
+
+    def read(self, name: str, value: object) -> int:
+        """The number."""
+        try:
+            found = _exact(value)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise self._refused(name, value) from None
+        if found.denominator != 1 or not self.minimum <= found <= self.maximum:
+            raise self._refused(name, value)
+        return int(found)
+
+    @property
+    def allowed(self) -> str:
+        """As of ``Input``."""
+        return f"a whole number from {self.minimum:,} to {self.maximum:,}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Input):
+    """From one to ``most`` different numbers, each one of ``each``; in text with commas or spaces
+    between."""
+
+    each: Real | Whole
+    most: int
+
+    def read(self, name: str, value: object) -> tuple[Any, ...]:
+        """The numbers, ascending."""
+        if isinstance(value, str):
+            value = value.replace(",", " ").split()
+        try:
+            given = list(cast(Iterable[object], value))
+        except TypeError:
+            given = [value]
+        if not 1 <= len(given) <= self.most:
+            raise self._refused(name, value)
+        return tuple(sorted({self.each.read(name, one) for one in given}))
+
+    @property
+    def allowed(self) -> str:
+        """As of ``Input``."""
+        return f"from one to {self.most} numbers, each {self.each.allowed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice(Input):
+    """One of ``names``."""
+
+    names: Sequence[str]
+
+    def read(self, name: str, value: object) -> str:
+        """The name."""
+        if not isinstance(value, str) or value not in self.names:
+            raise self._refused(name, value)
+        return value
+
+    @property
+    def allowed(self) -> str:
+        """As of ``Input``."""
+        return f"one of {', '.join(self.names)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level(Input):
+    """A level of privacy: an epsilon from ``minimum`` to ``maximum``, or the logarithm of odds, as
+    ``"ln 3"``."""
+
+    minimum: Fraction | float
+    maximum: Fraction | float
+
+    def read(self, name: str, value: object) -> Privacy:
+        """The epsilon or the odds, exact as written."""
+        if isinstance(value, Privacy):
+            found = value
+        elif isinstance(value, str) and value.strip().startswith("ln"):
+            odds = value.strip().removeprefix("ln").strip(" ()")
+            try:
+                found = Privacy(odds=_exact(odds))
+            except (ValueError, ZeroDivisionError):
+                raise self._refused(name, value) from None
+            if found.odds is None or found.odds <= 1:
+                raise self._refused(name, value)
+        else:
+            try:
+                found = Privacy(epsilon=_exact(value))
+            except (ValueError, ZeroDivisionError):
+                raise self._refused(name, value) from None
+        if not self.minimum <= found.ln <= self.maximum:
+            raise self._refused(name, value)
+        return found
+
+    @property
+    def allowed(self) -> str:
+        """As of ``Input``."""
+        return (
+            f"a number from {_short(self.minimum)} to {_short(self.maximum)}, or the logarithm of"
+            " odds as ln 3"
+        )
+
+
+def privacy_text(privacy: Privacy) -> str:
+    """A level of privacy as people write it: ``1`` or ``ln 3``."""
+    if privacy.odds is not None:
+        return f"ln {privacy.odds}"
+    assert privacy.epsilon is not None
+    return to_decimal_text(privacy.epsilon)
+
+
+SEED = Whole(minimum=0, maximum=2**32 - 1, help="Seed of the draws: the same seed, the same draws.")
+Seed = Annotated[int, SEED]
+SHARE = Real(
+    minimum=0, maximum=1, percent=True, help="Share of the people whose true answer is yes."
+)
+Share = Annotated[Exact, SHARE]
+EPSILON = Level(
+    minimum=Fraction(1, 100), maximum=10, help="Epsilon, the protection of an answer, or ln odds."
+)
+Epsilon = Annotated[Exact | Privacy, EPSILON]
+
+
+def as_privacy(value: Exact | Privacy) -> Privacy:
+    """A level that was read: inside an experiment, every ``Epsilon`` is one."""
+    assert isinstance(value, Privacy)
+    return value
+
+
+def _exact(value: object) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
+        raise ValueError
+    if isinstance(value, Fraction):
+        return value
+    text = str(value).strip()  # a float as people write it, 0.1 and not its binary neighbour
+    percent = text.endswith("%")
+    text = text.removesuffix("%").strip().replace("\u202f", "")
+    if len(text) > _MOST_CHARACTERS or "_" in text:
+        raise ValueError
+    if abs(int(text.lower().partition("e")[2] or 0)) > _MOST_DIGITS:
+        raise ValueError
+    return Fraction(text) / (100 if percent else 1)
+
+
+def _short(value: Fraction | float) -> str:
+    found = Fraction(value)
+    return str(found) if found.denominator in (1, 3) else f"{float(found):g}"
+
+
+def _shown(value: object) -> str:
+    text = str(value) if isinstance(value, str | int | float | Fraction) else repr(value)
+    return repr(text[:40]) if isinstance(value, str) else text[:60]

@@ -1,0 +1,84 @@
+"""An experiment as HTML: the same part for the handout, the pages of a server and notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from deniably.core.table import Cell
+from deniably.lab.experiment import Experiment, plain
+from deniably.results import notebook as results_notebook
+from deniably.results.figures.digits import MINUS
+from deniably.results.figures.strip import Html, plain_table
+
+
+def fragment(experiment: Experiment, heading: int = 2) -> Html:
+    """The experiment as an ``article``: question, answer, pictures, and folded the table, what it
+    was made with and the sources. ``heading`` is the level of its heading.
+
+    Its classes are those of the sheets ``results`` and ``lab``.
+    """
+    about = f'<p class="small">{escape(experiment.about)}</p>' if experiment.about else ""
+    pictures = "".join(
+        f"<figure><figcaption>{escape(one.title)}</figcaption>{one.html()}</figure>"
+        for one in experiment.pictures
+    )
+    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in experiment.notes)
+    sources = "".join(f"<li>{escape(str(source))}</li>" for source in experiment.sources)
+    return Html(
+        f'<article class="card lab">{about}'
+        f'<h{heading} class="q">{escape(experiment.question)}</h{heading}>'
+        f'<p class="finding">{escape(experiment.answer)}</p>{pictures}{notes}'
+        f"<details><summary>Numbers</summary>{table(experiment)}</details>"
+        f"<details><summary>How it was made, and sources</summary>{_made(experiment)}"
+        f"<ul>{sources}</ul></details></article>"
+    )
+
+
+def handout(title: str, experiments: Sequence[Experiment], style: str) -> str:
+    """A page that stands alone: one stylesheet inside, no script, nothing fetched."""
+    articles = "".join(fragment(one) for one in experiments)
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        f"<body><main><h1>{escape(title)}</h1>{articles}</main></body></html>\n"
+    )
+
+
+def table(experiment: Experiment) -> Html:
+    """All rows as a table that scrolls by itself."""
+    heads = [name.replace("_", " ") for name in experiment.columns]
+    lines = [[_cell(row.get(name)) for name in experiment.columns] for row in experiment.rows]
+    return plain_table(f"{experiment.title}: all numbers", heads, lines)
+
+
+def notebook(experiment: Experiment) -> Html:
+    """The experiment for a notebook, with its own style."""
+    return Html(
+        f'<div class="deniably"><style>{results_notebook.STYLE}</style>'
+        f"{fragment(experiment, 3)}</div>"
+    )
+
+
+def _made(experiment: Experiment) -> str:
+    inputs = "; ".join(
+        f"{name} {_input(plain(value))}" for name, value in experiment.inputs.items()
+    )
+    command = f"deniably lab {experiment.name}"
+    mechanism = f"<p>Mechanism: {escape(experiment.mechanism)}.</p>" if experiment.mechanism else ""
+    return f"<p>Made by <code>{escape(command)}</code> with {escape(inputs)}.</p>{mechanism}"
+
+
+def _input(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.5g}".replace("-", MINUS) if abs(value) < 1e6 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else value

@@ -1,0 +1,137 @@
+"""Pictures of experiments, made from the rows of their tables.
+
+A mark takes its numbers from columns of rows, so what is drawn is what the table says. How it is
+drawn, on pages and in files, is in ``deniably.results.figures.graph``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from deniably.core.table import Cell
+from deniably.results.figures import graph
+from deniably.results.figures.colours import Tone
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Area, Band, Bar, Dots, Drawing, Group, Line
+from deniably.results.figures.paper import Svg
+from deniably.results.figures.strip import Html
+
+Row = Mapping[str, Cell]
+
+_TOLD = 6
+"""Points of a mark that the text in place of the picture says; the table has all."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One drawing with the title that says what it shows."""
+
+    title: str
+    drawing: Drawing
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """Every number that is drawn: ``mark``, its label, and the columns it was taken from."""
+        return [{"mark": label, **found} for label, found in graph.numbers(self.drawing)]
+
+    @property
+    def described(self) -> str:
+        """What the picture shows, in words and numbers, for those who cannot see it."""
+        marks: dict[str, list[str]] = {}
+        for point in self.points:
+            values = [number(value, 4).rstrip("0").rstrip(".") if value % 1 else number(value)
+                      for key, value in point.items() if key != "mark"]  # fmt: skip
+            marks.setdefault(str(point["mark"]), []).append(", ".join(values))
+        return " ".join(f"{label}: {'; '.join(_some(each))}." for label, each in marks.items())
+
+    def html(self) -> Html:
+        """The picture as part of a page, whose stylesheet has its classes."""
+        return graph.inline(self.drawing, self.title, self.described)
+
+    def svg(self) -> Svg:
+        """The picture as a file that needs nothing else."""
+        return graph.file(self.drawing, self.title, self.described)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def _some(texts: Sequence[str]) -> list[str]:
+    """All texts, or some from the first to the last."""
+    if len(texts) <= _TOLD:
+        return list(texts)
+    last = len(texts) - 1
+    return [texts[place * last // (_TOLD - 1)] for place in range(_TOLD)]
+
+
+# --- marks, from rows -------------------------------------------------------------------------
+
+
+def line(
+    rows: Iterable[Row], x: str, y: str, label: str, tone: Tone = "mark", *, dashed: bool = False
+) -> Line:
+    """A line through column ``y`` over column ``x``; rows without one of them are left out.
+
+    Draw what is false dashed and in the tone ``warn``.
+    """
+    return Line(label, tuple((one, two) for one, two in _told(rows, x, y)), (x, y), tone, dashed)
+
+
+def band(
+    rows: Iterable[Row], x: str, low: str, high: str, label: str, tone: Tone = "mark",
+    level: int = 95,
+) -> Band:  # fmt: skip
+    """The area between the columns ``low`` and ``high`` over column ``x``."""
+    points = tuple((one, two, three) for one, two, three in _told(rows, x, low, high))
+    return Band(label, points, (x, low, high), tone, level)
+
+
+def dots(
+    rows: Iterable[Row], x: str, y: str, label: str, tone: Tone = "second", *, hollow: bool = False
+) -> Dots:
+    """A dot at column ``y`` over column ``x`` for every row that has both."""
+    return Dots(label, tuple((one, two) for one, two in _told(rows, x, y)), (x, y), tone, hollow)
+
+
+def bar(
+    row: Row, label: str, value: str, text: str, tone: Tone = "mark", *,
+    ends: tuple[str, str] | None = None, dot: str | None = None,
+) -> Bar:  # fmt: skip
+    """A bar as long as column ``value``; a line over it between two columns, a dot at another."""
+    columns = (value, *(ends or ()), *(() if dot is None else (dot,)))
+    ((length, *more),) = _told([row], *columns)
+    drawn = None if ends is None else (more[0], more[1])
+    return Bar(label, length, text, columns, tone, drawn, None if dot is None else more[-1])
+
+
+def group(row: Row, label: str, count: str, tone: Tone = "mark", *, filled: bool = True) -> Group:
+    """As many people as column ``count`` says."""
+    ((people,),) = _told([row], count)
+    return Group(label, int(people), (count,), tone, filled)
+
+
+def area(
+    row: Row, label: str, across: float, up: float, column: str, text: str, tone: Tone = "mark",
+    level: int = 95,
+) -> Area:  # fmt: skip
+    """A part of everybody whose probability, ``across`` times ``up``, is in a column of the row."""
+    return Area(label, across, up, text, (column,), tone, level)
+
+
+def column(rows: Iterable[Row], name: str) -> list[float]:
+    """The numbers of a column, without rows that have none: what an axis has to hold."""
+    return [value for (value,) in _told(rows, name)]
+
+
+def value(row: Row, name: str) -> float:
+    """The number in a column of a row that has one."""
+    ((found,),) = _told([row], name)
+    return found
+
+
+def _told(rows: Iterable[Row], *columns: str) -> list[tuple[float, ...]]:
+    """The numbers of some columns, of the rows that have them all."""
+    found = (tuple(row.get(name) for name in columns) for row in rows)
+    return [cast(tuple[float, ...], one) for one in found if None not in one]

@@ -1,0 +1,417 @@
+"""Draws lines, bands and dots over two axes, bars on one, and people one by one.
+
+As in a strip, places across are per cents of the width and words keep their size, so that a phone
+shows the same picture as a wide page. Lines and bands lie in a box of their own that is stretched.
+The same drawing is a file that stands alone: elements have the tokens' classes and, as presentation
+attributes, the tokens' colours in the light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from deniably.results.figures.colours import CARD, GRID, INK, MUTE, SOFT, TONES, Tone
+from deniably.results.figures.paper import Svg
+from deniably.results.figures.scale import Axis
+from deniably.results.figures.strip import Html
+
+FILE_WIDTH = 640
+"""Pixels of a drawing that stands alone."""
+LEFT, RIGHT = 15.0, 96.0
+"""Per cent of the width between which values lie; words of the upward axis stand at the left."""
+STRETCHED = 1000
+"""Units of either side of the box in which lines and bands lie."""
+LONGEST = 38
+"""Characters of a label that a phone shows on one line."""
+
+_LINE, _TALL, _BELOW = 20, 240, 44  # pixels
+_BAR, _BAR_ROW = 14, 44
+_PERSON, _OF_A_ROW = 22, 10
+_OPACITY = {95: 0.14, 80: 0.24, 50: 0.45}
+_CHARACTERS = 44  # of the whole width of a phone
+
+Columns = tuple[str, ...]
+"""The columns of the rows that the numbers of a point were taken from."""
+
+
+# --- what is drawn ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Line:
+    """Straight lines from point to point (x, y)."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    columns: Columns
+    tone: Tone = "mark"
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Band:
+    """The area between two lines: points (x, low, high). ``level`` is 95, 80 or 50 per cent."""
+
+    label: str
+    points: tuple[tuple[float, float, float], ...]
+    columns: Columns
+    tone: Tone = "mark"
+    level: int = 95
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A dot at each point (x, y); open where it is less sure."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    columns: Columns
+    tone: Tone = "mark"
+    open: bool = False
+
+
+Layer = Line | Band | Dots
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Layers over two axes, each with its words; those drawn first lie below."""
+
+    across: Axis
+    across_label: str
+    up: Axis
+    up_label: str
+    layers: Sequence[Layer]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A horizontal bar from the low end of the axis to ``value``, with its words above.
+
+    ``ends`` draws a line over it, from one value to another, and ``dot`` a dot.
+    """
+
+    label: str
+    value: float
+    text: str
+    columns: Columns
+    tone: Tone = "mark"
+    ends: tuple[float, float] | None = None
+    dot: float | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars on one axis."""
+
+    across: Axis
+    across_label: str
+    bars: Sequence[Bar]
+
+
+@dataclass(frozen=True)
+class Group:
+    """So many people who look alike; ``filled`` and ``tone`` tell them from others."""
+
+    label: str
+    count: int
+    columns: Columns
+    tone: Tone = "mark"
+    filled: bool = True
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Everybody one by one, group after group, ten in a row."""
+
+    groups: Sequence[Group]
+
+
+@dataclass(frozen=True)
+class Area:
+    """A part of everybody: ``across`` of them have the first thing in common, and of these the
+    part ``up`` the second. the lines of ``text`` stand in it where they fit."""
+
+    label: str
+    across: float
+    up: float
+    text: str
+    columns: Columns
+    tone: Tone = "mark"
+    level: int = 95
+
+
+@dataclass(frozen=True)
+class Areas:
+    """A square of area 1, cut upright by the first thing and then across by the second.
+
+    ``areas`` come column by column, from below. The area of each is its probability. ``columns``
+    are the words above the columns, one each.
+    """
+
+    areas: Sequence[Area]
+    columns: Sequence[str]
+
+
+Drawing = Graph | Bars | Crowd | Areas
+
+
+def inline(drawing: Drawing, title: str, about: str) -> Html:
+    """The drawing as part of a page; ``about`` says its numbers in words."""
+    height, parts = _parts(drawing)
+    return Html(
+        f'<svg class="plot graph" height="{height}" font-size="13" role="img"'
+        f' aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title><desc>{escape(about)}</desc>{''.join(parts)}</svg>"
+    )
+
+
+def file(drawing: Drawing, title: str, about: str) -> Svg:
+    """The drawing as a file that needs nothing else."""
+    height, parts = _parts(drawing)
+    heading = _text("0", 16, title, "", f' font-size="15" font-weight="bold" fill="{INK}"')
+    top = 30
+    return Svg(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{FILE_WIDTH}" height="{height + top}"'
+        ' font-family="Helvetica, Arial, Liberation Sans, sans-serif" font-size="13" role="img">'
+        f"<title>{escape(title)}</title><desc>{escape(about)}</desc>"
+        f'<rect width="100%" height="100%" fill="{CARD}"/>{heading}'
+        f'<svg y="{top}" width="100%" height="{height}" overflow="visible">{"".join(parts)}</svg>'
+        "</svg>\n"
+    )
+
+
+# --- below ------------------------------------------------------------------------------------
+
+
+def _parts(drawing: Drawing) -> tuple[int, list[str]]:
+    match drawing:
+        case Graph():
+            return _graph(drawing)
+        case Bars():
+            return _bars(drawing)
+        case Crowd():
+            return _crowd(drawing)
+        case Areas():
+            return _areas(drawing)
+
+
+def _graph(graph: Graph) -> tuple[int, list[str]]:
+    keys = [_key(layer, place) for place, layer in enumerate(graph.layers)]
+    top = _LINE * len(keys) + 2 * _LINE
+    bottom = top + _TALL
+    parts = [*keys, _text("0", top - _LINE - 2, graph.up_label)]
+    for value, words in graph.up.ticks:
+        y = _y(graph.up, value, top)
+        parts.append(_grid("0", "100%", y, y, dark=value in (graph.up.low, graph.up.zero)))
+        parts.append(_text("0", y - 4, words))
+    for value, words in graph.across.ticks:
+        parts.append(_grid(_x(graph.across, value), None, bottom, bottom + 5, dark=True))
+        parts.append(_text(_x(graph.across, value), bottom + 19, words, "middle"))
+    parts.append(_text("100%", bottom + _BELOW - 5, graph.across_label, "end"))
+    parts += [_layer(layer, graph, top) for layer in graph.layers]
+    return bottom + _BELOW, parts
+
+
+def _layer(layer: Layer, graph: Graph, top: float) -> str:
+    if isinstance(layer, Dots):
+        dots = "".join(
+            f'<circle cx="{_x(graph.across, x)}" cy="{_y(graph.up, y, top):.2f}" r="4"/>'
+            for x, y in layer.points
+        )
+        return f"<g {_dot_look(layer.tone, layer.open)}>{dots}</g>"
+    return (
+        f'<svg x="{LEFT:g}%" y="{top}" width="{RIGHT - LEFT:g}%" height="{_TALL}"'
+        f' viewBox="0 0 {STRETCHED} {STRETCHED}" preserveAspectRatio="none">'
+        f"{_stretched(layer, graph)}</svg>"
+    )
+
+
+def _stretched(layer: Line | Band, graph: Graph) -> str:
+    def place(x: float, y: float) -> str:
+        across, up = (STRETCHED / 100 * one for one in (graph.across.at(x), graph.up.at(y)))
+        return f"{across:.2f},{STRETCHED - up:.2f}"
+
+    if isinstance(layer, Line):
+        points = " ".join(place(x, y) for x, y in layer.points)
+        return (
+            f'<polyline points="{points}" {_line_look(layer)} vector-effect="non-scaling-stroke"/>'
+        )
+    there = [place(x, high) for x, _, high in layer.points]
+    back = [place(x, low) for x, low, _ in reversed(layer.points)]
+    return f'<polygon points="{" ".join([*there, *back])}" {_band_look(layer.tone, layer.level)}/>'
+
+
+def _key(layer: Layer, place: int) -> str:
+    """The layer's line of the legend."""
+    y = _LINE * place + 10
+    match layer:
+        case Dots():
+            look = _dot_look(layer.tone, layer.open)
+            mark = f'<g {look}><circle class="key" cx="12" cy="{y}" r="4"/></g>'
+        case Line():
+            mark = f'<path d="M0 {y}h24" {_line_look(layer)}/>'
+        case Band():
+            look = _band_look(layer.tone, layer.level)
+            mark = f'<rect y="{y - 6}" width="24" height="12" {look}/>'
+    return f"{mark}{_text('32', y + 4.5, layer.label)}"
+
+
+def _bars(bars: Bars) -> tuple[int, list[str]]:
+    bottom = _BAR_ROW * len(bars.bars) + 4
+    parts: list[str] = []
+    for value, words in bars.across.ticks:
+        dark = value == bars.across.low
+        parts.append(_grid(_wide(bars.across, value), None, 0, bottom, dark=dark))
+        parts.append(
+            _text(_wide(bars.across, value), bottom + 15, words, _ends(bars.across, value))
+        )
+    for place, bar in enumerate(bars.bars):
+        y = _BAR_ROW * place
+        at = bars.across.at(bar.value)
+        parts.append(_text("0", y + 15, bar.label, fill="ink"))
+        parts.append(_text("100%", y + 15, bar.text, "end", ' font-weight="bold"', fill="ink"))
+        parts.append(
+            f'<rect class="b b50 t-{bar.tone}" y="{y + 22}" width="{at:.3f}%" height="{_BAR}"'
+            f' fill="{TONES[bar.tone]}" fill-opacity="{_OPACITY[50]}"/>'
+        )
+        if bar.ends:
+            low, high = (f"{bars.across.at(end):.3f}%" for end in bar.ends)
+            parts.append(
+                f'<line class="l t-{bar.tone}" x1="{low}" x2="{high}" y1="{y + 29}" y2="{y + 29}"'
+                f' stroke="{TONES[bar.tone]}" stroke-width="2"/>'
+            )
+        if bar.dot is not None:
+            parts.append(
+                f"<g {_dot_look('second', False)}>"
+                f'<circle cx="{bars.across.at(bar.dot):.3f}%" cy="{y + 29}" r="5"/></g>'
+            )
+    parts.append(_text("100%", bottom + 36, bars.across_label, "end"))
+    return bottom + _BELOW, parts
+
+
+def _crowd(crowd: Crowd) -> tuple[int, list[str]]:
+    parts: list[str] = []
+    for place, group in enumerate(crowd.groups):
+        y = _LINE * place + 10
+        parts.append(
+            f"<g {_dot_look(group.tone, not group.filled)}>"
+            f'<circle class="key" cx="8" cy="{y}" r="6"/></g>'
+            f"{_text('24', y + 4.5, f'{group.count} {group.label}')}"
+        )
+    top, person = _LINE * len(crowd.groups) + 8, 0
+    for group in crowd.groups:
+        dots = ""
+        for _ in range(group.count):
+            row, column = divmod(person, _OF_A_ROW)
+            dots += (
+                f'<circle cx="{(column + 0.5) * _PERSON:g}" cy="{top + (row + 0.5) * _PERSON:g}"'
+                ' r="7"/>'
+            )
+            person += 1
+        parts.append(f"<g {_dot_look(group.tone, not group.filled)}>{dots}</g>")
+    return top + _PERSON * -(-person // _OF_A_ROW) + 4, parts
+
+
+def _areas(areas: Areas) -> tuple[int, list[str]]:
+    parts: list[str] = []
+    left = up = 0.0
+    column = 0
+    for area in areas.areas:
+        if up == 0.0:
+            parts.append(_text(f"{100 * left:.2f}%", 14, areas.columns[column]))
+        y = _LINE + _TALL * (1 - up - area.up)
+        parts.append(
+            f'<rect class="b b{area.level} t-{area.tone} edge" x="{100 * left:.3f}%" y="{y:.2f}"'
+            f' width="{100 * area.across:.3f}%" height="{_TALL * area.up:.2f}"'
+            f' fill="{TONES[area.tone]}" fill-opacity="{_OPACITY[area.level]}" stroke="{CARD}"/>'
+        )
+        for place, words in enumerate(area.text.split("\n")):
+            if _fits(area, place, words):
+                words_at = f"{100 * left:.2f}%", y + _LINE * place + 17
+                parts.append(_text(*words_at, words, extra=' dx="6"', fill="ink"))
+        up += area.up
+        if up > 1 - 1e-9:
+            left, up, column = left + area.across, 0.0, column + 1
+    return _LINE + _TALL + 4, parts
+
+
+# --- looks ------------------------------------------------------------------------------------
+
+
+def _line_look(line: Line) -> str:
+    dash = ' stroke-dasharray="6 5"' if line.dashed else ""
+    return f'class="l t-{line.tone}" fill="none" stroke="{TONES[line.tone]}" stroke-width="2"{dash}'
+
+
+def _band_look(tone: Tone, level: int) -> str:
+    return f'class="b b{level} t-{tone}" fill="{TONES[tone]}" fill-opacity="{_OPACITY[level]}"'
+
+
+def _dot_look(tone: Tone, hollow: bool) -> str:
+    fill, stroke = (CARD, TONES[tone]) if hollow else (TONES[tone], CARD)
+    return f'class="d{" o" * hollow} t-{tone}" fill="{fill}" stroke="{stroke}" stroke-width="1.5"'
+
+
+def _grid(x1: str, x2: str | None, y1: float, y2: float, *, dark: bool) -> str:
+    return (
+        f'<line class="g{" z" * dark}" x1="{x1}" x2="{x2 or x1}" y1="{y1:.1f}" y2="{y2:.1f}"'
+        f' stroke="{MUTE if dark else GRID}"/>'
+    )
+
+
+def _text(
+    x: str, y: float, words: str, anchor: str = "", extra: str = "", *, fill: str = "soft"
+) -> str:
+    side = f' text-anchor="{anchor}"' if anchor else ""
+    look = "" if "fill=" in extra else f' fill="{INK if fill == "ink" else SOFT}"'
+    kind = ' class="ink"' if fill == "ink" else ""
+    return f'<text{kind} x="{x}" y="{y:.1f}"{side}{look}{extra}>{escape(words)}</text>'
+
+
+def _fits(area: Area, line: int, words: str) -> bool:
+    """Whether a line of words is within its part on a phone."""
+    return _LINE * (line + 1) + 2 <= _TALL * area.up and len(words) <= _CHARACTERS * area.across
+
+
+def _ends(axis: Axis, value: float) -> str:
+    """The anchor of a tick's words where the axis has the whole width."""
+    at = axis.at(value)
+    return "end" if at > 99 else "middle" if at > 1 else ""
+
+
+def _x(axis: Axis, value: float) -> str:
+    return f"{LEFT + (RIGHT - LEFT) * axis.at(value) / 100:.3f}%"
+
+
+def _y(axis: Axis, value: float, top: float) -> float:
+    """Pixels from above; the low end of the axis is at the bottom."""
+    return top + _TALL * (1 - axis.at(value) / 100)
+
+
+def _wide(axis: Axis, value: float) -> str:
+    return f"{axis.at(value):.3f}%"
+
+
+# --- the numbers of a drawing -----------------------------------------------------------------
+
+
+def numbers(drawing: Drawing) -> Iterator[tuple[str, dict[str, float]]]:
+    """Every point that is drawn: the label of its mark, and its numbers by column."""
+    match drawing:
+        case Graph():
+            for layer in drawing.layers:
+                for point in layer.points:
+                    yield layer.label, dict(zip(layer.columns, point, strict=True))
+        case Bars():
+            for bar in drawing.bars:
+                more = [*(bar.ends or ()), *([] if bar.dot is None else [bar.dot])]
+                yield bar.label, dict(zip(bar.columns, [bar.value, *more], strict=True))
+        case Crowd():
+            for group in drawing.groups:
+                yield group.label, dict(zip(group.columns, [float(group.count)], strict=True))
+        case Areas():
+            for area in drawing.areas:
+                yield area.label, dict(zip(area.columns, [area.across * area.up], strict=True))
