@@ -139,7 +139,7 @@ def check_glance(found: SurveyResult) -> None:
     all_cards = cards(found)
     rows = [
         row
-        for table in glance(found, all_cards)
+        for table in glance(all_cards, found.confidence)
         for row in ElementTree.fromstring(table).findall("tbody/tr")
     ]
     by_name = {card.question.name: card for card in all_cards}

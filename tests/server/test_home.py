@@ -3,8 +3,10 @@ whose results everybody may see."""
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping
+from random import Random
 from threading import Event
 
 import msgspec
@@ -13,14 +15,18 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
-from deniably.results.figures import digits
+from deniably.results.cards import cards
+from deniably.results.figures import digits, scale, strip
+from deniably.results.result import result
 from deniably.survey.guessing import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably_server.api import costly
 from deniably_server.api.computation_queue import ComputationQueue, Computed, Job
 from deniably_server.api.costly import use_queue
 from deniably_server.storage.store import Store
+from support.every_type import QUESTIONS, somebody, survey_of_everything
 from support.material import a_report, new_token, signed, survey_named
+from support.people import answer
 
 SHOWN = {"minimum": 3, "while_open": True}
 FINDING = re.compile(r'href="/surveys/([\w-]+)">[^<]*</a><span class="what">([^<]*)<')
@@ -52,13 +58,45 @@ def test_a_finding_reads_as_the_results_have_it(client: FlaskClient, store: Stor
 
     page = client.get("/").text
 
-    assert found_on(page) == {"seen": "Have you ever stolen from work? “Yes” · 39 people"}, (
+    assert found_on(page) == {"seen": "Have you ever stolen from work? · “Yes” · 39 people"}, (
         "up to its last batch"
     )
     reading = digits.share(choice["estimate"], choice["interval"])
     assert f">{reading.value}</td>" in page
     assert f">{reading.interval}</td>" in page
     assert page.count('class="b b') == 3, "with all its bands"
+
+
+def test_a_finding_is_that_of_the_first_card_of_the_results_whatever_its_type(
+    client: FlaskClient, store: Store
+) -> None:
+    random, lines = Random(3), {}
+    for index, question in enumerate(QUESTIONS):
+        alone = {"claim": {"epsilon": "2"}} | question
+        alone.pop("show_if", None)
+        survey = survey_of_everything(name=f"type-{index}", questions=[alone], results=SHOWN)
+        store.publish(survey, signed(survey))
+        people = [{alone["name"]: somebody(random)[alone["name"]]} for _ in range(120)]
+        answer(store, survey, people)
+        (card,) = cards(result(survey, "open", store.shown_tally(survey.name)))
+        lines[survey.name] = card
+
+    page = client.get("/").text
+
+    assert found_on(page).keys() == lines.keys()
+    for name, card in lines.items():
+        (row,) = re.findall(
+            rf'<tr role="row"[^>]*><th[^>]*><a href="/surveys/{name}">.*?</tr>', page
+        )
+        words = html.unescape(re.sub("<[^>]+>", " ", row))
+        for said in (card.question.short, card.line.note, "120 people",
+                     card.line.reading.value, card.line.reading.interval):  # fmt: skip
+            assert said in words
+        drawn = strip.strip(card.line, card.own or scale.of_shares([card.line]))
+        assert row.count("<circle") == drawn.count("<circle")
+    means = sum(card.own is not None for card in lines.values())
+    assert 3 < means < len(lines)
+    assert page.count("<table") == 2, "shares on one scale, means each on its own"
 
 
 @pytest.mark.parametrize(

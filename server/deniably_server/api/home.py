@@ -4,15 +4,14 @@ each whose results everybody may see."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, render_template
 
-from deniably.results import glance
-from deniably.results.figures import scale, strip
-from deniably.results.figures.row import Row
+from deniably.results import cards, glance
+from deniably.results.result import CONFIDENCE
 from deniably.survey.guessing import guessing, rate_text
 from deniably.survey.survey import Survey
 from deniably.wording.words import ENGLISH
@@ -57,7 +56,7 @@ class Tile:
     its: str = ""
     invited: bool = False
     rates: Rates | None = None
-    row: Row | None = None
+    finding: cards.Card | None = None
 
 
 @blueprint.get("/")
@@ -69,25 +68,23 @@ def home() -> ResponseReturnValue:
     itself does not wait for them.
     """
     page = paging.wanted()
-    cards, size = current_store().cards(page.start, paging.SIZE)
+    listed, size = current_store().cards(page.start, paging.SIZE)
     pages = page.of(size)
     return computed_before(
-        ("home", page.number, size, *cards),
-        now=lambda: _page([_tile(card) for card in cards], pages),
-        meanwhile=lambda: _page([Tile(card) for card in cards], pages),
+        ("home", page.number, size, *listed),
+        now=lambda: _page([_tile(card) for card in listed], pages),
+        meanwhile=lambda: _page([Tile(card) for card in listed], pages),
     )
 
 
 def _page(tiles: Sequence[Tile], pages: paging.Pages) -> str:
-    rows = [tile.row for tile in tiles if tile.row]
-    caption = "One finding of each survey"
+    found = [tile.finding for tile in tiles if tile.finding]
+    about = "One finding of each survey"
     return render_template(
         "home.html",
         open=[tile for tile in tiles if tile.card.state == "open"],
-        closed=[tile for tile in tiles if tile.card.state != "open" and not tile.row],
-        findings=strip.table(caption, rows, scale.of_shares(rows), heading="Survey")
-        if rows
-        else None,
+        closed=[tile for tile in tiles if tile.card.state != "open" and not tile.finding],
+        findings=cards.glance(found, CONFIDENCE, about=about, heading="Survey"),
         pages=pages,
         picture=thirty_people.picture(ENGLISH, moves=False),
     )
@@ -101,7 +98,7 @@ def _tile(card: Card) -> Tile:
         language.survey_texts(survey, ENGLISH),
         survey.invited is True,
         _rates(survey) if card.state == "open" else None,
-        _row(survey),
+        _finding(survey),
     )
 
 
@@ -111,16 +108,16 @@ def _rates(survey: Survey) -> Rates:
     return Rates(one, every, worst, found.waves is not None, found.often)
 
 
-def _row(survey: Survey) -> Row | None:
-    """The finding, if everybody may see the results now."""
+def _finding(survey: Survey) -> cards.Card | None:
+    """That of the first card, if everybody may see the results now."""
     if survey.results.to == "analysts":  # not even to a caller with a token: a list is for all
         return None
     try:
         visible_survey(survey.name)
     except Hidden:
         return None
-    found = glance.finding(survey, current_store().shown_tally(survey.name))
-    return found and replace(found, address=f"/surveys/{survey.name}")
+    tallies = current_store().shown_tally(survey.name)
+    return glance.finding(survey, tallies, address=f"/surveys/{survey.name}")
 
 
 def _beginning(text: str) -> str:

@@ -107,7 +107,7 @@ def dashboard(name: str) -> str:
     return render_template(
         "dashboard.html",
         cards=found,
-        glance=cards.glance(results, found),
+        glance=cards.glance(found, results.confidence),
         precision=cards.precision(results, found),
         pairs=crossed[1:],
         links=[

@@ -93,7 +93,7 @@ class Heads:
 
 def cards(result: SurveyResult) -> list[Card]:
     """The cards of all questions."""
-    heads = _heads(result)
+    heads = _heads(result.confidence)
     return [_card(one, heads) for one in result.questions]
 
 
@@ -111,17 +111,28 @@ def _card(question: QuestionResult, heads: Heads) -> Card:
     )
 
 
-def glance(result: SurveyResult, found: Sequence[Card]) -> list[Html]:
-    """One line a question: shares on one scale, means each on its own."""
-    heads = _heads(result)
+def glance(
+    found: Sequence[Card],
+    confidence: float,
+    *,
+    about: str = "One line a question",
+    heading: str = "Question",
+) -> list[Html]:
+    """One line a card: shares on one scale, means each on its own.
+
+    ``about`` and ``heading``, what a line is of, are for screen readers.
+    """
+    heads = _heads(confidence)
     of_shares = [card.line for card in found if card.own is None]
     of_means = [(card.line, card.own) for card in found if card.own is not None]
     drawn: list[Html] = []
     if of_shares:
-        drawn.append(_table("One line a question", of_shares, heads.shares))
+        axis = scale.of_shares(of_shares)
+        drawn.append(strip.table(about, of_shares, axis, heads=heads.shares, heading=heading))
     if of_means:
         rows, scales = [row for row, _ in of_means], [own for _, own in of_means]
-        drawn.append(strip.table("Means", rows, scales, heads=heads.means, heading="Question"))
+        caption = "Means" if of_shares else about
+        drawn.append(strip.table(caption, rows, scales, heads=heads.means, heading=heading))
     return drawn
 
 
@@ -456,8 +467,8 @@ def _areas(question: PointResult, out: Sequence[AreaResult]) -> Html:
 # --- below ------------------------------------------------------------------------------------
 
 
-def _heads(result: SurveyResult) -> Heads:
-    return Heads(f"{narrative.level_text(result.confidence)} interval")
+def _heads(confidence: float) -> Heads:
+    return Heads(f"{narrative.level_text(confidence)} interval")
 
 
 def _table(

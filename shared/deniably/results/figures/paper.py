@@ -60,14 +60,19 @@ class Paper:
     @property
     def described(self) -> str:
         """All numbers of the figure as text."""
-        return " ".join(
-            f"{f'{part.title}: ' if part.title else ''}{part.described()}." for part in self.parts
-        )
+        return " ".join(f"{_before(part.title)}{part.described()}." for part in self.parts)
 
     @property
     def in_words(self) -> str:
         """A paragraph for the text of a paper."""
         return f"{self.words} {self.described}"
+
+
+def _before(title: str) -> str:
+    """What a title is before the numbers that it is of."""
+    if not title:
+        return ""
+    return f"{title} " if title.endswith("?") else f"{title}: "
 
 
 def svg(figure: Paper, millimetres: int = WIDTHS[0]) -> Svg:
