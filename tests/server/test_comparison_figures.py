@@ -47,16 +47,20 @@ def survey(name: str, **rest: Any) -> Survey:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """Two closed waves of a panel, whose second has more thieves; and one for analysts."""
+    """Two closed waves of a panel, whose second has more thieves; and two, one for analysts."""
     database = tmp_path_factory.mktemp("compared") / "deniably.db"
     app = create_app({"DATABASE": str(database), "TESTING": True})
     store: Store = app.extensions["deniably"]
     random = Random(7)
     mine = {"to": "analysts"}
-    for name, share, rules in (("one", 0.2, {}), ("two", 0.7, {}), ("ours", 0.7, mine)):
+    for name, panel, share, rules in (
+        ("one", "for-all", 0.2, {}),
+        ("two", "for-all", 0.7, {}),
+        ("theirs", "for-analysts", 0.2, {}),
+        ("ours", "for-analysts", 0.7, mine),
+    ):
         shown = {"minimum": 10, "while_open": True} | rules
-        panel = {"panel": "for-analysts" if rules else "for-all"}
-        asked = survey(name, waves=panel, results=shown)
+        asked = survey(name, waves={"panel": panel}, results=shown)
         store.publish(asked, signed(asked))
         thieves = [random.random() < share for _ in range(400)]
         people = [
@@ -209,11 +213,24 @@ def test_a_figure_for_analysts_asks_for_a_token_and_holds_the_picture_itself(
     )
     assert_problem(client.get(paths[0]), 401, "unauthorised")
     assert "<svg xmlns" not in client.get(paths[1]).text
-    if kind == "waves":
-        return  # one wave alone is shown
     token = new_token(app.extensions["deniably"], "analyst", "ours")
 
     page = client.get(paths[1], headers={"Authorization": f"Bearer {token}"}).text
+
+    assert page.count("<svg xmlns") == 2
+    assert "<img" not in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["theirs/waves/figure?question=often", "two/differences/figure?question=often&survey=ours"],
+)
+def test_so_does_one_of_a_survey_for_everybody_beside_one_for_analysts(
+    app: Flask, client: FlaskClient, path: str
+) -> None:
+    token = new_token(app.extensions["deniably"], "analyst")
+
+    page = client.get(f"/surveys/{path}", headers={"Authorization": f"Bearer {token}"}).text
 
     assert page.count("<svg xmlns") == 2
     assert "<img" not in page

@@ -138,7 +138,7 @@ def _figure_page(name: str) -> str:
     query = given_query("rows", "columns", "of", "confidence")
     first, second = found["questions"]
     return figure_page(
-        name,
+        [name],
         _paper(found, of),
         file=_file(found),
         address=f"/api/surveys/{name}/crosstab.svg{query}",

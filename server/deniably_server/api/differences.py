@@ -158,7 +158,7 @@ def _page(name: str) -> str:
 def _figure_page(name: str) -> str:
     found, query = _current(name), given_query("question", "survey", "confidence")
     return figure_page(
-        name,
+        [name, found["other"] or name],
         _paper(found),
         file=_file(found),
         address=f"/api/surveys/{name}/differences.svg{query}",

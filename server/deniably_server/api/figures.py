@@ -57,7 +57,7 @@ def page(name: str, question: str) -> str:
     shown, paper = _drawn(name, question)
     query = given_query("confidence")
     return figure_page(
-        name,
+        [name],
         paper,
         file=f"{name}-{question}",
         address=f"/api/surveys/{name}/figures/{question}.svg{query}",

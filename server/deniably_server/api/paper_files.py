@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import Response, render_template, request
 
 from deniably.results.figures.paper import WIDTHS, Paper, svg
@@ -36,7 +38,7 @@ def figure_file(paper: Paper, width: int, file: str) -> Response:
 
 
 def figure_page(
-    survey: str,
+    surveys: Sequence[str],
     paper: Paper,
     *,
     file: str,
@@ -45,13 +47,14 @@ def figure_page(
     csv: str,
     back: tuple[str, str],
 ) -> str:
-    """The page of a figure of ``survey`` with both widths, as files to save, and in words.
+    """The page of a figure of ``surveys`` with both widths, as files to save, and in words.
 
     ``address`` is that of its file, with the query but for the width, ``csv`` that of its numbers.
     ``about`` says what it shows, and ``back`` is the address and the name of the page that it
     belongs to.
     """
-    private = current_store().survey(survey).results.to == "analysts"
+    store = current_store()
+    private = any(store.survey(one).results.to == "analysts" for one in surveys)
     return render_template(
         "figure.html",
         paper=paper,

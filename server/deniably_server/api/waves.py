@@ -101,7 +101,7 @@ def waves_figure_page(name: str) -> str:
     question, paper = _drawn(name)
     query, level = given_query("question", "confidence"), given_query("confidence")
     return figure_page(
-        name,
+        _shown(name),
         paper,
         file=_file(name, question),
         address=f"/api/surveys/{name}/waves.svg{query}",
