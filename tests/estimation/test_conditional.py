@@ -57,6 +57,23 @@ def test_the_share_within_a_row_is_covered(n: int, rates: tuple[Rates, Rates]) -
         assert chance[held].sum() >= 0.939
 
 
+@pytest.mark.parametrize("column", [k_ary(20, 8.0), k_ary(2, 3.0)])
+def test_it_is_covered_where_the_row_is_hidden_and_the_column_is_not(column: Rates) -> None:
+    """The reports may then have everybody in the row, and the column of the others as well."""
+    n, rates = 25, (k_ary(2, 0.5), column)
+    cells = np.array(
+        [(a, b, c, n - a - b - c) for a in range(n + 1) for b in range(n + 1 - a)
+         for c in range(n + 1 - a - b)]
+    )  # fmt: skip
+    both, given = cells[:, 0], cells[:, 0] + cells[:, 1]
+    found = Within(n, both, given, both + cells[:, 2], rates).estimate()
+
+    for share, rest in ((0.0, 1.0), (1.0, 0.0), (0.02, 0.5)):
+        chance = stats.multinomial.pmf(cells, n, law(0.7, share, rest, rates))
+        held = (found.low <= share + 1e-9) & (share - 1e-9 <= found.high)
+        assert chance[held].sum() >= 0.95
+
+
 @given(
     st.integers(1, 300),
     st.lists(st.integers(0, 100), min_size=4, max_size=4).filter(any),

@@ -104,8 +104,20 @@ class _Test:
         self._step = 1 / (n * scale)
 
     def variance(self, share: Floats) -> Floats:
-        """The variance of (f_ab - R f_a) where R = ``share`` is true."""
-        row = self._row
+        """The variance of (f_ab - R f_a) where R = ``share`` is true.
+
+        The estimated shares of a and b may not go with R: where everybody gave a and some gave b, R
+        is not 0. Then either of the two is moved, whichever leaves more variance.
+        """
+        row, column = self._row, self._column
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.fmin((1 - column) / (1 - share), column / share)
+        moved: Floats = np.fmin(row, most)
+        found: Floats = np.maximum(self._variance(share, row), self._variance(share, moved))
+        return found
+
+    def _variance(self, share: Floats, row: Floats) -> Floats:
+        """The same where ``row`` is the share of a."""
         rest = np.clip(self._column - share * row, 0, 1 - row)  # b without a
         has, lacks = self._with + (1 - share) ** 2, self._without + share**2
         inside = row * self._own * (share * has + (1 - share) * lacks)
