@@ -105,6 +105,7 @@ def test_nothing_is_loaded_before_it_is_used_and_never_a_server() -> None:
 import sys
 def loaded(*names): return [name for name in names if name in sys.modules]
 import deniably, deniably_client
+deniably.lab
 assert not loaded("numpy", "flask", "pandas", "deniably.survey.survey"), sys.modules
 deniably_client.Device
 assert not loaded("numpy", "flask", "pandas", "yaml"), sys.modules

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from conftest import WEB
+from deniably.results.figures import colours
 
 STYLE = WEB / "style"
 TEXT = (STYLE / "tokens.css").read_text(encoding="utf-8")
@@ -104,6 +105,14 @@ def test_every_colour_has_one_for_the_dark_and_one_for_forced_colours() -> None:
 
     assert set(dark) == set(FORCED) == set(COLOURS)
     assert all(re.fullmatch("[A-Z][A-Za-z]+", value) for value in FORCED.values()), "system colours"
+
+
+def test_drawings_that_stand_alone_have_the_colours_of_the_pages() -> None:
+    names = ("INK", "SOFT", "LINE", "GRID", "CARD", "MARK", "SECOND", "MUTE", "WARN")
+    drawn = {name.lower(): getattr(colours, name) for name in names}
+
+    for name, colour in (drawn | dict(colours.TONES)).items():
+        assert colour == LIGHT[f"--{name}"], name
 
 
 @pytest.mark.parametrize("sheet", [name for name in SHEETS if name != "tokens.css"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-INK, SOFT, GRID, CARD = "#18221f", "#52605b", "#e3e6e0", "#fff"
+INK, SOFT, LINE, GRID, CARD = "#18221f", "#52605b", "#d8dcd5", "#e3e6e0", "#fff"
 MARK, SECOND, MUTE, WARN = "#0b6158", "#a8480c", "#66736e", "#9a2b10"
 
 Tone = Literal["mark", "second", "mute", "warn"]

@@ -1,0 +1,103 @@
+"""``deniably lab`` as its user calls it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from deniably.lab.catalogue import entries
+from support.commands import call, in_a_process
+
+SURVEY = """
+name: honesty
+title: Honesty at work
+questions:
+  - {name: stolen, type: yes_no, label: "Have you ever stolen from work?", odds: 5}
+  - {name: often, type: select_one, label: "How often?", choices: [Never, Often, Daily], epsilon: 1}
+"""
+
+
+def test_without_a_name_it_lists_every_experiment_with_its_question() -> None:
+    done = in_a_process("lab")
+
+    assert done.returncode == 0
+    for entry in entries().values():
+        assert entry.name in done.stdout.splitlines()
+        assert entry.question in done.stdout
+
+
+def test_a_name_shows_the_answer_and_all_numbers() -> None:
+    done = call("lab", "coins", "--truth", "0.8", "--share", "20 %", "--seed", "7")
+
+    assert done.returncode == 0
+    assert "a factor of 9 at most" in done.stdout
+    assert "standard_error" in done.stdout
+
+
+def test_json_csv_and_pictures(tmp_path: Path) -> None:
+    found = json.loads(call("lab", "coins", "--json").stdout)
+    lines = list(csv.DictReader(io.StringIO(call("lab", "coins", "--csv").stdout)))
+    done = call("lab", "coins", "--svg", tmp_path / "coins.svg", "-o", tmp_path / "coins.html")
+
+    assert found["inputs"]["truth"] == "1/2"
+    assert len(lines) == len(found["rows"])
+    files = sorted(path.name for path in tmp_path.iterdir())
+    assert files == ["coins-2.svg", "coins-3.svg", "coins.html", "coins.svg"]
+    assert all(name in done.stderr for name in files), "it says what it wrote"
+    assert not done.stdout
+    for path in tmp_path.glob("*.svg"):
+        assert ElementTree.parse(path).getroot().get("width") == "640"
+    assert found["answer"] in (tmp_path / "coins.html").read_text(encoding="utf-8")
+
+
+def test_a_handout_of_everything_needs_nothing_else(tmp_path: Path) -> None:
+    done = call("lab", "all", "-o", tmp_path / "handout.html", "--seed", "3")
+    text = (tmp_path / "handout.html").read_text(encoding="utf-8")
+
+    assert done.returncode == 0
+    for entry in entries().values():
+        assert entry.question in text
+    assert text.count("<style>") == 1
+    assert "var(--mark)" in text
+    assert not any(one in text for one in ("<script", "<link", "src=", "@import", "url("))
+
+
+def test_a_survey_gives_the_pictures_of_its_own_whole_numbers(tmp_path: Path) -> None:
+    file, page = tmp_path / "honesty.yaml", tmp_path / "lab.html"
+    file.write_text(SURVEY)
+    done = call("lab", file, "--output", page)
+    text = page.read_text(encoding="utf-8")
+
+    assert done.returncode == 0
+    assert "Honesty at work" in text
+    assert "a factor of 5 at most" in text, "the odds of the survey, not those of two coins"
+    assert text.count("Have you ever stolen from work?") >= 3
+    assert "How often?" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["coins", "--truth", "1.5"], "truth is '1.5'; it is a number from 0.01 to 0.99"),
+        (["one-report", "--epsilon", "many"], "epsilon is 'many'; it is a number from 0.01"),
+        (["noise-averages-out", "--n", "1,2"], "n is '1'; it is a whole number from 2"),
+        (["all", "-o", "x.html", "--seed", "-1"], "seed is '-1'; it is a whole number from 0"),
+        (["nothing"], "nothing is neither an experiment nor a survey's file; there are all, coins"),
+        (["all"], "Missing option '--output'"),
+        (["coins", "--svg", "/nowhere/at/all.svg"], "No such file or directory"),
+    ],
+)
+def test_what_is_wrong_is_said_with_the_mend(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call("lab", *arguments)
+
+    assert done.returncode in (1, 2)
+    assert said in " ".join(done.stderr.split())
+    assert not list(tmp_path.iterdir())
