@@ -209,16 +209,15 @@ def margin(
     kept = np.flatnonzero(fits)
     inner = grid[[kept[0], kept[-1]]]
     outer = grid[[max(kept[0] - 1, 0), min(kept[-1] + 1, len(grid) - 1)]]
-    for _ in range(13):  # each to a sixteenth: together below the spacing of floats
-        points = inner + (outer - inner) * _SIXTEENTHS
+    for _ in range(9):  # each to a 64th: together below the spacing of floats
+        points = inner + (outer - inner) * _PARTS
         # What fits furthest out; the inner end itself always did.
-        last = (accepted(points) * _PLACES).max(axis=0)
-        inner, outer = points[last, _ENDS], points[np.minimum(last + 1, 16), _ENDS]
+        last = 64 - accepted(points[::-1]).argmax(axis=0)
+        inner, outer = points[last, _ENDS], points[np.minimum(last + 1, 64), _ENDS]
     return Margin(float(np.sqrt(variance)), float(inner[0]), float(inner[1]), missed)
 
 
-_PLACES = np.arange(17)[:, None]
-_SIXTEENTHS = _PLACES / 16
+_PARTS = np.arange(65)[:, None] / 64
 _ENDS = np.arange(2)
 
 
@@ -247,17 +246,15 @@ def tilted(
     weight, x = np.asarray(weights, dtype=np.float64), np.asarray(position, dtype=np.float64)
     value = np.asarray(values, dtype=np.float64)
     apart = x - weight @ x / weight.sum()
-    means: list[float] = [x.min()]
-    found: list[Floats] = [value[:, x.argmin()]]
+    wanted = np.stack([np.ones_like(x), x, *value])
+    parts = [wanted[:, [x.argmin()]]]
     for end, steps in ((apart.min(), _STEPS), (apart.max(), _STEPS[::-1])):
         if end:
-            law = weight / (1 - (1 - steps[:, None]) * apart / end)
-            law /= law.sum(axis=1, keepdims=True)
-            means.extend(law @ x)
-            found.extend(law @ value.T)
-    means.append(x.max())
-    found.append(value[:, x.argmax()])
-    at, known = np.array(means), np.array(found).T
+            law = weight / (1 - np.outer(1 - steps, apart / end))
+            parts.append(wanted @ law.T)
+    parts.append(wanted[:, [x.argmax()]])
+    total, means, *sums = np.hstack(parts)
+    at, known = means / total, sums / total
 
     def likeliest(mu: npt.ArrayLike, kind: int) -> Floats:
         where = np.asarray(mu, dtype=np.float64)
@@ -283,7 +280,9 @@ def allowed(target: Floats, values: Floats) -> Callable[[npt.ArrayLike, npt.Arra
 
     def at(mu: npt.ArrayLike, estimate: npt.ArrayLike) -> Floats:
         mu = np.asarray(mu, dtype=np.float64)
-        drawn: Floats = np.clip(estimate, np.interp(mu, *lower), np.interp(mu, *upper))
+        drawn: Floats = np.minimum(
+            np.maximum(estimate, np.interp(mu, *lower)), np.interp(mu, *upper)
+        )
         return drawn
 
     return at

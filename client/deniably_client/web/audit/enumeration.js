@@ -12,10 +12,15 @@ import { randomise } from "../mechanisms/mechanism.js";
  * @typedef {Map<string, string>} Law
  */
 
+/**
+ * The summed shares of some paths, by their whole; most paths share one whole.
+ * @typedef {Map<bigint, bigint>} Shares
+ */
+
 const ENUMERABLE = 1024;
 
-/** The branch is less probable than the cut. */
-class CutOff extends Error {}
+/** The branch is less probable than the cut. One for all: an error that is made knows its stack. */
+const CUT_OFF = new Error("less probable than the cut");
 
 /** Coins that walk a tree: repeat a path, then take the first branch of every further draw. */
 class Replay extends Coins {
@@ -83,7 +88,7 @@ class Replay extends Coins {
     this.numerator *= numerator;
     this.denominator *= denominator;
     const [n, d] = this.cut;
-    if (this.numerator * d < n * this.denominator) throw new CutOff();
+    if (this.numerator * d < n * this.denominator) throw CUT_OFF;
   }
 
   /** @param {number} width */
@@ -110,21 +115,27 @@ export function distribution(run) {
  * @returns {{law: Law, unexploredMass: string}}
  */
 export function distributionAbove(run, cut) {
-  /** @type {Law} */
+  /** @type {Map<string, Shares>} */
   const law = new Map();
-  let unexploredMass = "0";
+  /** @type {Shares} */
+  const unexplored = new Map();
   /** @type {number[]} */
   const path = [];
+  const least = parts(cut);
   do {
-    const coins = new Replay(path, parts(cut));
+    const coins = new Replay(path, least);
     const { numerator, denominator, report } = follow(run, coins);
-    if (report === undefined) unexploredMass = plus(unexploredMass, [numerator, denominator]);
+    if (report === undefined) add(unexplored, numerator, denominator);
     else if (numerator > 0n) {
-      law.set(report, plus(law.get(report) ?? "0", [numerator, denominator]));
+      const shares = law.get(report) ?? new Map();
+      law.set(report, add(shares, numerator, denominator));
     }
     advance(path, coins.widths);
   } while (path.length > 0);
-  return { law, unexploredMass };
+  /** @type {Law} */
+  const summed = new Map();
+  for (const [report, shares] of law) summed.set(report, sum(shares));
+  return { law: summed, unexploredMass: sum(unexplored) };
 }
 
 /**
@@ -135,7 +146,7 @@ export function distributionAbove(run, cut) {
  * @returns {Promise<{sent: readonly string[], drawn: string[], share: string}[]>}
  */
 export async function wholeReports(send, ids) {
-  /** @type {Map<string, {sent: readonly string[], drawn: string[], share: string}>} */
+  /** @type {Map<string, {sent: readonly string[], drawn: string[], shares: Shares}>} */
   const law = new Map();
   /** @type {number[]} */
   const path = [];
@@ -144,11 +155,12 @@ export async function wholeReports(send, ids) {
     const sent = await send(coins);
     const { drawn, numerator, denominator } = coins;
     const key = JSON.stringify([sent, drawn]);
-    const share = plus(law.get(key)?.share ?? "0", [numerator, denominator]);
-    law.set(key, { sent, drawn, share });
+    const found = law.get(key) ?? { sent, drawn, shares: new Map() };
+    add(found.shares, numerator, denominator);
+    law.set(key, found);
     advance(path, coins.widths);
   } while (path.length > 0);
-  return [...law.values()];
+  return Array.from(law.values(), ({ shares, ...found }) => ({ ...found, share: sum(shares) }));
 }
 
 /**
@@ -161,15 +173,22 @@ function follow(run, coins) {
   try {
     report = String(run(coins));
   } catch (error) {
-    if (!(error instanceof CutOff)) throw error;
+    if (error !== CUT_OFF) throw error;
   }
   return { numerator: coins.numerator, denominator: coins.denominator, report };
 }
 
-/** @type {(sum: string, probability: Fraction) => string} */
-function plus(sum, [n, d]) {
-  const [m, e] = parts(sum);
-  return fraction(m * d + n * e, d * e);
+/** @type {(shares: Shares, numerator: bigint, denominator: bigint) => Shares} */
+function add(shares, numerator, denominator) {
+  return shares.set(denominator, (shares.get(denominator) ?? 0n) + numerator);
+}
+
+/** @type {(shares: Shares) => string} */
+function sum(shares) {
+  return [...shares].reduce((sum, [d, n]) => {
+    const [m, e] = parts(sum);
+    return fraction(m * d + n * e, d * e);
+  }, "0");
 }
 
 /**
@@ -205,32 +224,34 @@ export function channel(mechanism, answers = Array(mechanism["k"]).keys()) {
 export function worstOdds(laws) {
   let worst = { odds: "1", report: "", likelier: 0, unlikelier: 0 };
   for (const report of new Set(laws.flatMap((law) => [...law.keys()]))) {
-    for (const [likelier, above] of laws.entries()) {
-      for (const [unlikelier, below] of laws.entries()) {
-        const odds = quotient(above.get(report) ?? "0", below.get(report) ?? "0");
-        if (odds === "infinite") return { odds, report, likelier, unlikelier };
-        if (larger(odds, worst.odds)) worst = { odds, report, likelier, unlikelier };
-      }
+    const chances = laws.map((law) => parts(law.get(report) ?? "0"));
+    const likelier = extreme(chances, larger);
+    const unlikelier = extreme(chances, (one, two) => larger(two, one));
+    const [[n, d], [m, e]] = [chances[likelier] ?? ZERO, chances[unlikelier] ?? ZERO];
+    if (m === 0n) return { odds: "infinite", report, likelier, unlikelier };
+    if (larger([n * e, d * m], parts(worst.odds))) {
+      worst = { odds: fraction(n * e, d * m), report, likelier, unlikelier };
     }
   }
   return worst;
 }
 
-/**
- * @param {string} above
- * @param {string} below
- */
-function quotient(above, below) {
-  const [[n, d], [m, e]] = [parts(above), parts(below)];
-  if (m === 0n) return n === 0n ? "1" : "infinite";
-  return fraction(n * e, d * m);
-}
+/** @type {Fraction} */
+const ZERO = [0n, 1n];
 
 /**
- * @param {string} one
- * @param {string} two
+ * The place of the first of the fractions that no other exceeds.
+ * @param {readonly Fraction[]} fractions
+ * @param {(one: Fraction, two: Fraction) => boolean} exceeds
  */
-function larger(one, two) {
-  const [[n, d], [m, e]] = [parts(one), parts(two)];
+function extreme(fractions, exceeds) {
+  return fractions.reduce(
+    (best, one, place) => (exceeds(one, fractions[best] ?? ZERO) ? place : best),
+    0,
+  );
+}
+
+/** @type {(one: Fraction, two: Fraction) => boolean} */
+function larger([n, d], [m, e]) {
   return n * e > m * d;
 }

@@ -31,15 +31,18 @@ export const like = (pattern) => (value, path) =>
   must(typeof value === "string" && pattern.test(value), path, `does not match ${pattern.source}`);
 
 /** @type {(needed: Record<string, Check>, optional?: Record<string, Check>) => Check} */
-export const object = (needed, optional = {}) => (value, path) => {
-  must(typeof value === "object" && value !== null && !Array.isArray(value), path, "is no object");
+export const object = (needed, optional = {}) => {
   const checks = new Map(Object.entries({ ...needed, ...optional }));
-  for (const key of Object.keys(needed)) must(Object.hasOwn(value, key), path, `lacks ${key}`);
-  for (const [key, item] of Object.entries(value)) {
-    const check = checks.get(key);
-    if (check === undefined) throw new Refused(`${path}: the key ${key} is not known`);
-    check(item, `${path}.${key}`);
-  }
+  return (value, path) => {
+    const fits = typeof value === "object" && value !== null && !Array.isArray(value);
+    must(fits, path, "is no object");
+    for (const key of Object.keys(needed)) must(Object.hasOwn(value, key), path, `lacks ${key}`);
+    for (const [key, item] of Object.entries(value)) {
+      const check = checks.get(key);
+      if (check === undefined) throw new Refused(`${path}: the key ${key} is not known`);
+      check(item, `${path}.${key}`);
+    }
+  };
 };
 
 /** @type {(check: Check, least: number, most: number) => Check} */

@@ -12,12 +12,15 @@ import { anything, integer, object } from "../core/validators.js";
 const KEYS = { name: anything, k: integer, own: integer, other: integer };
 
 /** @type {(keys: Record<string, Check>) => Check} checks the common keys of all three, and these */
-const common = (keys) => (value, path) => {
-  object({ ...KEYS, ...keys })(value, path);
-  const { k, most = 1, own, other } = value;
-  must(k >= 2 && k <= 1024, path, "k is the number of options, from 2 to 1024");
-  must(most >= 1 && most <= k, path, "most is the number of ticks allowed, from 1 to k");
-  must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
+const common = (keys) => {
+  const form = object({ ...KEYS, ...keys });
+  return (value, path) => {
+    form(value, path);
+    const { k, most = 1, own, other } = value;
+    must(k >= 2 && k <= 1024, path, "k is the number of options, from 2 to 1024");
+    must(most >= 1 && most <= k, path, "most is the number of ticks allowed, from 1 to k");
+    must(other >= 1 && own > other, path, "the weights are 1 <= other < own");
+  };
 };
 
 /** @type {(answer: readonly number[], k: number, most: number) => void} */
