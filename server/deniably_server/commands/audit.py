@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from math import comb
 from pathlib import Path
 from textwrap import fill
@@ -17,11 +18,28 @@ from deniably_server.commands.plan import read_definition
 if TYPE_CHECKING:
     from deniably.audit.question_audit import Verdict
     from deniably.audit.whole_reports import ReportAudit, ReportWalk
+    from deniably.survey.privacy import Privacy
     from deniably.survey.survey import Survey
+
+_MOST_EPSILON = 64
 
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--code",
+    metavar="MODULE:FUNCTION",
+    help="Instead of a survey, audit a Python function: module:function or file.py:function.",
+)
+@click.option(
+    "--answers", help="With --code: the answers that it takes, such as a,b,c.  [default: yes,no]"
+)
+@click.option("--outputs", help="With --code: all reports that it may make, such as yes,no.")
+@click.option("--epsilon", help="With --code: the epsilon that it claims.")
+@click.option("--odds", help="With --code: the odds that it claims, such as 3 or 13/7.")
+@click.option("--delta", help="With --code: the delta that it claims beside epsilon.")
 @click.option(
     "--trials",
     type=click.IntRange(10),
@@ -30,7 +48,17 @@ if TYPE_CHECKING:
     help="Reports of each of two answers, for every question.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def audit(file: Path, trials: int, as_json: bool) -> None:
+def audit(
+    file: Path | None,
+    code: str | None,
+    answers: str | None,
+    outputs: str | None,
+    epsilon: str | None,
+    odds: str | None,
+    delta: str | None,
+    trials: int,
+    as_json: bool,
+) -> None:
     """Audit the privacy of the survey FILE with the code that devices run.
 
     It walks every branch of that code and compares the probabilities with the exact law of the
@@ -45,10 +73,60 @@ def audit(file: Path, trials: int, as_json: bool) -> None:
     for all questions together, or else for every two, as far as possible.
 
     Of a wave it checks how many people it says can be recognised, which devices show unchecked.
+
+    With --code it audits a randomiser of your own. Write it as randomise(answer, coins), with
+    coins.below(n) for an integer below n, and every branch is walked: its epsilon is exact. Any
+    other function of an answer is run, and its reports are counted. That shows a catastrophe of
+    probability delta only from about 80/delta trials on.
     """  # fmt: skip
+    if code is not None:
+        if file is not None:
+            raise click.UsageError("give a survey or --code, not both")
+        from deniably_server.commands.own_code import audit_function
+
+        claim = _claim(epsilon, odds, delta)
+        audit_function(code, answers, outputs, claim, trials, as_json=as_json)
+        return
+    if file is None:
+        raise click.UsageError("give a survey, or --code module:function")
+    if any(one is not None for one in (answers, outputs, epsilon, odds, delta)):
+        raise click.UsageError(
+            "--answers, --outputs, --epsilon, --odds and --delta are for --code; a survey has its"
+            " own"
+        )
+    _audit_survey(read_definition(file), trials, as_json=as_json)
+
+
+def _claim(epsilon: str | None, odds: str | None, delta: str | None) -> Privacy | None:
+    from deniably.survey.privacy import Privacy
+
+    given = {"--epsilon": epsilon, "--odds": odds, "--delta": delta}
+    if epsilon is not None and odds is not None:
+        raise click.UsageError("give --epsilon or --odds, not both")
+    if delta is not None and epsilon is None:
+        raise click.UsageError("--delta stands beside --epsilon")
+    exact: dict[str, Fraction] = {}
+    for name, text in given.items():
+        if text is None:
+            continue
+        try:
+            exact[name] = Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            raise click.UsageError(f"{name} is {text!r}; give a number, such as 1") from None
+    if not 0 <= exact.get("--epsilon", Fraction(1)) <= _MOST_EPSILON:
+        raise click.UsageError(f"--epsilon is {epsilon}; give it from 0 to {_MOST_EPSILON}")
+    if exact.get("--odds", Fraction(1)) < 1:
+        raise click.UsageError(f"--odds is {odds}; odds are at least 1")
+    if not 0 < exact.get("--delta", Fraction(1, 2)) < 1:
+        raise click.UsageError(f"--delta is {delta}; give a probability above 0, below 1")
+    if not exact:
+        return None
+    return Privacy(exact.get("--epsilon"), exact.get("--odds"), exact.get("--delta"))
+
+
+def _audit_survey(survey: Survey, trials: int, *, as_json: bool) -> None:
     from deniably.audit.survey_audit import explained, line, of_whole, recognition_fault
 
-    survey = read_definition(file)
     done: list[Verdict] = []
     shown = None if as_json else _Lines(survey)
     for one in _audited(survey, trials):

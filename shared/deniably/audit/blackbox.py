@@ -74,6 +74,40 @@ def lower_bound(seen: int, against: int, trials: int, delta: float, alpha: float
     return max(0.0, float(_bounds([seen], [against], trials, delta, alpha)[0]))
 
 
+def smallest_visible(trials: int, epsilon: float, alpha: float = ALPHA) -> float:
+    """The smallest probability of a catastrophe that ``trials`` reports show to be above epsilon.
+
+    A catastrophe is a report that one answer alone can make. It is expected as often as its
+    probability says, and shows where that count, against none, certifies more than ``epsilon``:
+    about 80 reports for odds of 3 at the usual ``alpha``. Returns 1 where no count does.
+    """
+    low, high = 0, trials
+    if lower_bound(trials, 0, trials, 0.0, alpha) <= epsilon:
+        return 1.0
+    while high - low > 1:
+        middle = (low + high) // 2
+        shown = lower_bound(middle, 0, trials, 0.0, alpha) > epsilon
+        low, high = (low, middle) if shown else (middle, high)
+    return high / trials
+
+
+def trials_to_see(catastrophe: float, epsilon: float, alpha: float = ALPHA) -> int:
+    """How many reports of each answer show a catastrophe of this probability; see above.
+
+    Raises ValueError unless it is above 0 and at most 1.
+    """
+    if not 0 < catastrophe <= 1:
+        raise ValueError(f"the probability is {catastrophe:g}; give it above 0, at most 1")
+    low, high = 0, 16
+    while smallest_visible(high, epsilon, alpha) > catastrophe:
+        low, high = high, 2 * high
+    while high - low > max(1, high // 1000):
+        middle = (low + high) // 2
+        shown = smallest_visible(middle, epsilon, alpha) <= catastrophe
+        low, high = (low, middle) if shown else (middle, high)
+    return high
+
+
 def chosen(
     first: Sequence[Hashable],
     second: Sequence[Hashable],

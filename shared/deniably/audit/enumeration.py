@@ -24,7 +24,7 @@ _BITS = 256
 _MOST_DRAWS = 1 << 12  # of one path; a longer one is cut off
 
 
-class _CutOff(Exception):
+class _CutOff(BaseException):  # code under audit may catch every Exception
     """This branch is too improbable to follow."""
 
 

@@ -46,7 +46,7 @@ class _Recorded(Coins):
         return drawn
 
 
-class _OtherDraw(Exception):
+class _OtherDraw(BaseException):  # code under audit may catch every Exception
     """The code drew differently with the same coins."""
 
 
@@ -66,6 +66,17 @@ class _Repeated(Coins):
         return drawn
 
 
+def made_twice(run: Callable[[Coins], Hashable], coins: Coins) -> tuple[Hashable, int, bool]:
+    """A report, the number of its draws, and whether the same draws make the same report."""
+    recorded = _Recorded(coins)
+    report = run(recorded)
+    try:
+        same = run(_Repeated(recorded.draws)) == report
+    except _OtherDraw:
+        same = False
+    return report, len(recorded.draws), same
+
+
 class ReportChecker:
     """Runs a randomiser on one answer; ``fault`` is the first fault seen, in words."""
 
@@ -79,19 +90,14 @@ class ReportChecker:
 
     def __call__(self, coins: Coins) -> Hashable:
         """A report, made twice from the same coins and checked."""
-        recorded = _Recorded(coins)
-        report = self.randomise(self.answer, recorded)
+        report, draws, same = made_twice(lambda door: self.randomise(self.answer, door), coins)
         self.runs += 1
-        if not recorded.draws:
+        if not draws:
             self._note("it draws no coin")
         try:
             self.counts.update(checked(self.mechanism, report))
         except BadReport as error:
             self._note(f"it makes a report that its mechanism cannot make: {error.why}")
-        try:
-            same = self.randomise(self.answer, _Repeated(recorded.draws)) == report
-        except _OtherDraw:
-            same = False
         if not same:
             self._note("it makes another report of the same coins")
         return report

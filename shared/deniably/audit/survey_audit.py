@@ -98,7 +98,8 @@ def _cells(one: Verdict) -> dict[str, Cell]:
 def line(one: Verdict) -> tuple[str, ...]:
     """One verdict as texts for the columns of ``HEADING``."""
     claimed, exact = f"{one.claimed:.4f}", f"{one.exact.epsilon:.4f}"
-    return (one.question, claimed, exact, f">= {one.certified.epsilon:.4f}", _outcome(one))
+    least = one.certified.epsilon
+    return (one.question, claimed, exact, f">= {least:.4f}" if least else "nothing", _outcome(one))
 
 
 def explained(done: Sequence[Verdict], whole: ReportAudit, trials: int) -> Iterator[str]:

@@ -1,0 +1,238 @@
+"""``deniably audit --code``: finds the function in somebody's Python file, and shows its audit."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from deniably.core.table import aligned
+
+if TYPE_CHECKING:
+    from deniably.audit.own_code import CodeAudit
+    from deniably.survey.privacy import Privacy
+
+_MOST_LINES = 20
+_WIDTH = 92
+
+
+def find_function(code: str) -> Callable[..., Hashable]:
+    """The function that ``module:function`` or ``file.py:function`` names.
+
+    Raises ClickException where there is none, or where its module cannot be imported.
+    """
+    place, _, name = code.rpartition(":")
+    if not place or not name:
+        raise click.ClickException(
+            f"{code!r} names no function: write module:function or file.py:function"
+        )
+    function = getattr(_module(place), name, None)
+    if function is None:
+        raise click.ClickException(f"{place} has no function {name}")
+    if not callable(function):
+        raise click.ClickException(f"{name} in {place} is no function")
+    return cast("Callable[..., Hashable]", function)
+
+
+def _module(place: str) -> Any:
+    try:
+        if place.endswith(".py"):
+            return _of_file(Path(place))
+        sys.path.insert(0, "")
+        try:
+            return importlib.import_module(place)
+        finally:
+            sys.path.remove("")
+    except ModuleNotFoundError as error:
+        if error.name is not None and place.split(".")[0] != error.name.split(".")[0]:
+            raise click.ClickException(f"{place} needs the module {error.name}") from None
+        raise click.ClickException(
+            f"there is no module {place} here; write the path of a file, such as mine.py:randomise"
+        ) from None
+    except SyntaxError as error:
+        raise click.ClickException(f"{place}, line {error.lineno}: {error.msg}") from None
+    except click.ClickException:
+        raise
+    except (Exception, SystemExit) as error:
+        raise click.ClickException(f"{place} raises {type(error).__name__}: {error}") from None
+
+
+def _of_file(path: Path) -> Any:
+    if not path.is_file():
+        raise click.ClickException(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # dataclasses look for themselves there
+    spec.loader.exec_module(module)
+    return module
+
+
+def values(text: str | None) -> list[Hashable] | None:
+    """A list of answers as it is typed: numbers, true and false, else texts."""
+    if text is None:
+        return None
+    return [_value(part.strip()) for part in text.split(",")]
+
+
+def _value(text: str) -> Hashable:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return text
+    return text if found is None or isinstance(found, list | dict) else found
+
+
+def audit_function(
+    code: str, answers: str | None, outputs: str | None, claim: Privacy | None, trials: int,
+    *, as_json: bool,
+) -> None:  # fmt: skip
+    """Audit the function, show what was found, and exit with 1 where it contradicts the claim."""
+    from deniably.audit.own_code import BadCode, audit_code, reports_made
+
+    function = find_function(code)
+    asked = values(answers) or ["yes", "no"]
+    bar = click.progressbar(
+        length=reports_made(len(asked), trials), label="counting", file=sys.stderr,
+        hidden=not sys.stderr.isatty(),
+    )  # fmt: skip
+    try:
+        found = audit_code(
+            function, asked, claim, outputs=values(outputs), trials=trials, progress=bar.update
+        )
+    except (BadCode, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    finally:
+        bar.render_finish()
+    click.echo(_as_json(found) if as_json else "\n".join(_told(code, found)))
+    if found.outcome == "failed":
+        raise SystemExit(1)
+
+
+def _told(code: str, found: CodeAudit) -> Iterator[str]:
+    from deniably.audit.own_code import law_lines
+
+    claimed = f", claimed {_claim_text(found.claim)}" if found.claim else ""
+    yield f"{code}: {', '.join(map(str, found.answers))}{claimed}\n"
+    yield fill(_verdict(found), _WIDTH)
+    if found.laws is not None:
+        lines = list(law_lines(found))
+        yield ""
+        yield from aligned(lines[: _MOST_LINES + 1], texts=1)
+        if len(lines) > _MOST_LINES + 1:
+            yield f"and {len(lines) - _MOST_LINES - 1:,} more reports"
+    if found.counted:
+        yield ""
+        yield fill(_limit(found), _WIDTH)
+
+
+def _verdict(found: CodeAudit) -> str:
+    if found.outcome == "failed":
+        return f"FAILED: {_why_failed(found)}"
+    if found.laws is not None:
+        said = (
+            f"every branch walked ({found.paths:,} paths): epsilon is {_epsilon(found.epsilon)}"
+            f"{_where(found)}"
+        )
+        return f"passed, {said}" if found.claim else said
+    assert found.counted is not None
+    if not found.counted.epsilon:
+        return f"counted, nothing certified: {found.not_walked}"
+    more = "This contradicts no claim and proves none" if found.claim else "It may be more"
+    return (
+        f"counted: epsilon is at least {found.counted.epsilon:.4f}, but for one chance in a"
+        f" million. {more}: {found.not_walked}"
+    )
+
+
+def _why_failed(found: CodeAudit) -> str:
+    if shift := found.broken:
+        some = ", ".join(map(repr, shift.reports[:3])) + (" ..." if len(shift.reports) > 3 else "")
+        about = "" if found.laws is not None else "at least "
+        other = "" if found.laws is not None else "at most "
+        return (
+            f"the answer {shift.first!r} gives {some} with probability {about}"
+            f"{_share(shift.seen)}, and {shift.second!r} with {other}{_share(shift.against)}: more"
+            f" than {_claim_text(found.claim)} allows"
+        )
+    assert found.counted is not None
+    return (
+        f"reports of {found.counted.first!r} and {found.counted.second!r} prove that epsilon is at"
+        f" least {found.counted.epsilon:.4f}, more than {_claim_text(found.claim)}, but for one"
+        " chance in a million"
+    )
+
+
+def _where(found: CodeAudit) -> str:
+    worst = found.worst
+    if worst is None:
+        return ": all answers look alike"
+    if worst.against:
+        return f" (odds {worst.seen / worst.against})"
+    return (
+        f", because the answer {worst.second!r} never gives {worst.reports[0]!r}, which"
+        f" {worst.first!r} gives with probability {_share(worst.seen)}"
+        + (f"; the claim's delta of {_delta(found.claim)} covers that" if found.claim else "")
+    )
+
+
+def _limit(found: CodeAudit) -> str:
+    from deniably.audit.blackbox import smallest_visible
+
+    assert found.counted is not None
+    trials = found.counted.trials
+    epsilon = found.claim.ln if found.claim else 1.0986
+    seen = smallest_visible(trials, epsilon)
+    shows = f"shows only from a probability of about {seen:.1g} on" if seen < 1 else "cannot show"
+    return (
+        f"{trials:,} reports of each answer were counted. In so many, a catastrophe, a report that"
+        f" gives an answer away, {shows}. To see one of probability delta, at a claim of odds 3,"
+        " takes about 80/delta reports: 8,000,000 for 0.00001. A walk sees all of them."
+    )
+
+
+def _share(share: Fraction) -> str:
+    return str(share) if share.denominator <= 10**9 else f"{float(share):.6g}"
+
+
+def _epsilon(epsilon: float) -> str:
+    return "infinite" if epsilon == float("inf") else f"{epsilon:.4f}"
+
+
+def _claim_text(claim: Privacy | None) -> str:
+    assert claim is not None
+    parts = " and ".join(f"{name} {value}" for name, value in claim.claim.items())
+    return parts if claim.epsilon is not None else f"{parts} (epsilon {claim.ln:.4f})"
+
+
+def _delta(claim: Privacy | None) -> str:
+    return "" if claim is None else claim.claim.get("delta", "0")
+
+
+def _as_json(found: CodeAudit) -> str:
+    from deniably.audit.own_code import law_lines
+
+    infinite = found.epsilon == float("inf")
+    return json.dumps(
+        {
+            "answers": list(found.answers),
+            "outcome": found.outcome,
+            "walked": found.laws is not None,
+            "paths": found.paths,
+            "epsilon": None if infinite else found.epsilon,
+            "infinite": infinite,
+            "trials": found.counted.trials if found.counted else 0,
+            "fault": _why_failed(found) if found.outcome == "failed" else None,
+            "not_walked": found.not_walked or None,
+            "law": [list(line) for line in law_lines(found)] if found.laws is not None else None,
+        }
+    )
