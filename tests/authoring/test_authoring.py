@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deniably.authoring import documents
 from deniably.authoring.compiling import (
     compile_survey,
     compile_with_notes,
@@ -20,6 +22,7 @@ from deniably.authoring.compiling import (
     schema,
     slug,
 )
+from deniably.authoring.reading import MOST_PROBLEMS
 from deniably.core.errors import BadSurvey
 from deniably.survey.survey import Survey, read_survey
 from deniably.wording.words import LANGUAGES, Words
@@ -280,6 +283,65 @@ def test_lists_and_maps_can_be_32_deep_and_no_deeper(nested: Callable[[int], str
 def test_brackets_within_a_text_or_a_comment_are_not_counted() -> None:
     brackets = "[" * 100
     assert load(f"a: '{brackets}' # {brackets}") == {"a": brackets}
+
+
+LONG = {
+    "a list": lambda count: "- a\n" * (count - 1),
+    "a list in brackets": lambda count: "[" + "1," * (count - 1) + "]",
+    "keys": lambda count: "".join(f"k{i}: 1\n" for i in range(count // 2)),
+}
+
+
+@pytest.mark.parametrize("long", LONG.values(), ids=LONG)
+def test_flat_yaml_is_read_up_to_a_limit_that_the_error_names(
+    long: Callable[[int], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted while it is read, so that nothing behind the limit costs time."""
+    monkeypatch.setattr(documents, "MOST_YAML", 1000)
+    load(long(1000 - 1))
+    with pytest.raises(BadSurvey, match="at most 1,000 keys and values; write a larger survey as"):
+        load(long(1002) + ": : never read")
+
+
+def test_long_yaml_is_refused_by_its_bytes_before_it_is_read() -> None:
+    comment = "#" * (documents.LONGEST_YAML - 5)
+    assert load(f"a: 1 {comment}"[: documents.LONGEST_YAML]) == {"a": 1}
+    for long in (f"a: 1 {comment}é", f"a: 1 {comment}é".encode()):
+        with pytest.raises(BadSurvey, match="at most 524,288 bytes; write a larger survey as JSON"):
+            load(long)
+
+
+def test_long_json_has_no_such_limit_and_its_mistakes_are_those_of_json() -> None:
+    long = json.dumps({"a": ["b" * 10] * 2 * documents.MOST_YAML})
+    assert len(long) > documents.LONGEST_YAML
+    assert len(load(long)["a"]) == 2 * documents.MOST_YAML  # type: ignore[index]
+    for broken in (long[:-1], '{"a": [' + "1," * documents.MOST_YAML + "]}"):
+        with pytest.raises(BadSurvey, match=r"as JSON, this text has a mistake: .* line 1 column"):
+            load(broken)
+
+
+def test_of_very_many_mistakes_the_first_hundred_are_told() -> None:
+    """As many problems as a hostile document can have take neither long nor a page of megabytes."""
+    questions = [{"name": "", "type": "yes_no", "label": 1, "epsilon": -1}] * 90
+    document = {"name": "s", "title": "T", "questions": questions}
+    with pytest.raises(BadSurvey) as refused:
+        compile_survey(document | {f"k{i}": 1 for i in range(5000)})
+
+    unknown, *_, last = refused.value.problems
+    assert len(refused.value.problems) == MOST_PROBLEMS + 1
+    assert "k19 and 4,980 more" in unknown.why
+    assert last.why == "there are more problems; mend these first"
+
+
+@pytest.mark.parametrize("key", ["questions", "choices"])
+def test_a_list_that_is_too_long_is_one_problem_whatever_is_in_it(key: str) -> None:
+    question = {"name": "q", "type": "select_one", "label": "Q", "odds": 3, "choices": ["a", "b"]}
+    document: dict[str, Any] = {"name": "s", "title": "T", "questions": [question]}
+    (document if key == "questions" else question)[key] = [7] * 5000
+    with pytest.raises(BadSurvey, match="a list of 5000; allowed is a list of") as refused:
+        compile_survey(document)
+
+    assert len(refused.value.problems) == 1
 
 
 FLOW = """

@@ -21,6 +21,11 @@ LONGEST_NUMBER = 20
 DEEPEST = 32
 """Lists and maps within each other. A survey has fewer than ten. Without a limit, PyYAML takes a
 second or more for 100,000 open brackets."""
+MOST_YAML = 30_000
+"""Keys and values of a YAML text. PyYAML takes about 30 microseconds for each, so that these take a
+second. JSON is read a hundred times as fast."""
+LONGEST_YAML = 1 << 19
+"""Bytes of a YAML text: half a second at the worst, which is many short lines of one text."""
 
 
 def load(text: str | bytes) -> object:
@@ -28,20 +33,27 @@ def load(text: str | bytes) -> object:
 
     YAML follows version 1.2: Yes, No, dates and octal numbers are texts, and only true and false
     are booleans. Raises BadSurvey where the text is neither YAML nor JSON, repeats a key, or uses
-    anchors or tags, which hide what is published.
+    anchors or tags, which hide what is published. So it does for YAML of more than ``MOST_YAML``
+    keys and values or ``LONGEST_YAML`` bytes.
 
     >>> load("{label: Yes, odds: 2.5}")
     {'label': 'Yes', 'odds': Decimal('2.5')}
     """
+    size, not_json = len(text), ""
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
         if text.lstrip().startswith("{"):
             try:
                 return parse(text)
-            except json.JSONDecodeError:
-                pass  # YAML in flow style also starts with a brace
+            except json.JSONDecodeError as error:  # YAML in flow style also starts with a brace
+                not_json = f"; as JSON, this text has a mistake: {error}"
+        if size > LONGEST_YAML:
+            raise _TooLarge(f"a YAML text has at most {LONGEST_YAML:,} bytes")
         return yaml.load(text, Loader=_Loader)  # noqa: S506  # a restricted SafeLoader
+    except _TooLarge as error:
+        mend = "write a larger survey as JSON"
+        raise BadSurvey([Problem("$", f"{error}; {mend}{not_json}")]) from None
     except UnicodeDecodeError:
         raise BadSurvey([Problem("$", "the text is not UTF-8")]) from None
     except yaml.MarkedYAMLError as error:
@@ -82,6 +94,10 @@ def _explained(error: yaml.MarkedYAMLError) -> str:
     return f"{where}{problem}{hint}"
 
 
+class _TooLarge(Exception):
+    """A YAML text that would take too long to read. The message names the limit."""
+
+
 class _Loader(yaml.SafeLoader):
     """YAML 1.2's core values only, exact numbers, no repeated keys, no anchors, no tags."""
 
@@ -100,6 +116,8 @@ class _Loader(yaml.SafeLoader):
             del vars(self)["peek"]
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012  # as its base
+
+    _composed = 0
 
     def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803  # as its base
         """A bracket or a brace. Counted here, before anything is built or looked up."""
@@ -121,6 +139,10 @@ class _Loader(yaml.SafeLoader):
             )
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """A key or a value. Counted here, where it is read."""
+        self._composed += 1
+        if self._composed > MOST_YAML:
+            raise _TooLarge(f"a YAML text has at most {MOST_YAML:,} keys and values")
         event = cast(Any, self).peek_event()
         mark: Any = event.start_mark
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:

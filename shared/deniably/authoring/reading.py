@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, cast
 
 import msgspec
@@ -27,15 +27,21 @@ from deniably.survey.survey import what_is_wrong
 
 _Group = Mapping[str, Any]
 
+MOST_PROBLEMS = 100
+"""Of a document; nobody reads more at once, and a hostile one has as many as it has values."""
 _LONGEST_TEXT = 1000  # characters; far more than any key allows, and quick to convert
 
 
 def read(document: object) -> tuple[WrittenSurvey, list[list[Problem]]]:
     """The document as typed values, and for each question its misplaced and missing keys.
 
-    Raises BadSurvey with every problem found where the document breaks the schema.
+    Raises BadSurvey with the problems found, at most ``MOST_PROBLEMS``, where the document breaks
+    the schema.
     """
-    if broken := list(dict.fromkeys([*schema_problems(document), *steering_problems(document)])):
+    found = chain(schema_problems(document), steering_problems(document))
+    if broken := list(dict.fromkeys(islice(found, MOST_PROBLEMS))):
+        if next(found, None):
+            broken.append(Problem("$", "there are more problems; mend these first"))
         raise BadSurvey(broken)
     # The schema has vouched for the shape of every part.
     written = cast(dict[str, Any], document)

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from difflib import get_close_matches
+from math import inf
 from typing import Any, cast
 
 import jsonschema
@@ -19,6 +20,8 @@ from deniably.core.errors import Problem
 from deniably.survey.free_text import MEND, WHY, is_free_text
 
 _Error = jsonschema.ValidationError
+
+_MOST_KEYS = 20  # unknown ones that one problem names
 
 
 def schema_problems(document: object) -> Iterator[Problem]:
@@ -40,12 +43,16 @@ def _sentence(error: _Error) -> str:
 def _unknown_key(error: _Error) -> str:
     group = cast(dict[str, Any], error.instance)
     allowed = cast(dict[str, Any], error.schema)["properties"]
-    unknown = [str(key) for key in group if key not in allowed]
+    every = [str(key) for key in group if key not in allowed]
+    unknown, more = every[:_MOST_KEYS], len(every) - _MOST_KEYS
     meant = " ".join(_meant(key, allowed) for key in unknown).strip()
     if any(" " in key and group[key] is None for key in unknown):
         meant = "within { } a text with a comma stands in quotes"
     known = ", ".join(allowed)
-    return f"unknown key {', '.join(unknown)}{meant and f' ({meant})'}; allowed are {known}"
+    further = f" and {more:,} more" if more > 0 else ""
+    return (
+        f"unknown key {', '.join(unknown)}{further}{meant and f' ({meant})'}; allowed are {known}"
+    )
 
 
 def _none_of(error: _Error) -> str:
@@ -133,12 +140,22 @@ def _bound(outside: Callable[[Decimal, Decimal], bool]) -> Callable[..., Iterato
     return check
 
 
+def _items(validator: Any, items: object, value: object, group: Any) -> Iterator[Any]:
+    """A check of the items of a list that is not too long: ``maxItems`` refuses the others."""
+    if validator.is_type(value, "array") and len(cast(list[object], value)) <= group.get(
+        "maxItems", inf
+    ):
+        every = jsonschema.Draft202012Validator.VALIDATORS["items"]
+        yield from every(validator, items, value, group)
+
+
 _Validator: Any = jsonschema.validators.extend(  # type: ignore[no-untyped-call]
     jsonschema.Draft202012Validator,
     {
         "minimum": _bound(operator.lt),
         "exclusiveMinimum": _bound(operator.le),
         "maximum": _bound(operator.gt),
+        "items": _items,
     },
     # 1.0 is no integer here: the canonical definition knows no fractions.
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),

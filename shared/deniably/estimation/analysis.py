@@ -719,11 +719,14 @@ def _widened(mean: Mean, line: Line) -> Mean:
         )
         return replace(one, low=low, high=high)
 
+    def margin_at(confidence: float) -> Margin:
+        return margin(mean.margin_at(confidence))
+
     return replace(
         mean,
         population_margin=margin(mean.population_margin),
         sample_margin=margin(mean.sample_margin),
-        margin_at=lambda confidence: margin(mean.margin_at(confidence)),
+        margin_at=margin_at,
     )
 
 
