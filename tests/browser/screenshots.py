@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from conftest import ARGUMENTS  # noqa: E402
 from deniably.authoring.compiling import publish_text  # noqa: E402
+from deniably.core.coins import Coins  # noqa: E402
 from deniably.survey.report import randomise_answers  # noqa: E402
 from deniably_client.demo import HERE, respondents  # noqa: E402
 from deniably_client.rehearsal import answer_all  # noqa: E402
@@ -161,11 +162,12 @@ _SHRINK = """async ([png, scale, highest, quality]) => {
 def pages(album: Album) -> None:
     """Every page but the form, of surveys with reports."""
     random = Random(1)
+    coins = Coins(random.randbytes)
     everything = survey_of_everything(results={"minimum": 100, "while_open": True})
     album.server.publish(everything)
     with closing(Store(str(album.server.database))) as store:
         for _ in range(3000):
-            store.add(everything, randomise_answers(everything, somebody(random)))
+            store.add(everything, randomise_answers(everything, somebody(random), coins))
         for name, more, shown, to in (
             ("workplace", "", "true", ""),
             ("last-year", " last year", "false", ""),
@@ -178,13 +180,14 @@ def pages(album: Album) -> None:
             for _ in range(1400):
                 took = "yes" if random.random() < 0.29 else "no"
                 remarks = random.choices(choices, [59, 27, 12, 2])[0]
-                store.add(survey, randomise_answers(survey, {"took": took, "remarks": remarks}))
+                answers = {"took": took, "remarks": remarks}
+                store.add(survey, randomise_answers(survey, answers, coins))
         for number, share in enumerate((0.12, 0.13, 0.17), start=1):
             wave = publish_text(WAVE.format(number=number))
             album.server.publish(wave)
             for _ in range(900):
                 hit = "yes" if random.random() < share else "no"
-                store.add(wave, randomise_answers(wave, {"hit": hit}))
+                store.add(wave, randomise_answers(wave, {"hit": hit}, coins))
         for name in ("everything", "last-year", "home-1", "home-2"):
             store.close_survey(name)
 

@@ -37,7 +37,7 @@ def page_of(chromium: Browser) -> Iterator[Callable[..., Watched]]:
 
     def make(server: Server) -> Watched:
         context = chromium.new_context(
-            viewport=PHONE,  # type: ignore[arg-type]
+            viewport=PHONE,
             color_scheme="light",
             permissions=["clipboard-read", "clipboard-write"],
         )

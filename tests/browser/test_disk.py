@@ -64,7 +64,7 @@ def profile(chromium: Browser, folder: Path) -> Iterator[BrowserContext]:
         folder,
         executable_path=path,
         args=list(ARGUMENTS),
-        viewport=PHONE,  # type: ignore[arg-type]
+        viewport=PHONE,
     )
     yield context
     context.close()

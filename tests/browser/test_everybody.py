@@ -56,7 +56,7 @@ AS_OPENED = """() => {
 @pytest.fixture(scope="module")
 def pages(chromium: Browser, server: Server) -> Iterator[Callable[[str], Watched]]:
     """A form that tests only look at is opened once. After a name and a space, why."""
-    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     opened: dict[str, Watched] = {}
 
     def page(name: str) -> Watched:
@@ -75,7 +75,7 @@ def shown(pages: Callable[[str], Watched]) -> Callable[[str], Watched]:
 
     def form(name: str) -> Watched:
         phone = pages(name)
-        phone.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        phone.page.set_viewport_size(PHONE)
         phone.page.emulate_media(
             media="null", color_scheme="null", reduced_motion="null", forced_colors="null"
         )

@@ -32,7 +32,7 @@ STORES = """async () => ({
 @pytest.fixture(scope="module")
 def sent(chromium: Browser, server: Server) -> Iterator[Watched]:
     """A phone that has answered and has its receipt. It is only looked at."""
-    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     phone = Watched(context.new_page(), server)
     phone.to_check_page()
     phone.send()

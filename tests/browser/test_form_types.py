@@ -73,7 +73,7 @@ RESET = "for (const form of document.forms) form.reset();"
 
 @pytest.fixture(scope="module")
 def opened(chromium: Browser, server: Server) -> Iterator[Watched]:
-    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)  # type: ignore[arg-type]
+    context = chromium.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
     phone = Watched(context.new_page(), server)
     phone.open("/s/everything")
     yield phone

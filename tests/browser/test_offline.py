@@ -75,7 +75,7 @@ def browsers(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
     def browser(*scripts: str) -> BrowserContext:
         if scripts not in opened:
             opened[scripts] = chromium.new_context(
-                viewport=PHONE,  # type: ignore[arg-type]
+                viewport=PHONE,
                 has_touch=True,
                 is_mobile=True,
             )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, Request, Route
+from playwright.sync_api import BrowserContext, Page, Request, Route, ViewportSize
 
 from support.intercepting_proxy import InterceptingProxy
 from support.material import Server
 
-PHONE = {"width": 390, "height": 780}
+PHONE: ViewportSize = {"width": 390, "height": 780}
 
 SURVEY = """
 name: workplace

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
+from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response
 
@@ -19,19 +19,22 @@ from deniably_server.errors import NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.operation import PAGE, SVG, Operation
 
+if TYPE_CHECKING:
+    from flask.typing import ResponseReturnValue
+
 blueprint = Blueprint("figures", __name__)
 
 
-def _of_a_question(view: View) -> Callable[..., Response | str]:
+def _of_a_question(view: View) -> View:
     """Refuses a survey whose results are hidden and a question that it does not ask, before
     anything is computed. Raises NotFound."""
 
     @wraps(view)
-    def found(name: str, question: str) -> Response | str:
+    def found(name: str, question: str) -> ResponseReturnValue:
         asked = [one.name for one in visible_survey(name).survey.questions]
         if question not in asked:
             raise NotFound(f"the survey has no such question; it asks: {', '.join(asked)}")
-        return view(name, question=question)  # type: ignore[return-value]
+        return view(name, question=question)
 
     return found
 
