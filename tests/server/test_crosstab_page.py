@@ -9,6 +9,7 @@ import re
 import secrets
 from html import unescape
 from itertools import product
+from statistics import median
 from typing import Any
 
 import pytest
@@ -239,3 +240,20 @@ def test_the_csv_has_every_figure_of_the_json(together: Filled) -> None:
             expected = share["estimate"]
             assert row["estimate"] == ("" if expected is None else str(expected))
             assert [float(row["low"]), float(row["high"])] == share["interval"]
+
+
+def test_the_page_says_once_what_one_product_question_would_have_told(together: Filled) -> None:
+    client, found = together
+
+    page = text_of(client.get(PATH).text)
+
+    ((epsilon, then, now),) = re.findall(
+        r"one product question with the same epsilon in all \((.*?)\), as many people would tell"
+        r" the share of a pair to about ±(\d+) points instead of ±(\d+),",
+        page,
+    )
+    errors = [cell["standard_error"] for line in found["cells"] for cell in line]
+    assert now == digits.half(1.96 * median(errors))
+    assert int(then) < int(now)
+    losses = [question.mechanism.loss for question in survey_named().questions]
+    assert epsilon == (losses[0] + losses[1]).epsilon_text()

@@ -12,6 +12,7 @@ from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
 from deniably.results import comparison_papers, crosstab_figures
+from deniably.results.as_product import as_product
 from deniably.results.crosstab_figures import Of
 from deniably.results.crosstabs import (
     COLUMNS,
@@ -125,6 +126,7 @@ def _page(name: str) -> str:
         survey=survey,
         titles=_titles(survey),
         of=of,
+        product=as_product(survey, _chosen(survey), found),
         ways=[(way, f"% of {way}") for way in _OF],
         figures=crosstab_figures,
         query=given_query("rows", "columns", "confidence"),
