@@ -10,6 +10,7 @@ import secrets
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -110,6 +111,55 @@ def test_the_curve_of_a_survey_has_a_column_for_each_question(tmp_path: Path) ->
     at = {line.split()[0]: line.split() for line in shown.splitlines() if line[:7].strip()}
     assert at["1"][3] == f"{rows[0]['n']:,}"
     assert at["2"][4] == f"{rows[1]['n']:,}"
+
+
+def test_the_drawing_of_a_curve_has_the_numbers_of_its_table(tmp_path: Path) -> None:
+    """The lines' points, read back from the file, lie where the table's numbers do."""
+    path = tmp_path / "curve.svg"
+
+    rows = json.loads(run(plan, "--curve", "--margin", 0.05, "--json", "--svg", path).stdout)
+    root = ElementTree.fromstring(path.read_text())
+
+    of_svg = "{http://www.w3.org/2000/svg}"
+    lines = [one.attrib["points"].split() for one in root.iter(f"{of_svg}polyline")]
+    described = root.findtext(f"{of_svg}desc") or ""
+    for line, column in zip(lines, ("n", "curator", "direct"), strict=True):
+        for point, row in zip(line, rows, strict=True):
+            across, down = map(float, point.split(","))
+            place = math.log(row["epsilon"] / 0.1) / math.log(5 / 0.1)
+            assert across == pytest.approx(1000 * place, abs=0.01)
+            height = math.log(row[column] / 100) / math.log(10**6 / 100)
+            assert down == pytest.approx(1000 * (1 - height), abs=0.01)
+            assert f"{row[column]:,} at epsilon {row['epsilon']:g}" in described
+
+
+def test_the_drawing_of_a_survey_has_its_dearest_and_its_cheapest_question(tmp_path: Path) -> None:
+    names = {"two": "[a, b]", "four": "[a, b, c, d]", "six": "[a, b, c, d, e, f]"}
+    questions = [
+        f"{{name: {name}, type: select_one, label: {name}?, epsilon: 1, choices: {choices}}}"
+        for name, choices in names.items()
+    ]
+    file, path = tmp_path / "s.yaml", tmp_path / "s.svg"
+    file.write_text(f"{{name: s, title: T, questions: [{', '.join(questions)}]}}")
+
+    done = run(plan, file, "--curve", "--margin", 0.1, "--svg", path)
+
+    assert done.exit_code == 0
+    texts = [one.text for one in ElementTree.fromstring(path.read_text()).iter() if one.text]
+    assert {"six", "two", "a trusted curator", "asked directly"} <= set(texts)
+    assert "four" not in texts
+
+
+def test_a_drawing_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere" / "curve.svg"
+
+    failed = run(plan, "--curve", "--margin", 0.05, "--svg", nowhere)
+
+    assert failed.exit_code == 1
+    assert "cannot draw into" in failed.output
+    refused = run(plan, "--epsilon", 1, "--margin", 0.05, "--svg", tmp_path / "x.svg")
+    assert refused.exit_code == 2
+    assert "add --curve" in refused.output
 
 
 @pytest.mark.parametrize("more", [("--epsilon", 1), ("--n", 100)])

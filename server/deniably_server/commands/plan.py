@@ -14,6 +14,7 @@ from deniably.core.steering import one_line
 from deniably.core.table import aligned
 
 if TYPE_CHECKING:
+    from deniably.design.curve import Curve
     from deniably.design.plan_table import Planned
     from deniably.design.planning import Goal, Plan
     from deniably.survey.survey import Survey
@@ -55,6 +56,11 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     is_flag=True,
     help="Show the respondents for --margin at every epsilon from 0.1 to 5.",
 )
+@click.option(
+    "--svg",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="With --curve: draw it into this file.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(
     file: Path | None,
@@ -67,6 +73,7 @@ def plan(
     share: float | None,
     confidence: float,
     curve: bool,
+    svg: Path | None,
     as_json: bool,
 ) -> None:
     """Plan a survey: give two of epsilon, margin and n, and get the third and its price.
@@ -80,11 +87,19 @@ def plan(
     from deniably.design import planning
     from deniably.design.plan_table import plan_survey, planned
 
+    if svg is not None and not curve:
+        raise click.UsageError("--svg draws a curve; add --curve")
     if curve:
         if margin is None or epsilon is not None or n is not None:
             raise click.UsageError(_CURVE)
         goals = {"respondents": _goal(choices, most, share, mean=mean)}
-        _show_curve(file, goals, margin, share, confidence, as_json=as_json)
+        by_epsilon = _curve(file, goals, margin, share, confidence)
+        if svg is not None:
+            _draw(by_epsilon, svg)
+        if as_json:
+            click.echo(json.dumps(by_epsilon.rows))
+        else:
+            _show_curve(by_epsilon)
         return
     if file is None:
         goal = _goal(choices, most, share, mean=mean)
@@ -113,23 +128,33 @@ def _goal(choices: int, most: int | None, share: float | None, *, mean: bool) ->
     return planning.mean_goal(101) if mean else planning.share_goal(choices, share, most)
 
 
-def _show_curve(
+def _curve(
     file: Path | None, goals: Mapping[str, Goal], margin: float, share: float | None,
-    confidence: float, *, as_json: bool,
-) -> None:  # fmt: skip
+    confidence: float,
+) -> Curve:  # fmt: skip
     from deniably.design.curve import curve_of, curve_table, survey_goals
 
     if file is not None:
         goals = dict(survey_goals(read_definition(file), share))
-    with click.progressbar(goals.items(), label="planning", file=sys.stderr) as bar:
+    quiet = not sys.stderr.isatty()
+    with click.progressbar(goals.items(), label="planning", file=sys.stderr, hidden=quiet) as bar:
         try:
             found = [(name, curve_of(goal, margin, confidence)) for name, goal in bar]
         except ValueError as error:
             raise click.ClickException(str(error)) from None
-    table = curve_table(found, margin)
-    if as_json:
-        click.echo(json.dumps(table.rows))
-        return
+    return curve_table(found, margin)
+
+
+def _draw(table: Curve, path: Path) -> None:
+    from deniably.authoring.curve_drawing import curve_svg
+
+    try:
+        path.write_text(curve_svg(table), encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise click.ClickException(f"cannot draw into {path}: {error}") from None
+
+
+def _show_curve(table: Curve) -> None:
     click.echo(f"{table.caption}\n")
     for line in aligned(table.lines, table.texts):
         click.echo(line)

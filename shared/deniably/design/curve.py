@@ -28,8 +28,7 @@ class Curve(Table):
     """The table of curves; each row has ``question``, ``epsilon``, ``odds``, ``worst_guess`` (a
     probability), ``n``, ``margin``, ``direct`` and ``curator`` as in a plan."""
 
-    names: Sequence[str]
-    margin: float
+    curves: Sequence[tuple[str, Sequence[Plan]]]
 
 
 def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
@@ -82,8 +81,7 @@ def curve_table(curves: Sequence[tuple[str, Sequence[Plan]]], margin: float) -> 
             " is best for it. Trusted curator: somebody who collects true answers and publishes at"
             " the same epsilon."
         ],
-        names=names,
-        margin=margin,
+        curves=curves,
     )
 
 

@@ -1,0 +1,65 @@
+"""Draws how many respondents a margin takes at each epsilon, as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from deniably.design.curve import Curve
+from deniably.design.planning import Plan
+from deniably.results.figures import graph
+from deniably.results.figures.colours import Tone
+from deniably.results.figures.graph import LONGEST, Graph, Line
+from deniably.results.figures.paper import Svg
+from deniably.results.figures.scale import of_ratios
+from deniably.survey.readable import cut
+
+
+def curve_svg(curve: Curve) -> Svg:
+    """The curve over epsilon; both axes are logarithmic.
+
+    Of several questions it draws those that need most and fewest respondents at the smallest
+    epsilon, and a trusted curator (dashed) and direct questions for the former. Raises ValueError
+    where no question can be estimated.
+    """
+    drawn = [(name, plans) for name, plans in curve.curves if plans]
+    if not drawn:
+        raise ValueError("no question of this survey can be estimated; there is nothing to draw")
+    lines = list(_lines(sorted(drawn, key=lambda one: -one[1][0].n)))
+    values = [point for line in lines for point in line.points]
+    drawing = Graph(
+        of_ratios(epsilon for epsilon, _ in values),
+        "epsilon",
+        of_ratios(people for _, people in values),
+        "respondents",
+        lines,
+    )
+    return graph.file(drawing, curve.caption, _about(lines))
+
+
+def _lines(ranked: Sequence[tuple[str, Sequence[Plan]]]) -> Iterator[Line]:
+    name, most = ranked[0]
+    yield _line(name, [(one.epsilon, one.n) for one in most], "mark")
+    if len(ranked) > 1:
+        other, fewest = ranked[-1]
+        yield _line(other, [(one.epsilon, one.n) for one in fewest], "second")
+    curator = [(one.epsilon, one.curator) for one in most]
+    yield _line("a trusted curator", curator, "mute", dashed=True)
+    direct = [(one.epsilon, one.direct) for one in most]
+    yield _line("asked directly", direct, "mute")
+
+
+def _line(
+    label: str, points: Sequence[tuple[float, int]], tone: Tone, *, dashed: bool = False
+) -> Line:
+    found = tuple((epsilon, float(people)) for epsilon, people in points)
+    return Line(cut(label, LONGEST), found, ("epsilon", "n"), tone, dashed)
+
+
+def _about(lines: Sequence[Line]) -> str:
+    """All numbers of the drawing as text."""
+    return " ".join(
+        f"{line.label}: "
+        + ", ".join(f"{people:,.0f} at epsilon {epsilon:g}" for epsilon, people in line.points)
+        + "."
+        for line in lines
+    )
