@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from deniably.estimation.clusters import clusters
 from deniably.estimation.tally import Tally
@@ -44,6 +48,35 @@ def test_more_people_make_the_groups_surer() -> None:
 
     assert 0 < many.centre_error < few.centre_error / 3
     assert 0 < many.share_error < few.share_error / 3
+
+
+def test_clustering_keeps_to_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the process allows: here two, and as many again afterwards."""
+    seen = list[int]()
+
+    class Watched(KMeans):  # type: ignore[misc]
+        def fit(self, *given: Any, **named: Any) -> Any:
+            seen.extend(threads())
+            return super().fit(*given, **named)
+
+        def predict(self, *given: Any) -> Any:
+            seen.extend(threads())
+            return super().predict(*given)
+
+    monkeypatch.setattr("sklearn.cluster.KMeans", Watched)
+    with threadpool_limits(2):
+        clusters(HOME, tally_of(TWO_TOWNS, 1000), 2, resamples=1)
+        assert set(threads()) == {2}
+
+    assert len(seen) >= 4
+    assert set(seen) == {1}
+
+
+def threads() -> list[int]:
+    """How many threads each pool of OpenMP may use; scikit-learn has one."""
+    found = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"]
+    assert found
+    return found
 
 
 def test_what_cannot_be_grouped_is_refused() -> None:

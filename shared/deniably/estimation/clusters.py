@@ -114,8 +114,13 @@ def clusters(
 def _lloyd(
     points: Floats, count: int
 ) -> Callable[[Floats], tuple[Floats, npt.NDArray[np.int64], float]]:
-    """Weighted k-means on fixed points: weights -> centres, label of each point, mean distance."""
+    """Weighted k-means on fixed points: weights -> centres, label of each point, mean distance.
+
+    It keeps to one thread. By default scikit-learn takes all cores, whose threads wait busily: so
+    few points are not faster for it, and one request would hold up all others.
+    """
     from sklearn import cluster
+    from threadpoolctl import threadpool_limits
 
     make: Any = cluster.KMeans
 
@@ -124,10 +129,11 @@ def _lloyd(
         # Fewer places than groups: every group still needs one.
         usable = positive if positive.sum() >= count else np.ones_like(positive)
         mass = np.where(positive, weights, 1e-9)[usable]
-        found: Any = make(count, n_init=_STARTS, random_state=0).fit(
-            points[usable], sample_weight=mass
-        )
-        labels: npt.NDArray[np.int64] = found.predict(points).astype(np.int64)
+        with threadpool_limits(1):
+            found: Any = make(count, n_init=_STARTS, random_state=0).fit(
+                points[usable], sample_weight=mass
+            )
+            labels: npt.NDArray[np.int64] = found.predict(points).astype(np.int64)
         centres: Floats = found.cluster_centers_
         return centres, labels, float(found.inertia_ / mass.sum())
 
