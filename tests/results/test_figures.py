@@ -62,6 +62,9 @@ def test_a_share_reads_as_its_interval_allows(
         (-3.04, (-3.5, -2.5), (-10, 10), "", "-3.0", "-3.5 to -2.5"),
         (4.9, (4.7, 5.0), (1, 5), "", "above 4.70", "4.70 to 5.00"),
         (3.0, (1.0, 4.6), (1, 5), "", "too few to say", "1.0 to 4.6"),
+        (40, (18, 82), (18, 99), "", "below 90", "18 to 90"),
+        (92, (35, 99), (0, 99), "", "above 30", "30 to 99"),
+        (330, (4.3, 428), (1, 1000), "", "330", "1 to 430"),
     ],
 )
 def test_a_mean_ends_at_a_tenth_of_its_margin(
@@ -103,7 +106,9 @@ def test_no_share_is_called_zero_and_every_bound_holds(
 @given(
     estimate=st.floats(-2e5, 2e5),
     half=st.floats(1e-4, 1e5),
-    extent=st.sampled_from([(0.0, 30.0), (1.0, 5.0), (-3.0, 3.0), (0.0, 1e5)]),
+    extent=st.sampled_from(
+        [(0.0, 30.0), (1.0, 5.0), (-3.0, 3.0), (0.0, 1e5), (18.0, 99.0), (0.5, 93.5), (1.0, 1001.0)]
+    ),
 )
 def test_the_printed_mean_is_within_a_step_of_the_estimate(
     estimate: float, half: float, extent: tuple[float, float]
@@ -114,6 +119,7 @@ def test_the_printed_mean_is_within_a_step_of_the_estimate(
     found = digits.mean(estimate, ends, extent)
 
     assert not re.search(r"-0(\.0+)?$", plain(found.value))
+    assert all(extent[0] <= one <= extent[1] for one in numbers(found.bare + " " + found.value))
     step = 10.0 ** -digits.places(ends)
     if found.state == "known":
         middle = digits.inside(estimate, ends)

@@ -158,24 +158,33 @@ def _reading(
     low, high = interval
     bottom, top = extent
     middle = inside(estimate, interval)
-    least, most = number(bottom, decimals), number(top, decimals)
     # An estimate that rounds to the end of the scale would read as if it were proved.
-    at_bottom = low <= bottom or number(middle, decimals) == least
-    at_top = high >= top or number(middle, decimals) == most
-    low_text, high_text = number(low, decimals), number(high, decimals)
+    at_bottom = low <= bottom or round(middle, decimals) <= bottom
+    at_top = high >= top or round(middle, decimals) >= top
     if at_bottom:
-        low_text, high_text = least, number(_up(high, bottom, decimals), decimals)
+        low, high = bottom, _up(high, bottom, decimals)
     elif at_top:
-        low_text, high_text = number(_down(low, top, decimals), decimals), most
+        low, high = _down(low, top, decimals), top
+    low_text, high_text = number(low, decimals), number(high, decimals)
+    if min(low, round(low, decimals)) <= bottom:
+        low_text = _end(bottom, decimals)
+    if max(high, round(high, decimals)) >= top:
+        high_text = _end(top, decimals)
     bare = f"{low_text} to {high_text}"
     whole = with_unit(bare, unit) if unit == "%" else bare
-    if high - low > WIDEST * (top - bottom) or (at_bottom and at_top):
+    if interval[1] - interval[0] > WIDEST * (top - bottom) or (at_bottom and at_top):
         return Reading(UNTOLD, whole, bare, "untold")
     if at_bottom:
         return Reading(f"below {with_unit(high_text, unit)}", whole, bare, "below")
     if at_top:
         return Reading(f"above {with_unit(low_text, unit)}", whole, bare, "above")
     return Reading(with_unit(number(middle, decimals), unit), whole, bare, "known")
+
+
+def _end(value: float, decimals: int) -> str:
+    """An end of the scale, never rounded: nobody of 18 or older is 10, or 20 at least."""
+    fit = (d for d in range(max(decimals, 0), 7) if math.isclose(value, round(value, d)))
+    return number(value, next(fit, 6))
 
 
 def _up(value: float, bottom: float, decimals: int) -> float:
