@@ -115,11 +115,14 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@ $(VENV)/.server
 
 # The browser tests run in the Chromium that respondents use, the system's own or Debian's; most of
-# them in the same without its windows, where that can be installed, which is quicker.
+# them in the same without its windows, where that can be installed, which is quicker. Chinese needs a
+# font of its own.
 $(VENV)/.chromium: | $(BIN)/python
 	@command -v chromium >/dev/null && command -v chromium-headless-shell >/dev/null \
+	  && [ -n "$$(fc-list :lang=zh 2>/dev/null)" ] \
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
-	  && apt-get install -y -qq --no-install-recommends chromium chromium-headless-shell fonts-dejavu-core; } \
+	  && apt-get install -y -qq --no-install-recommends chromium chromium-headless-shell \
+	    fontconfig fonts-dejavu-core fonts-wqy-microhei; } \
 	  || command -v chromium >/dev/null \
 	  || { echo "The browser tests need Chromium and could not install it: as root, run 'apt-get install chromium', then make again."; exit 1; }
 	touch $@

@@ -5,7 +5,7 @@
 Each in light and dark, 390 and 1,280 px wide, without motion; what few people see in two of these
 looks. They are in ``client/screenshots``, with an index, and take less than 2 MB. ``readme`` are
 those of the README, from the demonstration with all of its respondents. Chinese needs a font that
-shows it, such as that of Debian's ``fonts-wqy-microhei``.
+shows it, which make installs with Chromium.
 """
 
 from __future__ import annotations
