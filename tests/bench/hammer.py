@@ -30,9 +30,11 @@ def main() -> None:
                     found[type(error).__name__] += 1
                     connection.close()
 
-    for _ in range(connections):
-        Thread(target=hammer, daemon=True).start()
-    time.sleep(seconds + 1)  # those who still wait are not waited for, but one is
+    threads = [Thread(target=hammer, daemon=True) for _ in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:  # those who wait for long are not waited for, but one is
+        thread.join(max(0.0, until + 1 - time.monotonic()))
     while not found and time.monotonic() < until + 60:
         time.sleep(0.05)
     print(", ".join(f"{count:,} times {status}" for status, count in found.items()) or "no answer")

@@ -25,7 +25,7 @@ from deniably_server.storage.store import Store
 SHARE = 0.6
 GROWTH, SLACK = 0.10, 32 << 20
 PARTS = 10
-LEAST = 0.05
+LEAST = 0.01
 _BODY = b'{"id":"'
 
 
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def above_nothing(text: str) -> float:
-    """A number from 0.05 up: of minutes, or of reports a second."""
+    """A number from 0.01 up: of minutes, or of reports a second."""
     try:
         value = float(text)
     except ValueError:
