@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,15 +75,25 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return found
 
 
+@pytest.fixture(scope="session")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database whose tables are there: to make them takes as long as most tests."""
+    path = tmp_path_factory.mktemp("empty") / "deniably.db"
+    Store(str(path)).close()
+    return path
+
+
 @pytest.fixture
-def store(database: Path) -> Iterator[Store]:
+def store(database: Path, empty_database: Path) -> Iterator[Store]:
+    shutil.copy(empty_database, database)
     store = Store(str(database))
     yield store
     store.close()
 
 
 @pytest.fixture
-def app(database: Path) -> Iterator[Flask]:
+def app(database: Path, empty_database: Path) -> Iterator[Flask]:
+    shutil.copy(empty_database, database)
     app = create_app({"DATABASE": str(database), "TESTING": True})
     yield app
     app.extensions["deniably"].close()

@@ -15,6 +15,7 @@ from typing import Any
 from flask import Flask
 from jinja2.bccache import Bucket, BytecodeCache
 from werkzeug.routing import Rule
+from werkzeug.routing.rules import RulePart
 
 Build = Callable[..., tuple[str, str]]
 
@@ -47,6 +48,25 @@ def compile_once() -> None:
         return compiled[made_of]
 
     Rule._compile_builder = builder  # type: ignore[method-assign]
+    parsed: dict[str, tuple[list[RulePart], dict[str, Any], list[tuple[bool, str]]]] = {}
+    parse = Rule._parse_rule
+
+    def parts(rule: Rule, text: str) -> list[RulePart]:
+        """What a rule's text says, which is the same in every application."""
+        if text not in parsed:
+            own, before = rule._converters, len(rule._trace)
+            rule._converters = {}
+            found = list(parse(rule, text))
+            parsed[text] = found, rule._converters, rule._trace[before:]
+            rule._converters = own
+            del rule._trace[before:]
+        found, converters, trace = parsed[text]
+        rule._converters |= converters
+        rule.arguments |= set(converters)
+        rule._trace += trace
+        return found
+
+    Rule._parse_rule = parts  # type: ignore[method-assign]
 
 
 def compile_all() -> None:

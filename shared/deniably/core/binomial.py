@@ -116,9 +116,11 @@ def _falling_tail(count: Floats, n: int, share: Floats) -> Floats:
     first = np.exp(_log_choose(n, at) + at * np.log(share) + (n - at) * np.log1p(-share))
     term = np.where(some, 1.0, 0.0)
     total = term
+    odds = share / (1 - share)
     while term.max(initial=0.0) > 1e-17:
-        term = term * share / (1 - share) * (n - at) / (at + 1)
-        total, at = total + term, at + 1
+        for _ in range(8):  # to look for the largest takes as long as a step
+            term = term * odds * (n - at) / (at + 1)
+            total, at = total + term, at + 1
     result: Floats = np.where(some, first * total, np.where(count <= 0, 1.0, 0.0))
     return result
 

@@ -370,13 +370,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def _likeliest_share(groups: Sequence[SupportCount], shifts: Sequence[float]) -> float:
     """The likeliest f of groups whose shares are f + shift, by bisection of the falling score."""
     low, high = max(0.0, *(-shift for shift in shifts)), min(1.0, *(1 - shift for shift in shifts))
+    terms = [
+        (g.count, g.n, g.p - g.q, g.support(shift)) for g, shift in zip(groups, shifts, strict=True)
+    ]
     for _ in range(60):
         middle = (low + high) / 2
         score = 0.0
-        for group, shift in zip(groups, shifts, strict=True):
-            support = group.support(middle + shift)
-            pull = group.count - group.n * support
-            score += (group.p - group.q) * pull / max(support * (1 - support), 1e-300)
+        for count, n, slope, start in terms:
+            support = start + slope * middle
+            score += slope * (count - n * support) / max(support * (1 - support), 1e-300)
         low, high = (middle, high) if score > 0 else (low, middle)
     return (low + high) / 2
 
