@@ -9,7 +9,6 @@ import mpmath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
 
 from deniably.mechanisms.gaussian_noise import (
     analytic_delta,
@@ -18,28 +17,24 @@ from deniably.mechanisms.gaussian_noise import (
     discrete_gaussian_vector_delta_upper,
     discrete_sigma2,
 )
-from support.textbook import classical_sigma
 
 # --- real-valued noise ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta", "sigma", "classical"),
+    ("epsilon", "delta", "sigma"),
     [
-        (0.5, 1e-5, "7.03183", "9.690"),
-        (1, 1e-5, "3.73063", "4.845"),
-        (2, 1e-5, "1.99381", "2.422"),
-        (4, 1e-5, "1.08116", "1.211"),
-        (8, 1e-5, "0.60023", "0.606"),
-        (1, 1e-6, "4.22468", "5.299"),
+        (0.5, 1e-5, "7.03183"),
+        (1, 1e-5, "3.73063"),
+        (2, 1e-5, "1.99381"),
+        (4, 1e-5, "1.08116"),
+        (8, 1e-5, "0.60023"),
+        (1, 1e-6, "4.22468"),
     ],
 )
-def test_sigma_is_that_of_balle_and_wang(
-    epsilon: float, delta: float, sigma: str, classical: str
-) -> None:
+def test_sigma_is_that_of_balle_and_wang(epsilon: float, delta: float, sigma: str) -> None:
     """The figures of the authors' published code, for sensitivity 1."""
     assert f"{analytic_sigma(1, epsilon, delta):.5f}" == sigma
-    assert f"{classical_sigma(1, epsilon, delta):.3f}" == classical
 
 
 @pytest.mark.parametrize(
@@ -49,33 +44,6 @@ def test_sigma_is_that_of_balle_and_wang(
 def test_gaussian_noise_is_dear_for_one_number_per_person(epsilon: float, worst: float) -> None:
     """The variance of one report of a number in [-1, 1], with delta 1e-6."""
     assert analytic_sigma(2, epsilon, 1e-6) ** 2 == pytest.approx(worst, rel=3e-3)
-
-
-@pytest.mark.parametrize(("delta", "border"), [(1e-5, 8.42), (1e-6, 8.78)])
-def test_the_textbook_breaks_its_promise_for_large_epsilon(delta: float, border: float) -> None:
-    def real(epsilon: float) -> float:
-        return analytic_delta(1, classical_sigma(1, epsilon, delta), epsilon)
-
-    assert real(border - 0.01) <= delta < real(border + 0.01)
-    assert real(1) < delta / 10
-
-
-def test_the_textbook_at_epsilon_ten_leaks_more_than_twice_what_it_says() -> None:
-    assert f"{analytic_delta(1, classical_sigma(1, 10, 1e-5), 10):.1e}" == "2.3e-05"
-
-
-def test_a_count_of_882_of_2584_at_epsilon_a_tenth() -> None:
-    """The mean distance of a noisy count from the true 882: Laplace 10, the classical Gaussian
-    with delta 1e-4 34.7, the analytic one less."""
-    laplace = stats.laplace(scale=1 / 0.1)
-    mean_error, _ = integrate.quad(lambda x: 2 * x * laplace.pdf(x), 0, 1000)
-
-    def gaussian_error(sigma: float) -> float:
-        return sigma * math.sqrt(2 / math.pi)
-
-    assert mean_error == pytest.approx(10)
-    assert gaussian_error(classical_sigma(1, 0.1, 1e-4)) == pytest.approx(34.7, abs=0.05)
-    assert gaussian_error(analytic_sigma(1, 0.1, 1e-4)) == pytest.approx(19.55, abs=0.05)
 
 
 def exact_normal_delta(sensitivity: float, sigma: float, epsilon: float) -> mpmath.mpf:

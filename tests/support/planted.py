@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from deniably.audit.histories import InWaves
 from deniably.core.coins import Coins
+from deniably.lab.curator import ClassicalGaussNoise
 from deniably.mechanisms import (
     BoundedLaplace,
     Cells,
@@ -39,7 +40,6 @@ from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace
 from deniably.survey.questions import Question
 from deniably.survey.survey import as_survey
 from support.every_type import survey_of_everything
-from support.textbook import classical_sigma
 
 OWN_E, OTHER = 11674931554, 1 << 32  # epsilon 1
 ROOT_E = math.floor(math.exp(0.5) * OTHER)
@@ -418,7 +418,7 @@ DEFINITIONS: dict[str, dict[str, Any]] = {
     "textbook_gaussian": number(  # sqrt(2 ln(1.25/delta)) / epsilon does not hold at epsilon 10
         {"epsilon": "10"} | _DELTA,
         name="gaussian", k=101, d=1, epsilon="10", **_DELTA,
-        sigma2=str(int(classical_sigma(100, 10, 1e-5) ** 2)),
+        sigma2=str(int(ClassicalGaussNoise(10, 1e-5).noise(100).scale ** 2)),
     ),
     "gaussian_for_one_step": number(
         _E | _DELTA, name="gaussian", k=101, d=1, sigma2="14", epsilon="1", **_DELTA

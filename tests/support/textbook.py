@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -19,15 +18,6 @@ def weights_for_epsilon(epsilon: Fraction) -> tuple[int, int]:
 def weights_for_odds(odds: Fraction) -> tuple[int, int]:
     """(own, other) with own / other == odds, exactly."""
     return odds.numerator, odds.denominator
-
-
-def classical_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
-    """The textbook's sigma, ``Delta sqrt(2 ln(1.25/delta)) / epsilon``: for comparison only.
-
-    Proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1), and false for large ones:
-    from epsilon 8.5 the real delta exceeds a promised 1e-5.
-    """
-    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
 
 
 def wasserstein(first: npt.ArrayLike, second: npt.ArrayLike, width: float = 1.0) -> float:

@@ -112,11 +112,10 @@ def _one(entry: Entry) -> click.Command:
 
 
 def _inputs(entry: Entry) -> Iterator[click.Option]:
-    from deniably.lab.experiment import plain
+    from deniably.lab.experiment import text_of
 
     for name, one in entry.inputs.items():
-        default = plain(entry.read({})[name])
-        shown = ",".join(map(str, default)) if isinstance(default, list) else default
+        shown = text_of(entry.read({})[name])
         yield click.Option(
             [f"--{name.replace('_', '-')}", name],
             metavar=name.upper(),

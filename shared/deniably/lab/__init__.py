@@ -9,7 +9,7 @@ table with the exact law beside a seeded draw, pictures and sources::
     lab.of_survey(survey)        # all that apply to a survey, with its own integers
 
 In a notebook it shows itself; ``rows`` is a list of dicts. ``deniably lab`` is the same on the
-command line.
+command line. The mechanisms of a trusted curator, in ``curator``, are for comparison alone.
 """
 
 from __future__ import annotations

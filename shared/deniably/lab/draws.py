@@ -8,7 +8,7 @@ version of a library. It is for experiments alone and protects nobody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
@@ -70,7 +70,7 @@ class Draws:
             return tally_many(mechanism, randomise_many(mechanism, every))
 
     @contextmanager
-    def bulk(self) -> Iterator[None]:
+    def bulk(self) -> Generator[None]:
         """Within this, ``simulation`` draws its many reports and people from this stream."""
         with uniform.drawn_from(self.take):
             yield

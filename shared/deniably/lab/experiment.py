@@ -129,7 +129,17 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, Privacy):
         return privacy_text(value)
-    return list(value) if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    several: tuple[Any, ...] = value
+    return list(several)
+
+
+def text_of(value: Any) -> str:
+    """An input as a command takes it: several numbers with commas between."""
+    found = plain(value)
+    several: list[Any] = found if isinstance(found, list) else [found]
+    return ",".join(map(str, several))
 
 
 def _cell(value: Cell) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from deniably.core.table import Cell
-from deniably.lab.experiment import Experiment, plain
+from deniably.lab.experiment import Experiment, text_of
 from deniably.results import notebook as results_notebook
 from deniably.results.figures.digits import MINUS
 from deniably.results.figures.strip import Html, plain_table
@@ -62,16 +62,10 @@ def notebook(experiment: Experiment) -> Html:
 
 
 def _made(experiment: Experiment) -> str:
-    inputs = "; ".join(
-        f"{name} {_input(plain(value))}" for name, value in experiment.inputs.items()
-    )
+    inputs = "; ".join(f"{name} {text_of(value)}" for name, value in experiment.inputs.items())
     command = f"deniably lab {experiment.name}"
     mechanism = f"<p>Mechanism: {escape(experiment.mechanism)}.</p>" if experiment.mechanism else ""
     return f"<p>Made by <code>{escape(command)}</code> with {escape(inputs)}.</p>{mechanism}"
-
-
-def _input(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _cell(value: Cell) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 from typing import Annotated, Any
 
@@ -28,13 +29,9 @@ from deniably.survey.questions import Question
 
 PEOPLE = 100
 
-_COIN = {"minimum": Fraction(1, 100), "maximum": Fraction(99, 100), "percent": True}
-Truth = Annotated[
-    Exact, Real(**_COIN, help="How often the first coin says: answer with the truth.")
-]
-Second = Annotated[
-    Exact, Real(**_COIN, help="How often the second coin, thrown otherwise, says: yes.")
-]
+_COIN = partial(Real, minimum=Fraction(1, 100), maximum=Fraction(99, 100), percent=True)
+Truth = Annotated[Exact, _COIN(help="How often the first coin says: answer with the truth.")]
+Second = Annotated[Exact, _COIN(help="How often the second coin, thrown otherwise, says: yes.")]
 
 
 def _of_question(question: Question) -> dict[str, Any] | None:

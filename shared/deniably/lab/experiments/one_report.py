@@ -178,7 +178,7 @@ def _drawn(
     draws: Draws, mechanism: Randomiser[Law], prior: Fraction, ratio: Fraction
 ) -> dict[str, Cell]:
     """Of the people whose report speaks most for the answer, the part that has it."""
-    law = mechanism.law
+    law: Any = mechanism.law  # whose answers are of the type that it takes
     having = round(PEOPLE * prior)
     answers: Sequence[Any] = law.extremes
     counts: list[int] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from os import urandom
@@ -26,7 +26,7 @@ _given: ContextVar[Source | None] = ContextVar("given", default=None)
 
 
 @contextmanager
-def drawn_from(source: Source) -> Iterator[None]:
+def drawn_from(source: Source) -> Generator[None]:
     """Within this, all draws of this room come from ``source(count)``, as for an experiment that
     has to be repeated; without it from the operating system."""
     before = _given.set(source)

@@ -1,0 +1,365 @@
+"""What a trusted curator would publish: mechanisms of the central model, to compare with.
+
+A curator sees every true answer and adds noise to what is published. Deniably has none, on purpose.
+These work on arrays in memory, for experiments and simulations, and are no service: their noise is
+of floating-point numbers, whose last bits give away more than theory says (Mironov 2012, CCS).
+
+Neighbours are two tables in which one person's answer is another; how many people there are is
+public. That is the promise of the local model, too, so that both can be compared at one epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, exp, inf, isfinite, log, pi, sqrt
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniably.core.binomial import Floats
+from deniably.core.bisection import smallest
+from deniably.lab.draws import Draws
+from deniably.mechanisms.gaussian_noise import analytic_delta, analytic_sigma
+
+# --- noise --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Added:
+    """Noise that is added to a number: ``scale`` is b of Laplace's density e**(-|x| / b) / (2 b),
+    or the sigma of Gauss's."""
+
+    shape: Literal["laplace", "gauss"]
+    scale: float
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation."""
+        return sqrt(2) * self.scale if self.shape == "laplace" else self.scale
+
+    @property
+    def mean_distance(self) -> float:
+        """The mean distance of what is published from the truth."""
+        return self.scale if self.shape == "laplace" else sqrt(2 / pi) * self.scale
+
+    def density(self, x: npt.ArrayLike) -> Floats:
+        """The density at each ``x``."""
+        at = np.abs(np.asarray(x, dtype=np.float64)) / self.scale
+        if self.shape == "laplace":
+            return np.asarray(np.exp(-at) / (2 * self.scale))
+        return np.asarray(np.exp(-(at**2) / 2) / (sqrt(2 * pi) * self.scale))
+
+    def beyond(self, distance: float) -> float:
+        """How likely the noise is above ``distance``; that is below 1/2 from 0 on."""
+        at = distance / self.scale
+        if self.shape == "gauss":
+            return float(special.ndtr(-at))
+        return exp(-at) / 2 if at >= 0 else 1 - exp(at) / 2
+
+    def margin(self, confidence: float = 0.95) -> float:
+        """The distance from the truth within which the noise stays with ``confidence``."""
+        if self.shape == "laplace":
+            return -self.scale * log(1 - confidence)
+        return self.scale * float(special.ndtri((1 + confidence) / 2))
+
+    def draw(self, draws: Draws, size: int) -> Floats:
+        """``size`` independent draws."""
+        u = draws.uniform(size)
+        if self.shape == "gauss":
+            return np.asarray(self.scale * special.ndtri(u))
+        away = u - 0.5
+        return np.asarray(-self.scale * np.sign(away) * np.log1p(-2 * np.abs(away)))
+
+
+class Calibrated(Protocol):
+    """A promise that says how much noise it takes."""
+
+    def noise(self, sensitivity: float, numbers: int = 1) -> Added:
+        """The noise for each of so many numbers, each of which one person's answer moves by up to
+        ``sensitivity``."""
+        ...
+
+
+@dataclass(frozen=True)
+class LaplaceNoise:
+    """The Laplace mechanism: (epsilon, 0).
+
+    Source: Dwork, McSherry, Nissim and Smith 2006 (TCC), theorem 1. Raises ValueError unless
+    epsilon is above 0.
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _check_positive(epsilon=self.epsilon)
+
+    def noise(self, sensitivity: float, numbers: int = 1) -> Added:
+        """As of ``Calibrated``: by the sum of what may change.
+
+        >>> round(LaplaceNoise(1).noise(1).deviation, 3)
+        1.414
+        """
+        return Added("laplace", _sensitivity(sensitivity, numbers) * numbers / self.epsilon)
+
+
+@dataclass(frozen=True)
+class GaussNoise:
+    """The analytic Gaussian mechanism: the least sigma for (epsilon, delta), whatever epsilon.
+
+    Source: Balle and Wang 2018 (ICML), theorem 8. Raises ValueError unless epsilon is above 0 and
+    delta between 0 and 1.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _check_promise(self.epsilon, self.delta)
+
+    def noise(self, sensitivity: float, numbers: int = 1) -> Added:
+        """As of ``Calibrated``: by the Euclidean distance of what may change.
+
+        >>> round(GaussNoise(1, 1e-5).noise(1).deviation, 3)
+        3.731
+        """
+        distance = _sensitivity(sensitivity, numbers) * sqrt(numbers)
+        return Added("gauss", distance * analytic_sigma(1.0, self.epsilon, self.delta))
+
+
+@dataclass(frozen=True)
+class ClassicalGaussNoise:
+    """The textbook's Gaussian mechanism: sigma = Delta sqrt(2 ln(1.25 / delta)) / epsilon.
+
+    Proved for epsilon < 1 only (Dwork and Roth 2014, theorem A.1). Below that it is more noise than
+    is needed, and above ``classical_limit(delta)`` less. Raises ValueError as ``GaussNoise`` does.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _check_promise(self.epsilon, self.delta)
+
+    def noise(self, sensitivity: float, numbers: int = 1) -> Added:
+        """As of ``Calibrated``, by the textbook's formula, also where it is false.
+
+        >>> round(ClassicalGaussNoise(1, 1e-5).noise(1).deviation, 3)
+        4.845
+        """
+        distance = _sensitivity(sensitivity, numbers) * sqrt(numbers)
+        return Added("gauss", distance * sqrt(2 * log(1.25 / self.delta)) / self.epsilon)
+
+    @property
+    def true_delta(self) -> float:
+        """The delta that its noise keeps at its epsilon (Balle and Wang 2018, theorem 8)."""
+        return analytic_delta(1.0, self.noise(1.0).scale, self.epsilon)
+
+
+def classical_limit(delta: float) -> float:
+    """The epsilon from which on the textbook's sigma breaks its promise of ``delta``.
+
+    >>> round(classical_limit(1e-5), 2)
+    8.42
+    """
+    return smallest(lambda epsilon: ClassicalGaussNoise(epsilon, delta).true_delta > delta, 1.0)
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Published:
+    """A number that a curator would publish: the ``exact`` one of the table, and its noise."""
+
+    exact: float
+    noise: Added
+
+    def draw(self, draws: Draws, size: int = 1) -> Floats:
+        """So many publications of the same table, each with noise of its own."""
+        return np.asarray(self.exact + self.noise.draw(draws, size))
+
+
+def count(having: npt.ArrayLike, by: Calibrated) -> Published:
+    """How many people have something: ``having`` has a truth value for each.
+
+    >>> count([True, False, True], LaplaceNoise(0.1)).noise.mean_distance
+    10.0
+    """
+    return Published(float(np.count_nonzero(_one_row(having))), by.noise(1.0))
+
+
+def total(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Published:
+    """The sum of ``values``, those beyond ``low`` and ``high`` clipped to them.
+
+    Raises ValueError unless low < high and all values are numbers.
+    """
+    clipped = _clipped(values, low, high)
+    return Published(float(clipped.sum()), by.noise(high - low))
+
+
+def mean(values: npt.ArrayLike, low: float, high: float, by: Calibrated) -> Published:
+    """The mean of ``values``, clipped as for ``total``; how many they are is public.
+
+    Raises ValueError as ``total`` does, and where there are none.
+    """
+    clipped = _clipped(values, low, high)
+    if not len(clipped):
+        raise ValueError("a mean needs at least one value")
+    return Published(float(clipped.mean()), by.noise((high - low) / len(clipped)))
+
+
+# --- one of several -----------------------------------------------------------------------------
+
+
+def selection_law(
+    utilities: npt.ArrayLike, epsilon: float, sensitivity: float = 1.0, *, monotone: bool = False
+) -> Floats:
+    """The exponential mechanism: how likely each candidate is chosen, by its utility.
+
+    One person's answer moves a utility by up to ``sensitivity``. Where it can only move all of them
+    the same way (``monotone``), half the noise is enough. A count of people who may each change
+    their mind is not: one falls as another rises. Source: McSherry and Talwar 2007 (FOCS), theorem
+    6; Dwork and Roth 2014, theorem 3.10. Raises ValueError unless there is a candidate and epsilon
+    and sensitivity are above 0.
+
+    >>> selection_law([3.0, 1.0], epsilon=1).round(3)
+    array([0.731, 0.269])
+    """
+    _check_positive(epsilon=epsilon, sensitivity=sensitivity)
+    found = _one_row(utilities).astype(np.float64)
+    if not len(found) or not np.isfinite(found).all():
+        raise ValueError("a selection needs at least one candidate, each with a utility")
+    exponent = epsilon / ((1 if monotone else 2) * sensitivity) * (found - found.max())
+    weights = np.exp(exponent)
+    return np.asarray(weights / weights.sum())
+
+
+def select(law: Floats, draws: Draws, size: int = 1) -> npt.NDArray[np.int64]:
+    """So many independent choices by a ``selection_law``: the indices of candidates."""
+    ends = np.cumsum(law)
+    u = draws.uniform(size) * float(ends[-1])
+    found: npt.NDArray[np.int64] = np.searchsorted(ends, u, side="right")
+    return np.asarray(np.minimum(found, len(law) - 1), dtype=np.int64)
+
+
+# --- propose, test, release ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Propose-test-release: is the table so far from an unstable one that little noise will do?
+
+    The test adds Laplace noise to the ``distance``, in people, to the nearest table whose answer
+    one person could move by more than was proposed, and releases above ``threshold``. It spends
+    epsilon, and fails with ``delta`` at most; the release spends epsilon again: (2 epsilon, delta)
+    in all. Source: Dwork and Lei 2009 (STOC); Vadhan 2017, "The complexity of differential
+    privacy", proposition 3.2. Raises ValueError unless epsilon is above 0 and delta between 0 and
+    1/2.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _check_promise(self.epsilon, self.delta)
+        if self.delta >= 0.5:
+            raise ValueError(f"delta is {self.delta:g}; it must be below 0.5")
+
+    @property
+    def threshold(self) -> float:
+        """The noisy distance above which there is a release, in people.
+
+        >>> round(Proposal(1, 1e-5).threshold, 2)
+        10.82
+        """
+        return log(1 / (2 * self.delta)) / self.epsilon
+
+    @property
+    def total(self) -> tuple[float, float]:
+        """The (epsilon, delta) of test and release together."""
+        return 2 * self.epsilon, self.delta
+
+    def release_probability(self, distance: float) -> float:
+        """How likely a table at this distance passes the test; ``delta`` at distance 0."""
+        return Added("laplace", 1 / self.epsilon).beyond(self.threshold - distance)
+
+    def release(self, distance: float, published: Published, draws: Draws) -> float | None:
+        """What is published, or None where the test is not passed.
+
+        ``published`` has the noise for the sensitivity that was proposed.
+        """
+        test = Added("laplace", 1 / self.epsilon).draw(draws, 1)
+        return None if distance + test[0] <= self.threshold else float(published.draw(draws)[0])
+
+
+def median(values: npt.ArrayLike, low: float, high: float) -> float:
+    """The lower median of values that are clipped to ``low`` and ``high``."""
+    clipped = np.sort(_clipped(values, low, high))
+    return float(clipped[ceil(len(clipped) / 2) - 1])
+
+
+def median_moves(values: npt.ArrayLike, low: float, high: float, changed: int) -> float:
+    """How far one person can move the median of some table in which ``changed`` others have changed
+    their answer: the local sensitivity at that distance.
+
+    Source: Nissim, Raskhodnikova and Smith 2007 (STOC), section 3.1: the largest gap between two
+    values ``changed + 1`` places apart around the median.
+    """
+    clipped = np.sort(_clipped(values, low, high))
+    place, size = ceil(len(clipped) / 2) - 1, len(clipped)
+
+    def at(index: int) -> float:
+        return low if index < 0 else high if index >= size else float(clipped[index])
+
+    return max(at(place + t) - at(place + t - changed - 1) for t in range(changed + 2))
+
+
+def median_distance(values: npt.ArrayLike, low: float, high: float, proposed: float) -> float:
+    """How many people must change their answer until one could move the median by more than
+    ``proposed``: 0 where one already can, inf where the whole range is no more."""
+    clipped = _clipped(values, low, high)
+    if high - low <= proposed:
+        return inf
+    return next(
+        changed
+        for changed in range(len(clipped) + 1)
+        if median_moves(clipped, low, high, changed) > proposed
+    )
+
+
+# --- below --------------------------------------------------------------------------------------
+
+
+def _one_row(values: npt.ArrayLike) -> npt.NDArray[np.generic]:
+    found = np.asarray(values)
+    if found.ndim != 1:
+        raise ValueError(f"values have {found.ndim} dimensions; give one row")
+    return found
+
+
+def _clipped(values: npt.ArrayLike, low: float, high: float) -> Floats:
+    if not (isfinite(low) and isfinite(high) and low < high):
+        raise ValueError(f"the range is from {low:g} to {high:g}; its low end must be below")
+    found = _one_row(values).astype(np.float64)
+    if np.isnan(found).any():
+        raise ValueError("a value is not a number")
+    return np.clip(found, low, high)
+
+
+def _sensitivity(sensitivity: float, numbers: int) -> float:
+    _check_positive(sensitivity=sensitivity, numbers=numbers)
+    return sensitivity
+
+
+def _check_promise(epsilon: float, delta: float) -> None:
+    _check_positive(epsilon=epsilon)
+    if not 0 < delta < 1:
+        raise ValueError(f"delta is {delta:g}; it must be between 0 and 1")
+
+
+def _check_positive(**numbers: float) -> None:
+    for name, number in numbers.items():
+        if not 0 < number < inf:
+            raise ValueError(f"{name} is {number:g}; it must be a number above 0")
