@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -123,23 +123,22 @@ class Experiment:
         return self.pictures[0].svg()
 
 
-def plain(value: Any) -> Any:
+_PLAIN: Mapping[type, Callable[[Any], Any]] = {
+    Fraction: str,
+    Privacy: privacy_text,
+    tuple: lambda several: [plain(one) for one in several],
+}
+
+
+def plain(value: object) -> Any:
     """A value as JSON and people have it: fractions and odds as text, as ``1/2``."""
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, Privacy):
-        return privacy_text(value)
-    if not isinstance(value, tuple):
-        return value
-    several: tuple[Any, ...] = value
-    return list(several)
+    return _PLAIN.get(type(value), lambda same: same)(value)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """An input as a command takes it: several numbers with commas between."""
     found = plain(value)
-    several: list[Any] = found if isinstance(found, list) else [found]
-    return ",".join(map(str, several))
+    return ",".join(map(str, found)) if type(value) is tuple else str(found)
 
 
 def _cell(value: Cell) -> str:
