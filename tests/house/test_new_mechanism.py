@@ -478,8 +478,8 @@ def test_implausible_counts_are_reported(tallies: dict[str, Tally]) -> None:
     for mechanism in (NAMED, ONE_TICK):
         honest = tallies[question_of(mechanism).name]
         assert not plausibility.impossible(mechanism, honest, 1e-6).any()
-        crafted = tally([(0,)] * 500, mechanism.law.cell_count)
-        assert plausibility.impossible(mechanism, crafted, 1e-6).any()
+        fake = tally([(0,)] * 500, mechanism.law.cell_count)
+        assert plausibility.impossible(mechanism, fake, 1e-6).any()
     far = tally([(11 + TWICE.reach - 5,)] * 3 + [(3,)] * 100, None)
     assert plausibility.beyond_noise(TWICE, far, 1e-6) == 3
     assert plausibility.beyond_noise(TWICE, tallies["number"], 1e-6) == 0
@@ -514,7 +514,7 @@ def test_results_and_the_spreadsheet_show_it(tallies: dict[str, Tally]) -> None:
         assert question["method"] == mechanism.described
         assert question["mechanism"]["name"] == mechanism.__struct_config__.tag
         assert question["sentence"]
-        assert question["crafted"]["exchange"] > 1
+        assert question["poisoning"]["exchange"] > 1
     lines = spreadsheet(shown).splitlines()
     for question in new.questions:
         assert any(question.name in line for line in lines)

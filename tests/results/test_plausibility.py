@@ -226,18 +226,18 @@ def test_honest_reports_raise_no_alarm(mechanism: SubsetSelection | Unary) -> No
 def test_reports_that_push_some_choices_give_themselves_away(
     mechanism: SubsetSelection | Unary,
 ) -> None:
-    """5 % of crafted reports for three choices: these are together too often. That one of the three
+    """5 % of fake reports for three choices: these are together too often. That one of the three
     pairs is not found, or another one is, has a chance below 1e-6 (Bernstein's inequality)."""
-    honest, crafted = 60_000, 3150
-    everybody = [*drawn(mechanism, honest), *[[3, 4, 5]] * crafted]
+    honest, fake = 60_000, 3150
+    everybody = [*drawn(mechanism, honest), *[[3, 4, 5]] * fake]
     n, both = pair_counts(everybody, mechanism.k)
 
     found = implausible_pairs(mechanism, n, both, 1e-7)
 
     each, offset, spread = pair_score(mechanism)
-    sure = crafted * (1 - 2 * each - offset) - honest * deviation(honest, spread, 1e-7)
+    sure = fake * (1 - 2 * each - offset) - honest * deviation(honest, spread, 1e-7)
     assert sure > n * deviation(n, spread, 1e-7 / (mechanism.k * (mechanism.k - 1)))
-    assert n == honest + crafted
+    assert n == honest + fake
     pushed = [pair for pair in found if pair.first >= 3]
     assert {(pair.first, pair.second) for pair in pushed} == {(3, 4), (3, 5), (4, 5)}
     assert all(pair.together > pair.expected for pair in pushed)

@@ -1,4 +1,4 @@
-"""Crafted reports: what results state is the worst, and the worst attack reaches just that."""
+"""Fake reports: what results state is the worst, and the worst attack reaches just that."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def weights(epsilon: str) -> tuple[int, int]:
     return weights_for_epsilon(Fraction(epsilon))
 
 
-def gain(mechanism: Pure, crafted: float, targets: int, share: float) -> float:
-    """How far ``crafted`` (a share of all reports) raise the summed estimates of ``targets``
+def gain(mechanism: Pure, fake: float, targets: int, share: float) -> float:
+    """How far ``fake`` (a share of all reports) raise the summed estimates of ``targets``
     choices that people gave with a summed ``share``.
 
-    Cao, Jia and Gong 2021, theorems 1 to 3 in one: crafted [(m - r q) / (p - q) - f], where a
+    Cao, Jia and Gong 2021, theorems 1 to 3 in one: fake [(m - r q) / (p - q) - f], where a
     report supports up to m of r targets.
     """
     p, q = float(mechanism.law.p), float(mechanism.law.q)
     supported = min(mechanism.law.most, targets)
-    inside = of_choices(mechanism).weight(crafted)
+    inside = of_choices(mechanism).weight(fake)
     return inside * ((supported - targets * q) / (p - q) - share)
 
 
@@ -54,7 +54,7 @@ def gain(mechanism: Pure, crafted: float, targets: int, share: float) -> float:
 def test_the_exchange_rate_of_the_shipped_mechanism_is_known(
     k: int, epsilon: str, exchange: float
 ) -> None:
-    """Honest people that one crafted report weighs as much as, at k = 5."""
+    """Honest people that one fake report weighs as much as, at k = 5."""
     found = of_choices(subset_selection(k, *weights(epsilon)))
 
     assert found.exchange == pytest.approx(exchange, abs=0.006)
@@ -75,7 +75,7 @@ def test_the_exchange_rate_of_the_shipped_mechanism_is_known(
     ],
 )
 def test_the_gain_of_one_percent_is_that_of_the_literature(mechanism: Pure, points: float) -> None:
-    """Cao, Jia and Gong 2021: points of a choice that nobody has, for 1 % of crafted reports."""
+    """Cao, Jia and Gong 2021: points of a choice that nobody has, for 1 % of fake reports."""
     assert 100 * gain(mechanism, 0.01, 1, 0.0) == pytest.approx(points, rel=0.012)
 
 
@@ -108,14 +108,14 @@ ANSWERS = np.random.default_rng(5).choice(10, size=N, p=[0.3, 0.2] + [0.5 / 8] *
 
 
 def under_attack(mechanism: Pure, report: list[int], share: float) -> tuple[Tally, Tally]:
-    """The tally of honest reports, and the same where a share of all are the crafted one."""
+    """The tally of honest reports, and the same where a share of all are the fake one."""
     ticks = isinstance(mechanism, SetResponse | SampledTicks | Unary)
     answers = ANSWERS[:, None] == np.arange(10) if ticks else ANSWERS
     counted = tally_many(mechanism, randomise_many(mechanism, answers))
-    return counted, with_crafted(counted, report, share)
+    return counted, with_fake(counted, report, share)
 
 
-def with_crafted(honest: Tally, report: list[int], share: float) -> Tally:
+def with_fake(honest: Tally, report: list[int], share: float) -> Tally:
     fakes = round(share * honest.n / (1 - share))
     counts = honest.counts.copy()
     counts[report] += fakes
@@ -169,7 +169,7 @@ def test_as_many_fake_reports_as_stated_change_the_lead_and_no_fewer(mechanism: 
     report = [v for v in range(10) if v][: mechanism.law.most]  # with 1, without 0
 
     for factor, leads in ((0.98, 0), (1.02, 1)):
-        after = with_crafted(before, report, factor * flip)
+        after = with_fake(before, report, factor * flip)
         assert int(np.argmax(estimate(after, mechanism).raw[:2])) == leads
 
 
@@ -221,7 +221,7 @@ def test_noise_without_a_small_range_is_dearer_than_a_window() -> None:
 
 
 def test_where_devices_draw_what_they_report_forgers_do_not() -> None:
-    """All crafted reports are about the one option; of the honest only a share."""
+    """All fake reports are about the one option; of the honest only a share."""
     ticks = of_choices(SampledTicks(10, 2, 3, 1))
 
     assert ticks.sampled_fraction == 0.2

@@ -119,7 +119,7 @@ SHARED = {
     "sentence", "short", "type",
 }  # fmt: skip
 SUPPORTED, TOGETHER = {"p", "q"}, {"design_effect", "effective_n"}
-OF_CHOICES = {"choices", "crafted"} | TOGETHER
+OF_CHOICES = {"choices", "poisoning"} | TOGETHER
 SPREAD = {"distribution", "fit", "can_smooth", "quantiles"}
 KEYS = {
     "stolen": OF_CHOICES | SUPPORTED,
@@ -128,14 +128,14 @@ KEYS = {
     "drugs": OF_CHOICES | SUPPORTED | {"most"},
     "worries": OF_CHOICES | SUPPORTED | {"most"},
     "happy": OF_CHOICES | SUPPORTED | {"mean"},
-    "trust": {"mean", "crafted"},
-    "drinks": {"mean", "crafted"},
-    "income": {"mean", "crafted"} | SPREAD,
-    "sick": {"mean", "crafted"},
-    "fines": {"mean", "crafted", "delta"},
+    "trust": {"mean", "poisoning"},
+    "drinks": {"mean", "poisoning"},
+    "income": {"mean", "poisoning"} | SPREAD,
+    "sick": {"mean", "poisoning"},
+    "fines": {"mean", "poisoning", "delta"},
     "hours": {"parts"},
-    "home": {"cells", "crafted", "sides"} | SUPPORTED | TOGETHER,
-    "vote": {"parts", "cells", "crafted"} | SUPPORTED | TOGETHER,
+    "home": {"cells", "poisoning", "sides"} | SUPPORTED | TOGETHER,
+    "vote": {"parts", "cells", "poisoning"} | SUPPORTED | TOGETHER,
 }
 
 
@@ -148,7 +148,7 @@ def test_each_question_has_the_keys_of_its_type_and_no_other(
     assert all({*one} >= SHARED for one in found)
     parts = {one["name"]: [{*part} for part in one["parts"]] for one in found if "parts" in one}
     assert parts == {
-        "hours": [{"name", "label", "mean", "crafted"}] * 2,
+        "hours": [{"name", "label", "mean", "poisoning"}] * 2,
         "vote": [{"name", "label", "choices"}] * 2,
     }
 

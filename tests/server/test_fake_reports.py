@@ -1,4 +1,4 @@
-"""Crafted reports: what results say of them, and an attack on a real survey that bears it out."""
+"""Fake reports: what results say of them, and an attack on a real survey that bears it out."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ def results(client: FlaskClient) -> dict[str, dict[str, object]]:
 def test_results_state_what_fake_reports_could_do(client: FlaskClient, answered: Store) -> None:
     shown = results(client)
 
-    assert shown["stolen"]["crafted"]["exchange"] == 1.5
-    assert shown["stolen"]["crafted"]["shift"] == [0.015, 0.075]
-    assert shown["colour"]["crafted"]["exchange"] > 2
-    assert 0 < shown["colour"]["crafted"]["flip"] < 0.5
-    assert shown["drinks"]["crafted"]["flip"] is None
-    assert 0.5 < shown["drinks"]["crafted"]["shift"][0] < 2, "in drinks"
-    assert shown["fines"]["crafted"]["exchange"] == 41
+    assert shown["stolen"]["poisoning"]["exchange"] == 1.5
+    assert shown["stolen"]["poisoning"]["shift"] == [0.015, 0.075]
+    assert shown["colour"]["poisoning"]["exchange"] > 2
+    assert 0 < shown["colour"]["poisoning"]["flip"] < 0.5
+    assert shown["drinks"]["poisoning"]["flip"] is None
+    assert 0.5 < shown["drinks"]["poisoning"]["shift"][0] < 2, "in drinks"
+    assert shown["fines"]["poisoning"]["exchange"] == 41
 
 
 def test_the_worst_forgery_does_what_is_stated_and_no_more(
@@ -129,7 +129,7 @@ def test_the_worst_forgery_does_what_is_stated_and_no_more(
     after = results(client)
     for name, target in (("colour", -1), ("stolen", 0)):
         was, now = (shown[name]["choices"][target]["estimate"] for shown in (before, after))
-        stated = before[name]["crafted"]
+        stated = before[name]["poisoning"]
         share = count / (count + PEOPLE)
         gained = share * (stated["exchange"] - was)
         assert now - was == pytest.approx(gained, abs=1e-4)
@@ -140,7 +140,7 @@ def test_the_worst_forgery_does_what_is_stated_and_no_more(
 def test_forgery_that_is_bold_enough_is_flagged(
     client: FlaskClient, answered: Store, survey: Survey
 ) -> None:
-    assert not any("crafted" in flag for one in results(client).values() for flag in one["flags"])
+    assert not any("poisoning" in flag for one in results(client).values() for flag in one["flags"])
 
     forge(answered, survey, 4 * PEOPLE, stolen=[0], drinks=[0], fines=[-400])
 
@@ -183,7 +183,7 @@ def test_whole_reports_are_checked(client: FlaskClient, answered: Store, survey:
     first = odd["questions"][0]["odd"][0]
     assert first["names"] == ["pink", "brown"]
     # 214 more than by chance on average, and fewer than 145 with a chance below 1e-7 (Bernstein's
-    # inequality, of the 3,000 honest reports alone: the crafted ones are what they are).
+    # inequality, of the 3,000 honest reports alone: the fake ones are what they are).
     each, offset, spread = pair_score(survey.questions[0].mechanism)
     mean = PEOPLE // 10 * (1 - 2 * each - offset)
     assert mean - PEOPLE * deviation(PEOPLE, spread, 1e-7) > 145
@@ -214,4 +214,4 @@ def test_the_dashboard_and_the_spreadsheet_have_the_figures(
     assert "up to 1.5 points, with 5 % by up to 7.5." in page
     assert "/surveys/work/checks" in page
     stolen = next(row for row in rows if row["question"] == "stolen")
-    assert (stolen["crafted_exchange"], stolen["crafted_shift_1"]) == ("1.5", "0.015")
+    assert (stolen["poisoning_exchange"], stolen["poisoning_shift_1"]) == ("1.5", "0.015")

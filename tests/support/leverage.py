@@ -1,4 +1,4 @@
-"""What one crafted report can do to the figures of a question."""
+"""What one fake report can do to the figures of a question."""
 
 from deniably.estimation.figures import Buckets, groups
 from deniably.results.poisoning import Leverage, of_group

@@ -50,7 +50,7 @@ class Estimate:
     ``design_effect`` is the variance divided by that of asking n people directly. It is None where
     all respondents seem to agree. ``effective_n`` is n divided by it. ``suspicious`` marks choices
     whose interval missed [0, 1]: no shares explain the count. That is a sign of a bug or of
-    crafted reports. ``interval_at`` makes the interval of each share of the population at any other
+    fake reports. ``interval_at`` makes the interval of each share of the population at any other
     confidence.
     """
 

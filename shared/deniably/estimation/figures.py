@@ -242,7 +242,7 @@ class Shares:
     part: ChoicePart | None = None
     note: str = ""
     guarded: bool = True
-    """Whether results say what crafted reports can do to it: what a question is about, and not
+    """Whether results say what fake reports can do to it: what a question is about, and not
     what comes with it."""
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:

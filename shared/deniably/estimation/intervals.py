@@ -26,7 +26,7 @@ class Interval:
 
     ``missed`` marks counts that no share in [0, 1] is compatible with. By chance that happens about
     alpha / 2 of the time if the share is 0 or 1, else less. Among many choices it is a sign of a
-    bug or of crafted reports. The interval is then that of the nearest count that a share of 0 or 1
+    bug or of fake reports. The interval is then that of the nearest count that a share of 0 or 1
     leads to expect, so that an odd count does not look like certainty.
     """
 

@@ -24,7 +24,7 @@ class Margin:
     """The margin of one mean: ``low .. high`` covers it, within the range of the target.
 
     ``missed`` says that no mean in that range is compatible with the reports: a sign of a bug or
-    of crafted reports. The margin is then that of an estimate at the nearer end, because odd
+    of fake reports. The margin is then that of an estimate at the nearer end, because odd
     reports make no mean certain.
     """
 

@@ -19,10 +19,10 @@ class _Shown(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A part of the document."""
 
 
-class CraftedResult(_Shown, frozen=True, kw_only=True):
-    """The most that crafted reports could do to a question's figures.
+class PoisoningResult(_Shown, frozen=True, kw_only=True):
+    """The most that fake reports could do to a question's figures.
 
-    ``exchange`` is how many honest people one crafted report weighs as much as. ``shift`` is how
+    ``exchange`` is how many honest people one fake report weighs as much as. ``shift`` is how
     far 1 % and 5 % of all reports could move a share (0 to 1) or a mean (in the question's unit).
     ``flip`` is the share of all reports that could put the second choice in the lead, None if
     nothing leads.
@@ -133,13 +133,13 @@ class SideResult(_Shown, frozen=True, kw_only=True):
 
 
 class NumberPartResult(_Shown, frozen=True, kw_only=True):
-    """One number of several. ``mean`` is None if no report has it yet, ``crafted`` is None if
+    """One number of several. ``mean`` is None if no report has it yet, ``poisoning`` is None if
     reports have no largest score."""
 
     name: str
     label: str
     mean: MeanResult | None
-    crafted: CraftedResult | None
+    poisoning: PoisoningResult | None
 
 
 class ChoicePartResult(_Shown, frozen=True, kw_only=True):
@@ -187,12 +187,12 @@ class _Question(_Shown, frozen=True, kw_only=True, tag_field="type"):
 
 
 class _OfChoices(_Question, frozen=True, kw_only=True):
-    """The shares of choices. ``crafted`` is about these shares."""
+    """The shares of choices. ``poisoning`` is about these shares."""
 
     design_effect: float | None
     effective_n: float | None
     choices: list[ChoiceResult]
-    crafted: CraftedResult | None
+    poisoning: PoisoningResult | None
 
 
 class YesNoResult(_OfChoices, frozen=True, kw_only=True, tag="yes_no"):
@@ -212,21 +212,21 @@ class SelectMultipleResult(_OfChoices, frozen=True, kw_only=True, tag="select_mu
 class ScaleResult(_Question, frozen=True, kw_only=True, tag="scale"):
     """A scale: a mean score (unless reports are ticks), and shares if the aim is a distribution.
 
-    ``crafted`` is about the shares, or about the mean if there are no shares.
+    ``poisoning`` is about the shares, or about the mean if there are no shares.
     """
 
     design_effect: float | UnsetType | None = UNSET
     effective_n: float | UnsetType | None = UNSET
     choices: list[ChoiceResult] | UnsetType = UNSET
     mean: MeanResult | UnsetType = UNSET
-    crafted: CraftedResult | UnsetType | None = UNSET
+    poisoning: PoisoningResult | UnsetType | None = UNSET
 
 
 class NumberResult(_Question, frozen=True, kw_only=True, tag="number"):
     """A number: its mean, and its distribution if that is the aim.
 
     ``fit`` says how the shares of the distribution were made, ``can_smooth`` whether asking for
-    smoothing makes a difference. ``crafted`` is about the mean, None if reports have no largest
+    smoothing makes a difference. ``poisoning`` is about the mean, None if reports have no largest
     score.
     """
 
@@ -235,7 +235,7 @@ class NumberResult(_Question, frozen=True, kw_only=True, tag="number"):
     fit: FitMethod | UnsetType = UNSET
     can_smooth: bool | UnsetType = UNSET
     quantiles: list[QuantileResult] | UnsetType = UNSET
-    crafted: CraftedResult | None
+    poisoning: PoisoningResult | None
 
 
 class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
@@ -247,25 +247,25 @@ class VectorResult(_Question, frozen=True, kw_only=True, tag="vector"):
 class PointResult(_Question, frozen=True, kw_only=True, tag="point"):
     """A map, area by area: the areas of the first column come first, from its low end.
 
-    ``crafted`` is about the areas.
+    ``poisoning`` is about the areas.
     """
 
     design_effect: float | None
     effective_n: float | None
     sides: list[SideResult]
     cells: list[AreaResult]
-    crafted: CraftedResult | None
+    poisoning: PoisoningResult | None
 
 
 class ProductResult(_Question, frozen=True, kw_only=True, tag="product"):
-    """Several small questions, each alone and all combined. ``crafted`` is about the
+    """Several small questions, each alone and all combined. ``poisoning`` is about the
     combinations."""
 
     design_effect: float | None
     effective_n: float | None
     parts: list[ChoicePartResult]
     cells: list[AreaResult]
-    crafted: CraftedResult | None
+    poisoning: PoisoningResult | None
 
 
 QuestionResult = (

@@ -1,6 +1,6 @@
 """Checks whether reports name pairs of choices together as often as chance would.
 
-Crafted reports that push some choices name them together far more often than chance does. A tally
+Fake reports that push some choices name them together far more often than chance does. A tally
 does not show that; whole reports do.
 """
 

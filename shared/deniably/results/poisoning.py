@@ -1,4 +1,4 @@
-"""Bounds the harm of data poisoning: people who send crafted reports instead of answers.
+"""Bounds the harm of data poisoning: people who send fake reports instead of answers.
 
 Every figure is the mean of scores, one for each report. So a report can do no more than the largest
 or the smallest possible score. Strict checks (the mechanism can make this report) bound the scores.
@@ -37,26 +37,26 @@ class Leverage:
 
     @property
     def exchange(self) -> float:
-        """How many honest people raise the figure as much as one crafted report does.
+        """How many honest people raise the figure as much as one fake report does.
 
         All of them are at the top of the figure. For the share of a choice it is (1 - q) / (p - q).
         """
         return self.high
 
-    def weight(self, crafted: float) -> float:
-        """The share of crafted reports among those that count in the figure.
+    def weight(self, fake: float) -> float:
+        """The share of fake reports among those that count in the figure.
 
-        ``crafted`` is their share among all reports. An attacker makes sure that each one counts.
+        ``fake`` is their share among all reports. An attacker makes sure that each one counts.
         """
-        return crafted / (crafted + (1 - crafted) * self.sampled_fraction)
+        return fake / (fake + (1 - fake) * self.sampled_fraction)
 
-    def shift(self, crafted: float) -> float:
-        """The most that this share of crafted reports can move the figure, whatever people
+    def shift(self, fake: float) -> float:
+        """The most that this share of fake reports can move the figure, whatever people
         answered: from 0 upwards or from 1 downwards."""
-        return self.weight(crafted) * max(self.high, 1 - self.low)
+        return self.weight(fake) * max(self.high, 1 - self.low)
 
     def flip(self, gap: float) -> float | None:
-        """The share of crafted reports that closes a ``gap`` between the two leading choices.
+        """The share of fake reports that closes a ``gap`` between the two leading choices.
 
         It may take up to twice as many if different reports each close half of it. None if there
         are no rivals.

@@ -1,4 +1,4 @@
-"""Reports on poisoning: how much crafted reports could do, and whether there are signs of them."""
+"""Reports on poisoning: how much fake reports could do, and whether there are signs of them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Law, Noise, Several, Supporting
 from deniably.results import plausibility
-from deniably.results.document import CraftedResult
+from deniably.results.document import PoisoningResult
 from deniably.results.narrative import quoted
 from deniably.results.poisoning import Leverage
 from deniably.survey.readable import rounded
 
 FEW, MORE = 0.01, 0.05
-"""The shares of crafted reports for which results state the largest shift."""
+"""The shares of fake reports for which results state the largest shift."""
 
-_ODD = "suspect a faulty device or crafted reports"
+_ODD = "suspect a faulty device or fake reports"
 
 
-def crafted(
+def poisoning_result(
     leverage: Leverage | None, sampled: float, length: float = 1.0, gap: float | None = None
-) -> CraftedResult | None:
+) -> PoisoningResult | None:
     """The figures of one question; None where reports have no largest score.
 
     ``sampled`` is the share of the reports that have the question, ``length`` the length of the
@@ -34,7 +34,7 @@ def crafted(
         return None
     here = replace(leverage, sampled_fraction=leverage.sampled_fraction * sampled)
     flip = None if gap is None else here.flip(gap)
-    return CraftedResult(
+    return PoisoningResult(
         exchange=rounded(here.exchange),
         shift=[rounded(length * here.shift(share)) for share in (FEW, MORE)],
         flip=None if flip is None else rounded(flip),

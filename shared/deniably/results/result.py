@@ -294,7 +294,7 @@ def _of_all(
     return {
         "design_effect": None if effect is None else rounded(rounded(effect) / fraction),
         "effective_n": None if found.effective_n is None else rounded(found.effective_n),
-        "crafted": poisoning_report.crafted(leverage, fraction, gap=first - second),
+        "poisoning": poisoning_report.poisoning_result(leverage, fraction, gap=first - second),
     }
 
 
@@ -323,12 +323,12 @@ def _mean(asked: _Asked, group: One) -> _Said:
     if not group.guarded:
         return _Said(fields, sentence)
     leverage = poisoning.of_group(asked.question.report_mechanism, group)
-    crafted = poisoning_report.crafted(leverage, asked.sampled_fraction, figure.width)
+    poisoned = poisoning_report.poisoning_result(leverage, asked.sampled_fraction, figure.width)
     odd = poisoning_report.implausible_mean(
         asked.question.mechanism.law, group, asked.tally, mean, asked.risk
     )
     return _Said(
-        fields | {"crafted": crafted},
+        fields | {"poisoning": poisoned},
         sentence,
         narrative.mean_too_wide(mean, *figure.ends),
         odd,
@@ -341,8 +341,8 @@ def _untold_mean(asked: _Asked, group: One) -> _Said:
     untold = _untold(asked.tally.n, *figure.extent)
     if not isinstance(asked.question, Number):
         return _Said({"mean": untold}, _mean_sentence(figure, untold, asked.confidence))
-    crafted = poisoning_report.crafted(None, asked.sampled_fraction, figure.width)
-    return _Said({"mean": untold, "crafted": crafted}, narrative.HIDDEN_MEAN)
+    poisoned = poisoning_report.poisoning_result(None, asked.sampled_fraction, figure.width)
+    return _Said({"mean": untold, "poisoning": poisoned}, narrative.HIDDEN_MEAN)
 
 
 def _mean_of_part(asked: _Asked, group: One) -> _Said:
@@ -355,7 +355,7 @@ def _mean_of_part(asked: _Asked, group: One) -> _Said:
         name=part.name,
         label=part.label,
         mean=None if mean is None else _mean_result(asked, figure, mean),
-        crafted=poisoning_report.crafted(leverage, asked.sampled_fraction, figure.width),
+        poisoning=poisoning_report.poisoning_result(leverage, asked.sampled_fraction, figure.width),
     )
     if mean is None:
         return _Said({"parts": (shown,)}, notes=[f"No report has “{part.label}” yet."])

@@ -21,9 +21,9 @@ from deniably.results.document import (
     CellResult,
     ChoicePartResult,
     ChoiceResult,
-    CraftedResult,
     MeanResult,
     NumberPartResult,
+    PoisoningResult,
     QuestionResult,
     SurveyResult,
 )
@@ -69,10 +69,10 @@ COLUMNS: tuple[str, ...] = (
     "delta",
     "stands_out",
     "fit",
-    "crafted_exchange",
-    "crafted_shift_1",
-    "crafted_shift_5",
-    "crafted_flip",
+    "poisoning_exchange",
+    "poisoning_shift_1",
+    "poisoning_shift_5",
+    "poisoning_flip",
     "invited",
     "response_rate",
 )
@@ -105,7 +105,7 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
             "question": question.name,
             "question_label": question.label,
             **{key: _told(question, key) for key in _OF_QUESTIONS},
-            **_crafted(_told(question, "crafted")),
+            **_poisoning(_told(question, "poisoning")),
         }
         for figure in _figures(question):
             yield asked | figure
@@ -134,17 +134,17 @@ def _of_part(part: NumberPartResult | ChoicePartResult) -> Iterator[ResultRow]:
     if isinstance(part, ChoicePartResult):
         yield from (_row("share", choice) for choice in part.choices)
     elif part.mean:
-        yield _row("mean", part.mean) | _crafted(part.crafted)
+        yield _row("mean", part.mean) | _poisoning(part.poisoning)
 
 
-def _crafted(crafted: CraftedResult | None) -> ResultRow:
-    if crafted is None:
+def _poisoning(poisoning: PoisoningResult | None) -> ResultRow:
+    if poisoning is None:
         return {}
     return {
-        "crafted_exchange": crafted.exchange,
-        "crafted_shift_1": crafted.shift[0],
-        "crafted_shift_5": crafted.shift[1],
-        "crafted_flip": crafted.flip,
+        "poisoning_exchange": poisoning.exchange,
+        "poisoning_shift_1": poisoning.shift[0],
+        "poisoning_shift_5": poisoning.shift[1],
+        "poisoning_flip": poisoning.flip,
     }
 
 
