@@ -170,7 +170,7 @@ def test_free_text_is_refused_with_the_reason_and_the_mend(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["yes-no", "selectone", "texts", "context", "", 1])
-def test_another_unknown_type_is_told_what_there_is(kind: object) -> None:
+def test_the_error_of_an_unknown_type_lists_the_types(kind: object) -> None:
     path, why = one(question(type=kind))
 
     assert path == "$.questions[0].type"
@@ -320,7 +320,7 @@ def test_long_json_has_no_such_limit_and_its_mistakes_are_those_of_json() -> Non
             load(broken)
 
 
-def test_of_very_many_mistakes_the_first_hundred_are_told() -> None:
+def test_of_very_many_mistakes_the_first_hundred_are_reported() -> None:
     """As many problems as a hostile document can have take neither long nor a page of megabytes."""
     questions = [{"name": "", "type": "yes_no", "label": 1, "epsilon": -1}] * 90
     document = {"name": "s", "title": "T", "questions": questions}
@@ -432,13 +432,15 @@ def test_what_the_form_says_for_no_tick_is_no_choice_of_its_own(label: str) -> N
     [("en", None), ("de-CH", None), ("zh-Hans", None), ("es", "en, de, fr, it, zh"),
      ("English", "did you mean en?"), ("deutsch", "did you mean de?")],
 )  # fmt: skip
-def test_a_language_that_the_form_does_not_speak_is_told(language: str, said: str | None) -> None:
+def test_a_language_that_the_form_does_not_speak_is_reported(
+    language: str, said: str | None
+) -> None:
     _, notes = compile_with_notes(question() | {"language": language})
 
     assert [said in note for note in notes] == ([] if said is None else [True])  # type: ignore[operator]
 
 
-def test_a_number_among_choices_is_told_how_to_be_a_text() -> None:
+def test_the_error_of_a_number_among_choices_says_how_to_write_a_text() -> None:
     (_, why), *_ = problems(question(type="select_one", choices=[1, True]))
 
     assert 'the number 1 (write "1" in quotes for a text)' in why

@@ -109,7 +109,7 @@ def test_laplace_noise_is_measured() -> None:
     assert 25 < points < 100
 
 
-def test_very_many_buckets_of_noise_are_told_of_without_working_them_out() -> None:
+def test_very_many_buckets_of_noise_are_warned_of_without_working_them_out() -> None:
     """The standard error grows with the buckets: with 128 it is past use already."""
     (note,) = asked(maximum=255, buckets=256, mechanism="laplace", epsilon=2)[1]
 

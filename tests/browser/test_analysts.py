@@ -142,7 +142,7 @@ def test_every_page_of_the_results_takes_a_token(phone: Watched, token: str) -> 
         (("analyst", "another"), "for the survey another alone"),
     ],
 )
-def test_what_is_no_token_for_it_is_told_and_another_may_be_tried(
+def test_what_is_no_token_for_it_is_refused_and_another_may_be_tried(
     phone: Watched, token_of: Callable[..., str], token: str, role: tuple[str, ...] | None, why: str
 ) -> None:
     enter(
@@ -157,7 +157,7 @@ def test_what_is_no_token_for_it_is_told_and_another_may_be_tried(
     phone.page.wait_for_selector(".fig")
 
 
-def test_what_fails_later_is_told_above_the_results(
+def test_what_fails_later_is_shown_above_the_results(
     phone: Watched, server: Server, token: str
 ) -> None:
     enter(phone, token)

@@ -521,7 +521,7 @@ def said(language: str, key: str, **values: object) -> str:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_limit_is_told_in_the_language_of_the_respondent(url: str, language: str) -> None:
+def test_a_limit_is_explained_in_the_language_of_the_respondent(url: str, language: str) -> None:
     done = answer(url, "", "--language", language, "--limit-author", "2", "--limit", "4")
 
     assert done.returncode == 1
@@ -529,7 +529,7 @@ def test_a_limit_is_told_in_the_language_of_the_respondent(url: str, language: s
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_limit_of_chance_is_told_in_the_language_of_the_respondent(language: str) -> None:
+def test_a_limit_of_chance_is_explained_in_the_language_of_the_respondent(language: str) -> None:
     rare = Loss(delta=Fraction(1, 2000))
     error = BudgetSpent("overall", rare, rare + rare, Fraction(1, 1000), of_delta=True)
 
@@ -553,7 +553,7 @@ def test_a_survey_in_german_refuses_in_german(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("language", ["de", "zh"])
-def test_a_damaged_memory_is_told_in_the_language_of_the_respondent(
+def test_a_damaged_memory_is_explained_in_the_language_of_the_respondent(
     url: str, home: Path, language: str
 ) -> None:
     answer(url, "1\n1\ny\n")
@@ -568,7 +568,7 @@ def test_a_damaged_memory_is_told_in_the_language_of_the_respondent(
     assert why == f"{home}: its key is missing"
 
 
-def test_a_survey_that_is_not_trusted_is_told_in_the_language_and_with_the_reason(
+def test_a_survey_that_is_not_trusted_is_refused_in_the_language_and_with_the_reason(
     url: str, tmp_path: Path
 ) -> None:
     with intercepting_proxy(url.removesuffix("/s/w")) as proxy:
@@ -594,7 +594,7 @@ def test_free_text_is_refused_before_anything_is_asked(url: str) -> None:
     assert not proxy.posted
 
 
-def test_a_survey_that_changes_meanwhile_is_told_in_the_language(url: str) -> None:
+def test_a_survey_that_changes_meanwhile_is_explained_in_the_language(url: str) -> None:
     """At the second time that the device looks, once everything was answered."""
     with intercepting_proxy(url.removesuffix("/s/w")) as proxy:
         looks = iter((False, True))
@@ -640,7 +640,7 @@ def test_what_a_server_says_is_shown_and_not_obeyed(sentence: str) -> None:
     assert "\u00a0" in told, "the spaces of French stay"
 
 
-def test_a_closed_survey_is_told_in_the_language(tmp_path: Path) -> None:
+def test_a_closed_survey_is_explained_in_the_language(tmp_path: Path) -> None:
     server = Server(tmp_path / "closed.db")
     server.publish(SURVEY)
     with closing(Store(str(server.database))) as store:

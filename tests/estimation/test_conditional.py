@@ -80,7 +80,7 @@ def test_it_is_covered_where_the_row_is_hidden_and_the_column_is_not(column: Rat
     st.sampled_from([0.5, 0.8, 0.95, 0.99]),
     st.sampled_from([(YES_NO, YES_NO), (k_ary(5, 3.0), k_ary(2, 0.3))]),
 )
-def test_a_share_is_told_exactly_where_its_interval_is_not_wider_than_80_points(
+def test_a_share_is_given_exactly_where_its_interval_is_not_wider_than_80_points(
     size: int, counts: list[int], confidence: float, rates: tuple[Rates, Rates]
 ) -> None:
     both, alone, other, neither = (count * size for count in counts)

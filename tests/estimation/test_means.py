@@ -291,7 +291,7 @@ def test_the_means_that_reports_allow_hold_the_true_one(
             assert abs(mean_of_scored(question, tally).deviate(middle)) <= 1.96
 
 
-def test_a_mean_of_hardly_anybody_is_not_told() -> None:
+def test_a_mean_of_hardly_anybody_is_not_given() -> None:
     """90 % do not know, 200 people, epsilon 1: a ratio of noise, which was -4 to 27."""
     question = asked(SCALE | {"epsilon": 1})
     told = [mean(question, tally) for tally in seen(question, 0.9, 200, 40)]

@@ -81,7 +81,7 @@ def test_every_variable_that_is_set_is_one(name: str) -> None:
 OPERATING = PAGES["operators.md"]
 
 
-def test_what_is_watched_is_told() -> None:
+def test_what_is_watched_is_reported() -> None:
     (rules,) = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", OPERATING, re.DOTALL)[0])["groups"]
     watched = {
         name for rule in rules["rules"] for name in re.findall(r"deniably_\w+", rule["expr"])

@@ -218,7 +218,7 @@ def test_a_check_says_what_the_command_says(workplace: Path) -> None:
     assert checked.to_frame()["margin"].between(0.02, 0.2).all()
 
 
-def test_a_survey_that_devices_refuse_is_told() -> None:
+def test_a_survey_that_devices_refuse_is_reported() -> None:
     question = {"name": "a", "type": "yes_no", "label": "?", "epsilon": 9}
     checked = dn.check_survey({"name": "s", "title": "T", "questions": [question]})
 
@@ -346,7 +346,7 @@ def test_results_of_a_server_are_those_it_would_count(server: Server, survey: dn
         dn.open_results(f"{server.url}/surveys/another")
 
 
-def test_an_address_without_a_server_is_told() -> None:
+def test_an_address_without_a_server_is_reported() -> None:
     with pytest.raises(dn.NoResults, match=r"cannot reach 127\.0\.0\.1:9"):
         dn.open_results("http://127.0.0.1:9/s/workplace", token="sent-to-this-machine-alone")
 

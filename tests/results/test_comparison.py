@@ -134,6 +134,6 @@ def test_a_side_does_not_differ_from_itself(sides: dict[str, Side]) -> None:
     ("question", "why"),
     [("stolen", "no mean"), ("hours", "names one of the numbers of hours: work, care")],
 )
-def test_what_has_no_mean_is_told(sides: dict[str, Side], question: str, why: str) -> None:
+def test_what_has_no_mean_is_reported(sides: dict[str, Side], question: str, why: str) -> None:
     with pytest.raises(Incomparable, match=why):
         mean_and_value(sides[question], 1)

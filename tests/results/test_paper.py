@@ -279,7 +279,7 @@ def test_the_description_has_every_figure() -> None:
     assert figure.described.replace(NARROW, "\u00a0") in svg(figure)
 
 
-def test_what_cannot_be_told_has_no_mark_and_the_rest_has_bands_line_and_dot() -> None:
+def test_what_is_undetermined_has_no_mark_and_the_rest_has_bands_line_and_dot() -> None:
     known, untold = share("Once"), share("Hard", 0.05, 0.5, 0.95)
 
     file = svg(paper(known, untold))

@@ -121,7 +121,7 @@ def test_the_change_is_the_last_wave_less_the_first_and_all_tests_are_adjusted_t
     assert yes["adjusted_p_value"] == pytest.approx(min(adjusted[:2]), abs=1e-6)
 
 
-def test_a_change_that_is_shown_is_told_with_its_direction(
+def test_a_change_that_is_shown_has_its_direction(
     rising: tuple[list[Wave], WavesResult],
 ) -> None:
     said = finding(question(rising[1], "hit"))

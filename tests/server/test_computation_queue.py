@@ -114,7 +114,7 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first(
     assert work.asked == ["a", "b", "c", "b"]
 
 
-def test_a_refusal_is_told_as_it_is_and_not_kept(work: Work) -> None:
+def test_a_refusal_is_passed_on_as_it_is_and_not_kept(work: Work) -> None:
     work.go.set()
     work.answer = Refused("BadParameter", "“x” is none")
     queue = ComputationQueue(work, 30, 50)
@@ -308,7 +308,7 @@ def test_what_needs_too_much_memory_is_ended(apart: Make) -> None:
     assert worker.ask(b"1000") == b"\0"
 
 
-def test_what_fails_is_told_and_the_next_is_answered(apart: Make) -> None:
+def test_what_fails_is_reported_and_the_next_is_answered(apart: Make) -> None:
     worker = apart(lambda question: b"%d" % (1 // int(question)))
 
     with pytest.raises(WorkerFailed):

@@ -151,7 +151,9 @@ def test_an_open_survey_says_how_often_a_guess_is_right(client: FlaskClient, sto
     assert "can often be guessed" not in page
 
 
-def test_what_all_waves_give_away_is_not_told_as_of_one(client: FlaskClient, store: Store) -> None:
+def test_what_all_waves_give_away_is_not_shown_as_that_of_one(
+    client: FlaskClient, store: Store
+) -> None:
     text = "title: W\nlanguage: en\nresults: {minimum: 1}\nwaves: {panel: w}\nquestions:\n"
     question = "  - {name: %s, type: yes_no, label: Stolen?, odds: 3}\n"
     for name, asked_for in (("one", "a"), ("two", "ab")):

@@ -508,7 +508,7 @@ def test_where_anybody_may_answer_nobody_was_invited(store: Store, client: Flask
     assert "invited" not in client.get("/surveys/anybody").text
 
 
-def test_more_reports_than_invitations_are_told(store: Store, client: FlaskClient) -> None:
+def test_more_reports_than_invitations_are_reported(store: Store, client: FlaskClient) -> None:
     survey = survey_named("forged", invited=True, results={"minimum": 1, "while_open": True})
     store.publish(survey, signed(survey))
     (code,) = store.invite("forged", 1)

@@ -191,6 +191,6 @@ def test_a_log_that_takes_nothing_is_left_alone(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("seconds", "told"), [(0, 1), (0.0004, 1), (0.0011, 2), (0.003, 5), (0.05, 50), (1e9, 50_000)]
 )
-def test_durations_are_told_in_coarse_steps(seconds: float, told: int) -> None:
+def test_durations_are_logged_in_coarse_steps(seconds: float, told: int) -> None:
     assert milliseconds(seconds) == told
     assert told in STEPS

@@ -63,7 +63,7 @@ def test_so_many_at_once_and_then_evenly() -> None:
     assert sum(limit.take(HOME) for _ in range(100)) == 60, "never more than that at once"
 
 
-def test_the_wait_that_is_told_is_enough_and_one_second_less_is_not() -> None:
+def test_the_wait_that_a_refusal_names_is_enough_and_one_second_less_is_not() -> None:
     for rate in (1, 7, 59):
         clock = Clock()
         limit = Limit(rate, clock)

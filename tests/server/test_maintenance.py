@@ -129,7 +129,7 @@ def test_repairing_makes_just_what_was_there_before(filled: str) -> None:
     assert of_surveys(filled) == before
 
 
-def test_a_file_that_is_torn_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_torn_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "deniably.db"
     with closing(Store(str(path))) as store:
         store.publish(SURVEY, signed(SURVEY))
@@ -166,7 +166,7 @@ def test_tallies_of_nothing_are_found_and_recounted(filled: str, sql: str, found
 
 
 @pytest.mark.parametrize("text", ["nonsense", "[[77],[0,1]]", "[[0],[1],[2],[3]]", '"'])
-def test_a_report_that_nobody_can_read_is_told_and_kept(filled: str, text: str) -> None:
+def test_a_report_that_nobody_can_read_is_reported_and_kept(filled: str, text: str) -> None:
     damage(filled, "a_report_never_changes", "reports", f"report = '{text}' WHERE survey = 'other'")
     before = of_surveys(filled)
 
@@ -179,7 +179,7 @@ def test_a_report_that_nobody_can_read_is_told_and_kept(filled: str, text: str) 
     assert of_surveys(filled) == before
 
 
-def test_a_definition_that_nobody_can_read_is_told(filled: str) -> None:
+def test_a_definition_that_nobody_can_read_is_reported(filled: str) -> None:
     guard = "a_definition_never_changes"
     damage(filled, guard, "surveys", "definition = '{}' WHERE name = 'other'")
 
@@ -189,7 +189,7 @@ def test_a_definition_that_nobody_can_read_is_told(filled: str) -> None:
     assert "other: its definition or a report cannot be read" in done.output
 
 
-def test_a_survey_that_the_register_does_not_have_is_told(filled: str) -> None:
+def test_a_survey_that_the_register_does_not_have_is_reported(filled: str) -> None:
     guard = "the_register_is_never_" + ("changed" if ":" in filled else "shortened")
     change(filled, f"DROP TRIGGER {guard}" + (" ON register" if ":" in filled else ""))
     change(filled, "DELETE FROM register WHERE survey = 'other'")

@@ -93,7 +93,7 @@ def test_requests_commits_and_outcomes_are_counted(
     assert found["deniably_commit_seconds_bucket +Inf"] >= 10
 
 
-def test_the_room_that_is_left_in_the_register_is_told(
+def test_the_room_that_is_left_in_the_register_is_reported(
     app: Flask, client: FlaskClient, survey: Survey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = app.extensions["deniably"].register_size()
@@ -104,7 +104,7 @@ def test_the_room_that_is_left_in_the_register_is_told(
     assert found["deniably_register_room_ratio"] == 0.75
 
 
-def test_what_people_do_is_told_in_tens() -> None:
+def test_what_people_do_is_counted_in_tens() -> None:
     for count, told in ((9, 0), (10, 10), (19, 10)):
         metrics = Metrics()
         for _ in range(count):
@@ -119,7 +119,7 @@ def test_what_people_do_is_told_in_tens() -> None:
         assert found["deniably_queue_length"] == 0
 
 
-def test_faults_are_told_one_by_one() -> None:
+def test_faults_are_counted_one_by_one() -> None:
     metrics = Metrics()
     metrics.add(answer(500))
     metrics.failed()
@@ -215,7 +215,7 @@ def test_the_shared_files_hold_nothing_but_names_and_counts(tmp_path: Path) -> N
     )
 
 
-def test_where_the_shared_folder_is_gone_a_process_tells_its_own(tmp_path: Path) -> None:
+def test_where_the_shared_folder_is_gone_a_process_reports_its_own_metrics(tmp_path: Path) -> None:
     """A cleaner of /tmp, or a full disk."""
     metrics = Metrics(tmp_path / "gone")
     for _ in range(10):

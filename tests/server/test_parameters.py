@@ -81,7 +81,7 @@ def test_every_address_that_is_read_refuses_a_parameter_that_it_has_not(app: Fla
         ("/register?afterwards=3", "after"),
     ],
 )
-def test_a_misspelt_parameter_is_told_the_nearest_one(
+def test_a_misspelt_parameter_gets_the_nearest_one(
     client: FlaskClient, path: str, meant: str
 ) -> None:
     problem = assert_problem(client.get(path), 400, "bad-parameter")
@@ -89,7 +89,7 @@ def test_a_misspelt_parameter_is_told_the_nearest_one(
     assert f"did you mean “{meant}”?" in problem["detail"]
 
 
-def test_what_is_near_nothing_is_told_what_there_is(client: FlaskClient) -> None:
+def test_what_is_near_nothing_gets_a_list_of_what_there_is(client: FlaskClient) -> None:
     detail = assert_problem(client.get("/api/surveys/x/groups?zzz=1"), 400, "bad-parameter")[
         "detail"
     ]
@@ -239,7 +239,7 @@ def test_cross_tables_follow_it_too(client: FlaskClient) -> None:
     "wrong",
     ["95", "95%", "0", "1", "0.4999", "0.499", "0.9999", "nan", "-0.9", "0,9", "9e-1", "", "０.９"],
 )
-def test_a_confidence_that_is_none_is_told_what_it_may_be(
+def test_the_error_of_a_wrong_confidence_says_what_it_may_be(
     client: FlaskClient, path: str, wrong: str
 ) -> None:
     sign = "&" if "?" in path else "?"
@@ -250,7 +250,7 @@ def test_a_confidence_that_is_none_is_told_what_it_may_be(
     assert "a number from 0.5 to 0.999" in detail
 
 
-def test_the_fewer_answers_that_are_enough_for_a_lower_confidence_are_told(app: Flask) -> None:
+def test_the_fewer_answers_that_are_enough_for_a_lower_confidence_are_reported(app: Flask) -> None:
     survey = survey_named()
     tallies = {
         question.name: Tally(100, np.array(counts))
@@ -287,7 +287,7 @@ def test_a_respondent_reads_in_their_language_that_the_address_is_not_right(
         ("/surveys/workplace/groups", "asks for no place on a map"),
     ],
 )
-def test_who_reads_a_page_is_told_on_a_page_what_is_wrong(
+def test_a_wrong_parameter_of_a_page_is_explained_on_a_page(
     client: FlaskClient, path: str, says: str
 ) -> None:
     answer = client.get(path, headers=BROWSER)
@@ -318,7 +318,7 @@ def test_programs_that_ask_for_json_get_a_problem_from_pages_too(client: FlaskCl
 
 
 @pytest.mark.parametrize("path", ["/s/workplace", "/surveys/workplace", "/"])
-def test_a_fault_on_a_page_is_told_on_a_page(
+def test_a_fault_on_a_page_is_explained_on_a_page(
     app: Flask, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(app, "dispatch_request", lambda: 1 / 0)

@@ -216,7 +216,7 @@ def test_every_figure_of_every_type_is_for_programs_too(tmp_path: Path) -> None:
     assert all(row["predicted"] is None for row in rows if row["figure"].startswith("quantile"))
 
 
-def test_a_mean_score_that_cannot_be_told_leaves_all_open_and_so_holds_the_truth(
+def test_an_undetermined_mean_score_leaves_all_open_and_so_holds_the_truth(
     tmp_path: Path,
 ) -> None:
     """Nine of ten of 200 do not know. Runs that do not tell the mean count as holding it, or those

@@ -79,7 +79,7 @@ def test_a_survey_that_is_not_there_is_not_found(
         (29, 20, "at least 20 reports"),
     ],
 )
-def test_whole_tens_are_told(
+def test_whole_tens_are_reported(
     app: Flask, client: FlaskClient, survey: Survey, author: dict[str, str],
     reports: int, told: int, says: str,
 ) -> None:  # fmt: skip

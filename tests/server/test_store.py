@@ -216,7 +216,7 @@ def test_a_closed_survey_takes_no_new_report_but_knows_its_old_ones(published: S
     assert published.tally("workplace")["stolen"].n == 1
 
 
-def test_a_report_to_a_survey_that_is_not_there_is_told_so(store: Store) -> None:
+def test_a_report_to_a_survey_that_is_not_there_is_refused_by_name(store: Store) -> None:
     assert store.add(SURVEY, a_report(SURVEY)) is Outcome.UNKNOWN
 
 

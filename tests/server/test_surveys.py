@@ -139,7 +139,7 @@ def test_another_definition_under_the_name_is_a_conflict(
     assert contents(database) == before
 
 
-def test_every_problem_of_a_definition_is_told_at_once(
+def test_every_problem_of_a_definition_is_reported_at_once(
     client: FlaskClient, author: Author, database: Path
 ) -> None:
     before = contents(database)

@@ -52,7 +52,7 @@ def test_reports_that_wait_share_a_commit(published: Store, commits: list[int]) 
     assert len(commits) < 320
 
 
-def test_an_outcome_is_told_after_the_commit(published: Store, database: Path) -> None:
+def test_an_outcome_is_reported_after_the_commit(published: Store, database: Path) -> None:
     for _ in range(20):
         report = a_report(SURVEY)
         published.add(SURVEY, report)
@@ -63,7 +63,7 @@ def test_an_outcome_is_told_after_the_commit(published: Store, database: Path) -
             assert found.fetchone() == (1,)
 
 
-def test_a_failed_transaction_stores_nothing_and_tells_everybody(
+def test_a_failed_transaction_stores_nothing_and_fails_every_write(
     published: Store, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     published.add(SURVEY, a_report(SURVEY))

@@ -342,7 +342,7 @@ def test_what_is_written_for_a_hidden_question_is_not_looked_at() -> None:
     assert np.concatenate(list(what.blocks())).tolist() == [3] * 5
 
 
-def test_too_few_people_for_a_sampled_survey_are_told() -> None:
+def test_too_few_people_for_a_sampled_survey_are_reported() -> None:
     found = read_people(author(SAMPLED), [list("abcd"), ["yes"] * 4])
     with pytest.raises(ValueError, match=r"nobody was asked .*; simulate more people"):
         simulate(found)
