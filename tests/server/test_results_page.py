@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
 from deniably.core.coins import Coins
+from deniably.design.counts_alone import counts_alone
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from support.every_type import somebody, survey_of_everything
@@ -74,6 +75,18 @@ class Read(HTMLParser):
             for name, attributes, text in self.elements
             if name == tag and (not kind or kind in (attributes.get("class") or "").split())
         ]
+
+
+def test_method_notes_say_what_the_counts_alone_give_away(client: FlaskClient) -> None:
+    """Of 1,400 reports at odds of 3; the server itself is told to know more."""
+    page = " ".join(client.get("/surveys/workplace-26").text.split())
+
+    question = compile_survey(WORKPLACE).questions[0]
+    alone = counts_alone(compile_survey(WORKPLACE), question, 1400)
+    assert alone is not None
+    assert alone.sentence in page
+    assert "among 1,400 honest reports in hidden order they keep epsilon 0." in page
+    assert f"against it epsilon {question.mechanism.loss.epsilon_text()} holds" in page
 
 
 @pytest.fixture(params=["workplace-26", "town-26"])

@@ -7,9 +7,10 @@ import re
 from flask import Blueprint, render_template
 from markupsafe import Markup
 
+from deniably.design.counts_alone import counts_alone
 from deniably.estimation import analysis
 from deniably.results import cards, places
-from deniably.results.document import MeanResult
+from deniably.results.document import MeanResult, SurveyResult
 from deniably.results.figures import digits
 from deniably.results.narrative import level_text
 from deniably.results.pairs import checkable
@@ -107,6 +108,7 @@ def dashboard(name: str) -> str:
     return render_template(
         "dashboard.html",
         cards=found,
+        counts_alone=_counts_alone(survey, results),
         glance=cards.glance(found, results.confidence),
         precision=cards.precision(results, found),
         pairs=crossed[1:],
@@ -123,6 +125,13 @@ def dashboard(name: str) -> str:
         same_level=given_query("confidence"),
         survey=survey,
     )
+
+
+def _counts_alone(survey: Survey, results: SurveyResult) -> dict[str, str]:
+    """Of each question, what its published counts give away to people who see nothing else."""
+    of = {question.name: question for question in survey.questions}
+    found = {one.name: counts_alone(survey, of[one.name], one.n) for one in results.questions}
+    return {name: one.sentence for name, one in found.items() if one is not None}
 
 
 @pages.get("/measures")

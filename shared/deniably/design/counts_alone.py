@@ -1,0 +1,92 @@
+"""What a question's published counts give away to people who see nothing else.
+
+Whoever sees only how often each report was sent, and of nobody which, learns less than the epsilon
+of a report: privacy amplification by shuffling. See ``shuffle`` for the limits of that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, floor, inf, log10, nextafter
+
+from deniably.core.loss import Loss
+from deniably.design.composition import AnswerPair
+from deniably.design.shuffle import PROVED, Clones, binary_epsilon, shuffled_epsilon
+from deniably.mechanisms import SubsetSelection
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+DELTA = 1e-6
+"""The chance that is left to the figure."""
+
+_WORTH = 0.8
+"""A figure above this part of the epsilon of a report is not worth a sentence."""
+
+
+@dataclass(frozen=True)
+class CountsAlone:
+    """Counts of ``n`` honest reports keep ``epsilon``, but for a chance of ``DELTA``.
+
+    A report keeps ``full``. Where ``proved`` is false, the worst answers of the other people were
+    searched for and not proved to be the worst: see ``shuffle.binary_delta``.
+    """
+
+    n: int
+    epsilon: float
+    full: Loss
+    proved: bool
+
+    @property
+    def sentence(self) -> str:
+        """The figure with its limits, for the readers of results."""
+        proved = (
+            "" if self.proved else " The worst case behind this number was searched, not proved."
+        )
+        return (
+            f"Somebody who sees only the counts of this question, and no report, learns less: among"
+            f" {self.n:,} honest reports in hidden order they keep epsilon"
+            f" {two_digits_up(self.epsilon)}, but for a chance of one in a million.{proved} The"
+            " server receives each report, and against it epsilon"
+            f" {self.full.epsilon_text()} holds. Fake reports hide nobody. The epsilons and"
+            " chances of several questions and waves add up, and tables of questions together are"
+            " not covered."
+        )
+
+
+def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | None:
+    """What the counts of ``n`` reports to a question keep; None where that is hardly better than
+    one report.
+
+    Also None for Gaussian noise, for which it is not proved here, and where results are shown while
+    the survey is open: whoever notes them each time can subtract, and sees a few reports at a time.
+    """
+    if survey.results.while_open:
+        return None
+    mechanism = question.report_mechanism
+    full = mechanism.loss
+    if full.delta or n < 1 or full.odds_bound <= 1:
+        return None
+    of_two = isinstance(mechanism, SubsetSelection) and mechanism.k == 2
+    epsilon, proved = _amplified(n, nextafter(full.epsilon, inf), of_two=of_two)
+    if epsilon > _WORTH * full.epsilon:
+        return None
+    return CountsAlone(n, epsilon, full, proved)
+
+
+@lru_cache(maxsize=1024)
+def _amplified(n: int, epsilon0: float, *, of_two: bool) -> tuple[float, bool]:
+    """The epsilon, and whether it is proved."""
+    if of_two:
+        return binary_epsilon(n, epsilon0, DELTA), n <= PROVED
+    return shuffled_epsilon(Clones.of(AnswerPair(epsilon0)), n, DELTA), True
+
+
+def two_digits_up(value: float) -> str:
+    """A number above 0 with two significant digits, rounded up.
+
+    >>> two_digits_up(0.08381), two_digits_up(1.2)
+    ('0.084', '1.2')
+    """
+    places = max(0, 1 - floor(log10(value)))
+    return f"{ceil(value * 10**places - 1e-9) / 10**places:.{places}f}"
