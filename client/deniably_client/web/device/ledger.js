@@ -39,7 +39,7 @@ export class BudgetSpent extends Refused {
  * @type {(head: Omit<LedgerEntry, "question" | "odds" | "exponent" | "delta">, question: string,
  *   loss: Loss) => LedgerEntry}
  */
-export const entry = (head, question, { odds, exponent, delta }) => ({
+export const ledgerEntry = (head, question, { odds, exponent, delta }) => ({
   ...head,
   question,
   odds: fraction(...short(odds)),
@@ -73,7 +73,7 @@ export function charge(ledger, entries, limits) {
   const asked = total(entries);
   const before = spent(ledger, first.version, first.author);
   for (const scope of /** @type {Scope[]} */ (Object.keys(before))) {
-    check(scope, before[scope], asked, limits[scope]);
+    checkLimit(scope, before[scope], asked, limits[scope]);
   }
   return [...ledger, ...entries];
 }
@@ -82,7 +82,7 @@ export function charge(ledger, entries, limits) {
  * Throws BudgetSpent where this would take a total over its limit of epsilon, or of delta.
  * @type {(scope: Scope, before: Loss, asked: Loss, limit: string) => void}
  */
-export function check(scope, before, asked, limit) {
+export function checkLimit(scope, before, asked, limit) {
   const after = sum(before, asked);
   if (!within(after, limit)) throw new BudgetSpent(scope, before, asked, limit);
   const [n, d] = after.delta;

@@ -11,7 +11,7 @@ import {
 import { history, loss } from "../mechanisms/mechanism.js";
 import { makeReport } from "../survey/report.js";
 import { total } from "../survey/total.js";
-import { LIMITS, charge, check, entry } from "./ledger.js";
+import { LIMITS, charge, checkLimit, ledgerEntry } from "./ledger.js";
 
 /** @import { Check } from "../core/types.js" */
 /** @import { Definition, Question } from "../survey/types.js" */
@@ -120,7 +120,7 @@ export async function freshQuestions(memory, { definition, version, drawn, chang
 export const charges = ({ name }, version, fresh, author, day) =>
   fresh.map((question) => {
     const head = { day, author, survey: name, version };
-    return entry(head, question.name, history(question.mechanism) ?? loss(question.mechanism));
+    return ledgerEntry(head, question.name, history(question.mechanism) ?? loss(question.mechanism));
   });
 
 /**
@@ -181,7 +181,7 @@ export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
   const fresh = await freshQuestions(memory, answering);
   if (values(memory, version) === undefined) {
-    check("survey", pure([1n, 1n]), total(definition), limits.survey);
+    checkLimit("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
   const entries = charges(definition, version, fresh, author, day);
   const waves = await rounds(memory, definition, fresh, author);

@@ -43,7 +43,7 @@ function readChoice(form) {
  * Whether the question is answered. If not, shows what is missing, also to screen readers.
  * @param {HTMLFormElement} form
  */
-export function check(form) {
+export function requireAnswer(form) {
   const { answer, missing, heading } = read(form);
   tell(form, answer === undefined, missing, heading);
   if (answer === undefined) errorOf(form).focus();

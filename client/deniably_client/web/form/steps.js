@@ -1,7 +1,7 @@
 // Shows one step at a time and keeps the tab's history. Step 0 is the start, then come the questions,
 // then the check page. Other steps have a kind instead of a number.
 
-import { check, firstOpen, read } from "./asked.js";
+import { firstOpen, read, requireAnswer } from "./asked.js";
 import { CHECK, all, byId, questions, steps, survey } from "./elements.js";
 import { state } from "./state.js";
 
@@ -89,7 +89,7 @@ for (const button of all("[data-go]", HTMLButtonElement)) {
 for (const form of questions) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (check(form)) go(firstOpen());
+    if (requireAnswer(form)) go(firstOpen());
   });
 }
 

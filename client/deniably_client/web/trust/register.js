@@ -24,7 +24,7 @@ const NOTHING = "0".repeat(64);
  *   accepted?: string) => Promise<VerifiedSurvey>}
  */
 export async function verifyListing(known, origin, definition, version, text, accepted) {
-  const { entries, seen } = await check(parse(text), known.registers[origin]);
+  const { entries, seen } = await checkRegister(parse(text), known.registers[origin]);
   const entry = find(entries, definition.name);
   compare(entry, definition, version);
   await checkSignature(version, entry.author, entry.signature);
@@ -58,7 +58,7 @@ export function remember(memory, { origin, author, count, head }) {
  * @type {(document: any, before?: RegisterCheckpoint) =>
  *   Promise<{entries: any[], seen: RegisterCheckpoint}>}
  */
-async function check(document, { count, head } = { count: 0, head: NOTHING }) {
+async function checkRegister(document, { count, head } = { count: 0, head: NOTHING }) {
   const entries = document?.entries;
   const form = Array.isArray(entries) && entries.every((entry) => entry && typeof entry === "object");
   if (!form) throw new Refused("a register is an object with a list of entries and a head");
