@@ -44,19 +44,26 @@ def test_the_start_is_two_ways_to_the_server_away(new_phone: Watched, path: str)
     assert 2 <= len(fetched) == len(set(fetched)) <= 6, "as many as a browser fetches at once"
 
 
-def test_the_whole_form_weighs_less_than_50_kb(new_phone: Watched, path: str) -> None:
-    """All that it takes to answer; the copy that is kept for use without a network comes later."""
+@pytest.mark.parametrize(("accepted", "most"), [("gzip", 50_000), ("gzip, br", 47_800)])
+def test_the_whole_form_weighs_less_than_50_kb(
+    new_phone: Watched, path: str, accepted: str, most: int
+) -> None:
+    """All that it takes to answer; the copy that is kept for use without a network comes later.
+
+    With Brotli, which browsers take over HTTPS and here, on localhost, it is 2 kB less.
+    """
     phone = new_phone
     phone.page.add_init_script("delete Navigator.prototype.serviceWorker")
     sizes: list[int] = []
     line = phone.page.context.new_cdp_session(phone.page)
     line.send("Network.enable")
+    phone.page.set_extra_http_headers({"Accept-Encoding": accepted})
     line.on("Network.loadingFinished", lambda one: sizes.append(one["encodedDataLength"]))
     phone.open(path)
     phone.page.wait_for_load_state("networkidle")
 
     assert len(sizes) >= 3
-    assert sum(sizes) < 50_000, "over the wire, with all headers"
+    assert sum(sizes) < most, "over the wire, with all headers"
 
 
 def test_on_the_next_visit_only_the_page_comes_over_the_wire(new_phone: Watched, path: str) -> None:

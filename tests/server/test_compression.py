@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 
+import brotli
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
@@ -12,7 +13,12 @@ from deniably.survey.survey import Survey
 from deniably_server.web.files import BUILD
 from support.material import a_report, signed, survey_named
 
-GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+GZIP = {"Accept-Encoding": "gzip, deflate"}
+BROTLI = {"Accept-Encoding": "gzip, deflate, br, zstd"}
+FORM = [
+    f"/web/{BUILD}/{name}"
+    for name in ("form/page.js", "form/page-invited.js", "style/form-page.css")
+]
 TEXTS = [
     "/s/workplace",
     "/surveys/workplace",
@@ -38,6 +44,55 @@ def test_a_text_is_compressed_and_means_the_same(
     for answer in (plain, packed):
         assert answer.headers["Vary"] == "Accept-Encoding"
         assert int(answer.headers["Content-Length"]) == len(answer.data)
+
+
+@pytest.mark.parametrize("path", [*FORM, *(path.replace(f"{BUILD}/", "") for path in FORM)])
+def test_scripts_and_styles_of_a_form_are_sent_with_brotli_and_mean_the_same(
+    client: FlaskClient, path: str
+) -> None:
+    plain, packed, small = (client.get(path, headers=each) for each in ({}, GZIP, BROTLI))
+
+    assert small.headers["Content-Encoding"] == "br"
+    assert brotli.decompress(small.data) == plain.data == gzip.decompress(packed.data)
+    assert len(small.data) < 0.95 * len(packed.data) < len(plain.data)
+    assert small.headers["Vary"] == "Accept-Encoding"
+    assert int(small.headers["Content-Length"]) == len(small.data)
+    for header in ("Content-Type", "Cache-Control"):
+        assert small.headers[header] == plain.headers[header] == packed.headers[header]
+    head = client.head(path, headers=BROTLI)
+    assert head.headers["Content-Length"] == small.headers["Content-Length"]
+    assert head.headers["Content-Encoding"] == "br"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("br", "br"),
+        ("br;q=0.5, gzip;q=0.5", "br"),
+        ("*", "br"),
+        ("br;q=0.5, gzip", "gzip"),
+        ("gzip, *;q=0.1", "gzip"),
+        ("br;q=0, gzip", "gzip"),
+        ("br;q=0", None),
+        ("zstd", None),
+    ],
+)
+def test_a_client_gets_the_encoding_that_it_likes_best(
+    client: FlaskClient, accepted: str, encoding: str | None
+) -> None:
+    answer = client.get(FORM[0], headers={"Accept-Encoding": accepted})
+
+    assert answer.headers.get("Content-Encoding") == encoding
+    assert answer.headers["Vary"] == "Accept-Encoding"
+
+
+def test_what_changes_with_each_survey_is_never_packed_with_brotli(
+    client: FlaskClient, survey: Survey
+) -> None:
+    """It would have to be packed in each request."""
+    for path in TEXTS:
+        found = client.get(path, headers=BROTLI)
+        assert found.headers.get("Content-Encoding") in ("gzip", None)
 
 
 @pytest.mark.parametrize("accepted", ["", "identity", "br", "gzip;q=0", "*;q=0"])
@@ -78,13 +133,16 @@ def test_a_compressed_text_is_not_fetched_again(
 
 
 def test_a_tag_of_one_encoding_is_known_in_the_other(client: FlaskClient) -> None:
-    tags = [client.get("/web/form/form.js", headers=each).headers["ETag"] for each in ({}, GZIP)]
+    path, accepting = "/web/form/page.js", ({}, GZIP, BROTLI, {"Accept-Encoding": "br"})
+    tags = [client.get(path, headers=each).headers["ETag"] for each in accepting]
 
-    assert tags[1] == f"W/{tags[0]}"
+    assert tags[1:] == [f"W/{tags[0]}"] * 3
     for tag in tags:
-        for headers in ({}, GZIP):
-            answer = client.get("/web/form/form.js", headers=headers | {"If-None-Match": tag})
-            assert answer.status_code == 304
+        for headers in accepting:
+            answer = client.get(path, headers=headers | {"If-None-Match": tag})
+            assert (answer.status_code, answer.data) == (304, b"")
+            assert answer.headers["Vary"] == "Accept-Encoding"
+            assert "Content-Encoding" not in answer.headers
 
 
 def test_what_is_short_or_no_text_stays_as_it_is(client: FlaskClient, survey: Survey) -> None:

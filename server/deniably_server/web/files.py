@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any, cast
 
+import brotli
 from flask import Blueprint, Response, request
 
 from deniably_server.errors import NotFound
 from deniably_server.web.bundle import bundle_modules
+from deniably_server.web.compression import prefers_brotli
 from deniably_server.web.operation import Operation
 from deniably_server.web.sheets import join_sheets, without_unused_tokens
 
@@ -35,16 +38,23 @@ SHEETS = {
 """The first stylesheet of a page, with the sheets that it is joined from."""
 ALONE = "style/form-page.css"
 """Pages that have this sheet have no other; they are fetched over the slowest lines."""
+_PACKED = {*_BUNDLES, ALONE}
+"""What is packed with Brotli as it is loaded: it is fetched over the slowest lines."""
+_QUALITY, _WINDOW = 8, 18
+"""Of Brotli. To pack all of them takes some 10 ms at each start of a process, and a form is 2.4 kB
+smaller than with gzip. At quality 11 it would take 300 ms, for 2.5 kB more."""
 _FOREVER = "public, max-age=31536000, immutable"
 
 
 @dataclass(frozen=True)
 class File:
-    """A file's content, its media type, and its SHA-256 digest in hexadecimal digits."""
+    """A file's content, its media type, and its SHA-256 digest in hexadecimal digits; the content
+    packed with Brotli, where it is worth it."""
 
     body: bytes
     kind: str
     tag: str
+    packed: bytes | None = None
 
 
 @web.get("/web/<room>/<name>")
@@ -91,6 +101,10 @@ def _response(name: str) -> Response:
     file = _files().get(name)
     if file is None:
         raise NotFound("there is no such file")
+    if file.packed is not None and prefers_brotli():
+        response = Response(file.packed, mimetype=file.kind)
+        response.headers["Content-Encoding"] = "br"
+        return response
     return Response(file.body, mimetype=file.kind)
 
 
@@ -110,11 +124,19 @@ def _files() -> dict[str, File]:
         joined = join_sheets(found[f"style/{part}.css"].body.decode() for part in parts)
         sheet = without_unused_tokens(joined) if name == ALONE else joined
         found[name] = _file(sheet.encode(), _KINDS[".css"])
-    return found
+    return found | {name: _packed(found[name]) for name in _PACKED}
 
 
 def _file(body: bytes, kind: str) -> File:
     return File(body, kind, hashlib.sha256(body).hexdigest())
+
+
+def _packed(file: File) -> File:
+    library = cast(Any, brotli)  # it has no types
+    packed: bytes = library.compress(
+        file.body, mode=library.MODE_TEXT, quality=_QUALITY, lgwin=_WINDOW
+    )
+    return replace(file, packed=packed)
 
 
 def _build() -> str:
