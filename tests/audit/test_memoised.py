@@ -20,6 +20,7 @@ from deniably.mechanisms import Channel, Memoised, SetResponse, SubsetSelection,
 from deniably.mechanisms.memoised import Family, memoised, widest
 from deniably.mechanisms.subset_selection import subset_selection
 from deniably.survey.privacy import Privacy
+from support.cases import for_each
 
 ONCE: list[Family] = [
     SubsetSelection(2, 1, 3, 1),
@@ -153,8 +154,8 @@ def draws_of(run: Callable[[Coins], Any]) -> tuple[int, ...]:
 # --- the constructor ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("once", ONCE, ids=str)
-@pytest.mark.parametrize("history", [Fraction(9), Fraction(27), Fraction(20, 3), Fraction(1000)])
+@for_each("once", ONCE, ids=str)
+@for_each("history", [Fraction(9), Fraction(27), Fraction(20, 3), Fraction(1000)])
 def test_the_odds_of_the_history_are_exactly_those_wanted(once: Family, history: Fraction) -> None:
     if once.loss.odds >= history:
         with pytest.raises(BadMechanism, match="above those of one report"):
@@ -167,9 +168,9 @@ def test_the_odds_of_the_history_are_exactly_those_wanted(once: Family, history:
     assert mechanism.history.odds == history
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2", "4"])
-@pytest.mark.parametrize("times", ["1.5", "2", "2.5"])
-@pytest.mark.parametrize("k", [2, 5, 100, 1024])
+@for_each("epsilon", ["0.1", "0.5", "1", "2", "4"])
+@for_each("times", ["1.5", "2", "2.5"])
+@for_each("k", [2, 5, 100, 1024])
 def test_an_epsilon_is_kept_and_nearly_used(epsilon: str, times: str, k: int) -> None:
     one = Privacy(epsilon=Fraction(epsilon))
     whole = one.times(Fraction(times))

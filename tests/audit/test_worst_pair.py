@@ -30,6 +30,7 @@ from deniably.mechanisms import (
     Vector,
     Window,
 )
+from support.cases import for_each
 
 Law = Mapping[Any, Fraction]
 
@@ -65,8 +66,8 @@ out than when they are there."""
 TICKS = [(k, most) for k in range(2, 5) for most in range(1, k + 1)]
 
 
-@pytest.mark.parametrize(("k", "most"), TICKS)
-@pytest.mark.parametrize("weights", SHAPES, ids=str)
+@for_each(("k", "most"), TICKS)
+@for_each("weights", SHAPES, ids=str)
 def test_of_unary_encoding(k: int, most: int, weights: tuple[int, int, int]) -> None:
     is_the_worst(Unary(k, most, *weights))
 

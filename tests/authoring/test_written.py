@@ -14,6 +14,7 @@ from deniably.authoring.reading import read
 from deniably.authoring.schema import schema
 from deniably.authoring.written import EVERY_KEY, KINDS
 from deniably.core.errors import BadSurvey
+from support.cases import for_each
 
 PARTS = [{"name": name, "label": name, "minimum": 0, "maximum": 9} for name in "ab"]
 SMALL = [{"name": name, "label": name, "choices": ["x", "y"]} for name in "ab"]
@@ -61,8 +62,8 @@ def test_every_type_of_question_is_in_the_schema_with_all_its_keys() -> None:
     assert set(VALUES) == keys - {"name", "label"}
 
 
-@pytest.mark.parametrize("kind", VALID)
-@pytest.mark.parametrize("key", VALUES)
+@for_each("kind", VALID)
+@for_each("key", VALUES)
 def test_a_key_of_another_type_is_refused_at_its_place(kind: str, key: str) -> None:
     value = 0.00001 if key == "delta" else VALUES[key]
     if key in KINDS[kind].__struct_fields__:

@@ -12,6 +12,7 @@ from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadSurvey
 from deniably.core.steering import one_line, printable, steering_problems
 from deniably.survey.survey import read_survey
+from support.cases import for_each
 from support.material import survey_named
 
 TEXT = """
@@ -27,7 +28,7 @@ def author(**texts: str) -> str:
     return TEXT.format(**({"title": "T", "intro": "I", "label": "L", "choice": "C"} | texts))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "steers"),
     [
         ("Ever\x1b[8m", True), ("\x9b2J", True), ("\x7f", True), ("at work\rnever", True),

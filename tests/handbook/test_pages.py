@@ -20,6 +20,7 @@ from deniably_server.app import create_app
 from deniably_server.web.markdown import headings, links
 from deniably_server.web.operation import operation_of
 from support.blocks import Broken, blocks, command_at, commands
+from support.cases import for_each
 from support.pages import GENERATED, HANDBOOK, PAGES, ROOT
 
 WRITTEN = {name: text for name, text in PAGES.items() if name not in GENERATED}
@@ -52,7 +53,7 @@ def inline(text: str) -> list[str]:
 # --- links --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(TEXTS))
+@for_each("name", sorted(TEXTS))
 def test_every_link_and_anchor_leads_somewhere_on_a_code_host(name: str) -> None:
     folder = (ROOT / name).parent
     for link in links(TEXTS[name]):
@@ -97,7 +98,7 @@ def every_command() -> Iterator[click.Command]:
 EVERY_OPTION = {name for command in every_command() for name in options(command)} | {"--help"}
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN))
+@for_each("name", sorted(WRITTEN))
 def test_commands_and_options_that_a_text_names_exist(name: str) -> None:
     for code in inline(WRITTEN[name]):
         if code.startswith("deniably "):
@@ -106,7 +107,7 @@ def test_commands_and_options_that_a_text_names_exist(name: str) -> None:
             assert code.split()[0].partition("=")[0] in EVERY_OPTION, code
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN))
+@for_each("name", sorted(WRITTEN))
 def test_commands_that_are_not_run_exist_all_the_same(name: str) -> None:
     for block in blocks(name, WRITTEN[name]):
         if "not-run" in block.words and block.language == "sh":
@@ -160,7 +161,7 @@ def wrong_address(app: Flask, address: str) -> str | None:
     return f"{given - known} of {path} are no parameters" if given - known else None
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN))
+@for_each("name", sorted(WRITTEN))
 def test_addresses_that_a_text_names_exist(app: Flask, name: str) -> None:
     for code in inline(WRITTEN[name]):
         if re.match(r"/[\w{<]", code) and not code.startswith(_MACHINE):
@@ -197,7 +198,7 @@ def test_every_key_of_a_survey_is_in_its_reference() -> None:
     assert KEYS - listed == set()
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN))
+@for_each("name", sorted(WRITTEN))
 def test_keys_that_a_text_names_exist(name: str) -> None:
     for code in inline(WRITTEN[name]):
         if found := re.match(r"([a-z_]+): \S", code):
@@ -213,7 +214,7 @@ def test_every_type_of_question_is_in_the_authors_guide() -> None:
 # --- the texts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(WRITTEN))
+@for_each("name", sorted(WRITTEN))
 def test_a_page_begins_with_its_title_and_says_what_it_is_for(name: str) -> None:
     lines = WRITTEN[name].splitlines()
 

@@ -9,6 +9,7 @@ import pytest
 
 from conftest import WEB
 from deniably.results.figures import colours
+from support.cases import for_each
 
 STYLE = WEB / "style"
 TEXT = (STYLE / "tokens.css").read_text(encoding="utf-8")
@@ -68,8 +69,8 @@ def test_contrast_is_what_wcag_says() -> None:
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize(("least", "one", "other"), PAIRS)
+@for_each("scheme", SCHEMES)
+@for_each(("least", "one", "other"), PAIRS)
 def test_what_stands_side_by_side_can_be_told_apart(
     scheme: str, least: float, one: str, other: str
 ) -> None:

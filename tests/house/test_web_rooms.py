@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import TESTS, WEB
+from support.cases import for_each
 
 ROOM = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([\w, ]*)\|$", re.MULTILINE)
 FILE = re.compile(r"""["'](\.{1,2}/[^"']+)["']""")
@@ -34,7 +35,7 @@ def test_every_file_of_the_web_client_is_in_a_room_with_a_law() -> None:
     assert len(MODULES) > 50
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@for_each("module", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_a_module_imports_only_what_its_room_may(module: Path) -> None:
     assert wrong(module, module.read_text(encoding="utf-8")) == []
 
@@ -74,9 +75,7 @@ IMPORTERS = {
 }
 
 
-@pytest.mark.parametrize(
-    "module", [path for path in MODULES if path.suffix == ".js"], ids=lambda path: path.name
-)
+@for_each("module", [path for path in MODULES if path.suffix == ".js"], ids=lambda path: path.name)
 def test_a_module_exports_only_what_somebody_imports(module: Path) -> None:
     others = [
         set(re.findall(r"\w+", text))

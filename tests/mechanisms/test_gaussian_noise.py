@@ -17,6 +17,7 @@ from deniably.mechanisms.gaussian_noise import (
     discrete_gaussian_vector_delta_upper,
     discrete_sigma2,
 )
+from support.cases import for_each
 
 # --- real-valued noise ------------------------------------------------------------------------
 
@@ -254,9 +255,9 @@ def test_one_coordinate_is_one_number() -> None:
 # --- choosing the noise -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shift", [1, 3, 10, 100, 1000, 10_000])
-@pytest.mark.parametrize("d", [1, 4])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
+@for_each("shift", [1, 3, 10, 100, 1000, 10_000])
+@for_each("d", [1, 4])
+@for_each("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
 def test_the_chosen_noise_is_certified_and_next_to_the_real_valued_one(
     shift: int, d: int, epsilon: Fraction
 ) -> None:

@@ -22,6 +22,7 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.mechanisms.law import Supporting
+from support.cases import for_each
 
 FINITE: list[Any] = [
     SubsetSelection(2, 1, 3, 1),
@@ -57,7 +58,7 @@ def named(mechanism: Any) -> str:
     return repr(mechanism).replace(" ", "")[:60]
 
 
-@pytest.mark.parametrize("mechanism", FINITE + NOISY, ids=named)
+@for_each("mechanism", FINITE + NOISY, ids=named)
 def test_a_law_is_made_once_and_is_no_part_of_what_is_published(mechanism: Any) -> None:
     untouched = msgspec.structs.replace(mechanism)
 
@@ -67,7 +68,7 @@ def test_a_law_is_made_once_and_is_no_part_of_what_is_published(mechanism: Any) 
     assert msgspec.json.encode(mechanism) == msgspec.json.encode(untouched)
 
 
-@pytest.mark.parametrize("mechanism", FINITE, ids=named)
+@for_each("mechanism", FINITE, ids=named)
 def test_the_law_is_that_of_the_running_code(mechanism: Any) -> None:
     law = mechanism.law
     answers = list(law.domain.some(1000))
@@ -84,7 +85,7 @@ def test_the_law_is_that_of_the_running_code(mechanism: Any) -> None:
         assert {cell: law.cell_probability(answer, cell) for cell in law.cells(answer)} == counted
 
 
-@pytest.mark.parametrize("mechanism", FINITE, ids=named)
+@for_each("mechanism", FINITE, ids=named)
 def test_two_extreme_answers_realise_all_that_the_mechanism_claims(mechanism: Any) -> None:
     first, second = mechanism.law.extremes
 
@@ -96,7 +97,7 @@ def test_two_extreme_answers_realise_all_that_the_mechanism_claims(mechanism: An
     assert max(made[0][r] / made[1][r] for r in made[0]) == mechanism.loss.odds
 
 
-@pytest.mark.parametrize("mechanism", NAMING, ids=named)
+@for_each("mechanism", NAMING, ids=named)
 def test_the_most_telling_reports_are_known_where_reports_name_cells(mechanism: Any) -> None:
     law = mechanism.law
     first, second = law.extremes
@@ -131,7 +132,7 @@ def test_probabilities_of_noise_sum_to_one(mechanism: Any) -> None:
             assert fsum(every) == pytest.approx(1 + 1e-9, abs=1e-12)
 
 
-@pytest.mark.parametrize("mechanism", [*FINITE, *NOISY], ids=named)
+@for_each("mechanism", [*FINITE, *NOISY], ids=named)
 def test_the_law_says_what_is_published_of_the_mechanism(mechanism: Any) -> None:
     law, twin = (
         mechanism.law,

@@ -14,6 +14,7 @@ from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store
 from deniably_server.storage.tables.tokens import ROLES, Token, id_in, make
+from support.cases import for_each
 from support.material import assert_problem, contents, new_token
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -108,8 +109,8 @@ def _with_another_secret(store: Store, role: str) -> str:
     return text[:-43] + make("author")[1][-43:]
 
 
-@pytest.mark.parametrize("route", GUARDED, ids=" ".join)
-@pytest.mark.parametrize("bad", [_none, _expired, _revoked, _with_another_secret])
+@for_each("route", GUARDED, ids=" ".join)
+@for_each("bad", [_none, _expired, _revoked, _with_another_secret])
 def test_no_guarded_route_takes_a_token_that_is_worth_nothing(
     app: Flask, survey: Survey, database: Path, route: Route, bad: Callable[[Store, str], str]
 ) -> None:

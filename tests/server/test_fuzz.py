@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from deniably.survey.report import LARGEST_BODY
 from deniably_server.app import create_app
+from support.cases import for_each
 from support.hostile import draw, pour
 from support.material import (
     Server,
@@ -206,9 +207,9 @@ TOO_MUCH = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("body", TOO_MUCH.values(), ids=TOO_MUCH)
-@pytest.mark.parametrize(("method", "path"), CHANGING)
-@pytest.mark.parametrize("kind", ["application/json", "application/yaml"])
+@for_each("body", TOO_MUCH.values(), ids=TOO_MUCH)
+@for_each(("method", "path"), CHANGING)
+@for_each("kind", ["application/json", "application/yaml"])
 def test_what_is_too_deep_or_too_large_is_refused_on_every_route(
     app: Flask, method: str, path: str, body: bytes, kind: str
 ) -> None:

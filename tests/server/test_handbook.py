@@ -14,6 +14,7 @@ from deniably.survey.survey import Survey
 from deniably_server.api.handbook import texts
 from deniably_server.app import create_app
 from deniably_server.web.markdown import render
+from support.cases import for_each
 
 PAGES = sorted("/handbook" if name == "index" else f"/handbook/{name}" for name in texts())
 BROWSER = {"Accept": "text/html"}
@@ -54,7 +55,7 @@ class Outline(HTMLParser):
             self.loaded.append(found.get("href") or found["src"])
 
 
-@pytest.mark.parametrize("path", PAGES)
+@for_each("path", PAGES)
 def test_a_page_has_one_title_headings_in_order_and_anchors_of_its_own(
     shelf: FlaskClient, path: str
 ) -> None:
@@ -71,7 +72,7 @@ def test_a_page_has_one_title_headings_in_order_and_anchors_of_its_own(
     assert len(set(page.anchors)) == len(page.anchors)
 
 
-@pytest.mark.parametrize("path", PAGES)
+@for_each("path", PAGES)
 def test_a_page_keeps_to_the_policy_and_loads_from_this_server_alone(
     shelf: FlaskClient, path: str
 ) -> None:

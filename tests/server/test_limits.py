@@ -20,6 +20,7 @@ from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.guard.client_network import network_of
 from deniably_server.guard.limits import Limit
+from support.cases import for_each
 from support.material import (
     Server,
     a_report,
@@ -141,7 +142,7 @@ def test_nothing_holds_an_address_afterwards() -> None:
 # --- whose address ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("own", "said", "proxies", "network"),
     [
         (HOME, "", 0, HOME),

@@ -26,6 +26,7 @@ from deniably.wording.words import LANGUAGES, Words
 from deniably_server.app import create_app
 from deniably_server.storage.writing.commit import BatchWrite
 from deniably_server.web.operation import operation_of
+from support.cases import for_each
 from support.every_type import somebody, survey_of_everything
 from support.material import a_report, assert_problem, signed, survey_named
 
@@ -234,8 +235,8 @@ def test_cross_tables_follow_it_too(client: FlaskClient) -> None:
     assert "columns=often&amp;confidence=0.8" in page
 
 
-@pytest.mark.parametrize("path", ["results", "results.csv", "crosstab?rows=stolen&columns=often"])
-@pytest.mark.parametrize(
+@for_each("path", ["results", "results.csv", "crosstab?rows=stolen&columns=often"])
+@for_each(
     "wrong",
     ["95", "95%", "0", "1", "0.4999", "0.499", "0.9999", "nan", "-0.9", "0,9", "9e-1", "", "０.９"],
 )

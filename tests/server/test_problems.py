@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from deniably.core.errors import BadMechanism, DeniablyError
 from deniably_server import errors
 from deniably_server.web.problems import BY_EXCEPTION, KINDS, kind_of
+from support.cases import for_each
 from support.material import assert_problem
 
 SPEC = (Path(__file__).parents[2] / "shared/SPEC.md").read_text(encoding="utf-8")
@@ -43,7 +44,7 @@ def test_what_is_nobodys_refusal_is_a_fault_of_the_server(error: Exception) -> N
     assert kind_of(error) is KINDS["internal"]
 
 
-@pytest.mark.parametrize("name", sorted(IN_SPEC))
+@for_each("name", sorted(IN_SPEC))
 def test_the_uri_of_every_type_resolves(client: FlaskClient, name: str) -> None:
     answer = client.get(f"/problems/{name}")
 

@@ -16,6 +16,7 @@ from werkzeug.test import TestResponse
 from deniably.survey.report import LARGEST_BODY, Report
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
+from support.cases import for_each
 from support.material import a_report, assert_problem, contents, signed, survey_named
 
 PATH = "/api/surveys/{}/reports".format
@@ -192,14 +193,14 @@ SPOILT_BODIES: list[tuple[str, str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("what", "name", "body"), OTHER_BODIES)
+@for_each(("what", "name", "body"), OTHER_BODIES)
 def test_what_is_no_report_is_a_problem_and_changes_nothing(
     post: Post, survey: Survey, database: Path, what: str, name: str, body: bytes
 ) -> None:
     _assert_refused(post, survey, database, name, body)
 
 
-@pytest.mark.parametrize(("what", "name", "old", "new"), SPOILT_BODIES)
+@for_each(("what", "name", "old", "new"), SPOILT_BODIES)
 def test_a_spoilt_report_is_a_problem_and_changes_nothing(
     post: Post, survey: Survey, database: Path, what: str, name: str, old: str, new: str
 ) -> None:
@@ -292,8 +293,8 @@ def test_a_body_shorter_than_announced_is_refused(
     assert contents(database) == before
 
 
-@pytest.mark.parametrize("kind", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("length", ["9" * 5000, "-1", "x", "\xb2", "1e3", "0x10", " 5"])
+@for_each("kind", WAYS.values(), ids=WAYS)
+@for_each("length", ["9" * 5000, "-1", "x", "\xb2", "1e3", "0x10", " 5"])
 def test_a_length_that_makes_no_sense_is_no_fault_of_the_server(
     client: FlaskClient, survey: Survey, database: Path, kind: str, length: str
 ) -> None:

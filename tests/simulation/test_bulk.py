@@ -32,6 +32,7 @@ from deniably.mechanisms.subset_selection import (
 from deniably.simulation.bulk import randomise_many, uniform
 from deniably.simulation.bulk import single_choice as bulk
 from deniably.simulation.bulk.blocks import BLOCK
+from support.cases import for_each
 from support.soak import all_but, soak
 from support.textbook import weights_for_epsilon
 
@@ -77,7 +78,7 @@ def tape(*pieces: npt.NDArray[np.unsignedinteger]) -> Callable[[int], bytes]:
 # Uniform integers ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [*range(1, 131), 255, 256, 257, 511, 512, 513, 1000, 1023, 1024])
+@for_each("n", [*range(1, 131), 255, 256, 257, 511, 512, 513, 1000, 1023, 1024])
 def test_over_all_words_every_integer_below_n_occurs_equally_often(
     n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +134,7 @@ def law_of_table(law: bulk.Law) -> dict[int, Fraction]:
     return probabilities
 
 
-@pytest.mark.parametrize("mechanism", TABLES, ids=repr)
+@for_each("mechanism", TABLES, ids=repr)
 def test_the_table_gives_each_report_to_answer_0_exactly_its_probability(
     mechanism: SubsetSelection,
 ) -> None:

@@ -37,6 +37,7 @@ from deniably.simulation.bulk import ordered, randomise_many, tally_many, unifor
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS
 from deniably.simulation.bulk.picks import picked
 from support.bulk_law import drawing, listed, one_report
+from support.cases import for_each
 from support.soak import soak
 
 AnswerArray = npt.NDArray[np.generic]
@@ -77,7 +78,7 @@ def test_a_coin_shows_heads_with_exactly_its_share(
 # Picking some ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "n"), [(size, n) for n in range(1, 6) for size in range(n + 1)])
+@for_each(("size", "n"), [(size, n) for n in range(1, 6) for size in range(n + 1)])
 def test_every_subset_is_equally_likely(size: int, n: int) -> None:
     def run(coins: Coins) -> tuple[int, ...]:
         with drawing(coins):
@@ -296,7 +297,7 @@ every_mechanism = pytest.mark.parametrize(
 
 
 @every_mechanism
-@pytest.mark.parametrize("n", [0, 1, 300])
+@for_each("n", [0, 1, 300])
 def test_reports_are_valid_and_tallied_as_those_of_devices(
     mechanism: Mechanism, answers: Callable[[int], AnswerArray], n: int
 ) -> None:
@@ -332,7 +333,7 @@ def test_every_answer_gets_its_own_report(n: int) -> None:
     assert np.array_equal(cells, 2 * np.arange(9) + ticks)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("mechanism", "answers"),
     [
         (Window(9, 5, 2, 3, 1), np.array([0, 9])),

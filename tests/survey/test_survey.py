@@ -17,6 +17,7 @@ from deniably.authoring.compiling import publish_text
 from deniably.core.errors import BadSurvey
 from deniably.core.loss import Loss, largest
 from deniably.survey.survey import read_survey
+from support.cases import for_each
 
 DEFINITION = publish_text(
     """
@@ -35,7 +36,7 @@ def changed(change: Callable[[Any], object]) -> bytes:
     return json.dumps(value).encode()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "why"),
     [
         (lambda d: d.update(spec=2), "spec"),

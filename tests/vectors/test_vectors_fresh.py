@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from spec.files import MAKERS, text
+from support.cases import for_each
 
 TESTS = Path(__file__).parents[1]
 VECTORS = TESTS.parent / "shared/vectors"
@@ -25,7 +26,7 @@ def test_a_vector_file_is_what_the_reference_generates_today(name: str) -> None:
     assert text(name) == (VECTORS / f"{name}.json").read_text("utf-8")
 
 
-@pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.stem)
+@for_each("path", REFERENCE, ids=lambda path: path.stem)
 def test_the_reference_shares_no_code_with_what_it_judges(path: Path) -> None:
     imported = {
         module.partition(".")[0]
