@@ -17,6 +17,7 @@ from pathlib import Path
 import accuracy
 import alternatives
 import every_mechanism
+import experiments
 import hammered
 import means
 import service
@@ -67,6 +68,7 @@ SECTIONS: dict[str, Callable[[Sheet], None]] = {
     "accuracy": lambda sheet: accuracy.measure(sheet, _peers(sheet)),
     "shares": shares.measure,
     "means": lambda sheet: means.measure(sheet, _peers(sheet)),
+    "lab": experiments.measure,
     "service": service.measure,
     "phone": slow_phone.measure,
     "hammered": _hammered,

@@ -14,7 +14,8 @@ RUN = Path(__file__).with_name("run.py")
 
 # How many sections each part prints.
 PARTS = {
-    "speed": 5, "accuracy": 1, "shares": 1, "means": 3, "service": 3, "phone": 1, "hammered": 1,
+    "speed": 5, "accuracy": 1, "shares": 1, "means": 3, "lab": 1, "service": 3, "phone": 1,
+    "hammered": 1,
 }  # fmt: skip
 
 
@@ -33,7 +34,7 @@ def sections(shown: str) -> list[str]:
 
 
 def expected(count: int) -> list[str]:
-    return [f"{letter}. " for letter in "abcdefghijklmno"[:count]]
+    return [f"{letter}. " for letter in "abcdefghijklmnop"[:count]]
 
 
 @pytest.mark.slow

@@ -7,9 +7,22 @@ from html import escape
 
 from deniably.core.table import Cell
 from deniably.lab.experiment import Experiment, text_of
-from deniably.results import notebook as results_notebook
+from deniably.results.figures.colours import CARD, INK, SOFT
 from deniably.results.figures.digits import MINUS
 from deniably.results.figures.strip import Html, plain_table
+
+_STYLE = f"""
+.deniably-lab {{ color: {INK}; background: {CARD}; padding: 8px 16px; max-width: 56rem; }}
+.deniably-lab .q {{ font-size: 1em; font-weight: 400; color: {SOFT}; margin: 0 0 4px; }}
+.deniably-lab p {{ margin: 0 0 8px; }}
+.deniably-lab .finding {{ font-size: 1.2em; font-weight: 700; max-width: 44rem; }}
+.deniably-lab figure {{ margin: 16px 0; }} .deniably-lab figcaption {{ font-weight: 650; }}
+.deniably-lab .note, .deniably-lab .small {{ color: {SOFT}; }}
+.deniably-lab .graph {{ display: block; width: 100%; overflow: visible; }}
+.deniably-lab .scroll {{ overflow-x: auto; }}
+.deniably-lab table, .deniably-lab th, .deniably-lab td {{ color: {INK}; background: {CARD}; }}
+.deniably-lab .unseen {{ position: absolute; clip-path: inset(50%); width: 1px; height: 1px; }}
+"""
 
 
 def fragment(experiment: Experiment, heading: int = 2) -> Html:
@@ -50,15 +63,13 @@ def table(experiment: Experiment) -> Html:
     """All rows as a table that scrolls by itself."""
     heads = [name.replace("_", " ") for name in experiment.columns]
     lines = [[_cell(row.get(name)) for name in experiment.columns] for row in experiment.rows]
-    return plain_table(f"{experiment.title}: all numbers", heads, lines)
+    of = f"{experiment.title}, {experiment.about}" if experiment.about else experiment.title
+    return plain_table(f"{of}: all numbers", heads, lines)
 
 
 def notebook(experiment: Experiment) -> Html:
-    """The experiment for a notebook, with its own style."""
-    return Html(
-        f'<div class="deniably"><style>{results_notebook.STYLE}</style>'
-        f"{fragment(experiment, 3)}</div>"
-    )
+    """The experiment for a notebook, with its own style; drawings bring their colours."""
+    return Html(f'<div class="deniably-lab"><style>{_STYLE}</style>{fragment(experiment, 3)}</div>')
 
 
 def _made(experiment: Experiment) -> str:

@@ -23,7 +23,7 @@ from deniably.mechanisms.law import (
     Several,
     Supporting,
 )
-from deniably.results.figures.digits import number
+from deniably.results.figures.digits import NARROW, number
 from deniably.results.figures.graph import Graph, Layer
 from deniably.results.figures.scale import of_parts
 from deniably.survey.questions import Question
@@ -90,9 +90,9 @@ def one_report(
 
     told = next(row for row in risen if row["prior"] == float(Fraction(prior)))
     answer = (
-        f"Whoever thought the answer {_hundred(told['prior'])} % likely thinks it at most"
-        f" {_hundred(told['exact'])} % likely after the report that speaks most for it; from 50 %"
-        f" it rises to {_hundred(risen[_at(risen, 0.5)]['exact'])} % at most."
+        f"Whoever thought the answer {_hundred(told['prior'])}{NARROW}% likely thinks it at most"
+        f" {_hundred(told['exact'])}{NARROW}% likely after the report that speaks most for it; from"
+        f" 50{NARROW}% it rises to {_hundred(risen[_at(risen, 0.5)]['exact'])}{NARROW}% at most."
     )
     layers: list[Layer] = [
         band(risen, "prior", "low", "high", "any mechanism of this epsilon"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from html import escape
 
 from deniably.results.figures.colours import CARD, GRID, INK, MUTE, SOFT, TONES, Tone
+from deniably.results.figures.letters import wrap
 from deniably.results.figures.paper import Svg
 from deniably.results.figures.scale import Axis
 from deniably.results.figures.strip import Html
@@ -28,6 +29,8 @@ LONGEST = 38
 
 _LINE, _TALL, _BELOW = 20, 240, 44  # pixels
 _BAR, _BAR_ROW = 14, 44
+_EDGE = 12
+"""Around a drawing that stands alone."""
 _PERSON, _OF_A_ROW = 22, 10
 _OPACITY = {95: 0.14, 80: 0.24, 50: 0.45}
 _CHARACTERS = 44  # of the whole width of a phone
@@ -171,15 +174,19 @@ def inline(drawing: Drawing, title: str, about: str) -> Html:
 def file(drawing: Drawing, title: str, about: str) -> Svg:
     """The drawing as a file that needs nothing else."""
     height, parts = _parts(drawing)
-    heading = _text("0", 16, title, "", f' font-size="15" font-weight="bold" fill="{INK}"')
-    top = 30
+    room = FILE_WIDTH - 2 * _EDGE
+    look = f' font-size="15" font-weight="bold" fill="{INK}"'
+    lines = wrap(title, 15, room, bold=True)
+    heading = [_text(f"{_EDGE}", 24 + _LINE * k, line, "", look) for k, line in enumerate(lines)]
+    top = 20 + _LINE * len(lines)
     return Svg(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{FILE_WIDTH}" height="{height + top}"'
-        ' font-family="Helvetica, Arial, Liberation Sans, sans-serif" font-size="13" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{FILE_WIDTH}"'
+        f' height="{height + top + _EDGE}" font-size="13" role="img"'
+        ' font-family="Helvetica, Arial, Liberation Sans, sans-serif">'
         f"<title>{escape(title)}</title><desc>{escape(about)}</desc>"
-        f'<rect width="100%" height="100%" fill="{CARD}"/>{heading}'
-        f'<svg y="{top}" width="100%" height="{height}" overflow="visible">{"".join(parts)}</svg>'
-        "</svg>\n"
+        f'<rect width="100%" height="100%" fill="{CARD}"/>{"".join(heading)}'
+        f'<svg x="{_EDGE}" y="{top}" width="{room}" height="{height}" overflow="visible">'
+        f"{''.join(parts)}</svg></svg>\n"
     )
 
 
