@@ -20,6 +20,7 @@ from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.estimation.tally import Tally
+    from deniably.lab.published import Published
     from deniably.simulation.people import People
     from deniably.simulation.runs import FigureRuns
     from deniably.survey.survey import Survey
@@ -45,9 +46,18 @@ _WHOLE = 1_000
     type=click.IntRange(2, MOST_RUNS),
     help="Repeat the survey on the same people, and compare the errors with what is predicted.",
 )
+@click.option(
+    "--curator",
+    is_flag=True,
+    help="Add what a trusted curator would publish of the same answers at the same epsilon.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
-    """Run the survey FILE on made-up or known people and compare with the truth."""
+def simulate(file: Path, truth: Path, runs: int | None, curator: bool, as_json: bool) -> None:
+    """Run the survey FILE on made-up or known people and compare with the truth.
+
+    A trusted curator would collect the true answers and add noise to what is published. With
+    --curator you see beside every estimate how near that comes, at the price of trusting somebody.
+    """
     from deniably.simulation.runs import compare
 
     survey = read_definition(file)
@@ -56,15 +66,41 @@ def simulate(file: Path, truth: Path, runs: int | None, as_json: bool) -> None:
         figures = compare(people, _tallies(people, runs or 1))
     except ValueError as error:
         raise click.ClickException(str(error)) from None
+    central: Published = _published(people, runs or 1) if curator else {}
     if as_json:
         facts = _one_run if runs is None else _many_runs
-        click.echo(json.dumps([facts(figure) for figure in figures]))
+        click.echo(json.dumps([facts(figure) | _central(figure, central) for figure in figures]))
     elif runs is None:
         click.echo(f"{one_line(survey.title)}: {people.n:,} people\n")
-        _show_one_run(figures)
+        _show_one_run(figures, central)
     else:
         click.echo(f"{one_line(survey.title)}: {people.n:,} people, {runs:,} runs\n")
-        _show_many_runs(figures, runs)
+        _show_many_runs(figures, runs, central)
+
+
+def _published(people: People, runs: int) -> Published:
+    from deniably.core.coins import LARGEST, Coins
+    from deniably.lab.draws import Draws
+    from deniably.lab.published import published
+
+    return published(people, Draws(Coins().below(LARGEST)), runs)
+
+
+def _central(figure: FigureRuns, central: Published) -> dict[str, float | None]:
+    """What a curator published: the value of the one run, or the error over all."""
+    if not central:
+        return {}
+    name, value = _of_curator(figure, central)
+    return {name: _known(value)}
+
+
+def _of_curator(figure: FigureRuns, central: Published) -> tuple[str, float]:
+    values = central[figure.question, figure.truth.name]
+    if len(values) == 1:
+        return "curator", float(values[0])
+    errors = (values - figure.truth.value) ** 2
+    told = errors[errors == errors]  # the noise may leave nobody on a scale
+    return "curator_rmse", float(told.mean()) ** 0.5 if len(told) else float("nan")
 
 
 def _people(survey: Survey, path: Path) -> People:
@@ -133,7 +169,7 @@ def _clipped(figure: FigureRuns) -> dict[str, Any]:
     return {"clipped": figure.truth.outside, "bias": figure.clipping}
 
 
-def _show_one_run(figures: Sequence[FigureRuns]) -> None:
+def _show_one_run(figures: Sequence[FigureRuns], central: Published) -> None:
     def line(figure: FigureRuns) -> tuple[str, ...]:
         low, high = figure.low[0], figure.high[0]
         return (
@@ -143,18 +179,22 @@ def _show_one_run(figures: Sequence[FigureRuns]) -> None:
             _text(figure, figure.mean),
             f"{_text(figure, low)} to {_text(figure, high)}{_mark(figure)}",
             "" if figure.coverage else "missed",
+            *([_text(figure, _of_curator(figure, central)[1])] if central else []),
         )
 
-    _print(("question", "figure", "truth", "estimate", "95 % interval", ""), map(line, figures))
+    more = ("curator",) if central else ()
+    head = ("question", "figure", "truth", "estimate", "95 % interval", "", *more)
+    _print(head, map(line, figures))
     missed = sum(not figure.coverage for figure in figures)
     click.echo(
         f"\n{len(figures) - missed} of {len(figures)} intervals hold the truth of the file; about"
         f" one in 20 misses. {_whose(figures)}"
     )
+    _explain(central)
     _show_clipping(figures)
 
 
-def _show_many_runs(figures: Sequence[FigureRuns], runs: int) -> None:
+def _show_many_runs(figures: Sequence[FigureRuns], runs: int, central: Published) -> None:
     def line(figure: FigureRuns) -> tuple[str, ...]:
         told = len(figure.estimates) - figure.untold
         return (
@@ -165,18 +205,26 @@ def _show_many_runs(figures: Sequence[FigureRuns], runs: int) -> None:
             _text(figure, figure.rmse),
             "" if figure.predicted is None else _text(figure, figure.predicted),
             f"{100 * figure.coverage:.1f} %{_mark(figure)}",
+            *([_text(figure, _of_curator(figure, central)[1])] if central else []),
         )
 
-    _print(
-        ("question", "figure", "truth", "mean estimate", "RMSE", "predicted", "covered"),
-        map(line, figures),
-    )
+    head = ("question", "figure", "truth", "mean estimate", "RMSE", "predicted", "covered")
+    _print((*head, "curator RMSE") if central else head, map(line, figures))
     click.echo(
         "\nRMSE: the root of the mean squared error about the truth of the file; predicted: the"
         " standard error that the design gives for these people; covered: the share of runs whose"
         f" 95 % interval holds the truth. {_whose(figures)}"
     )
+    _explain(central)
     _show_clipping(figures)
+
+
+def _explain(central: Published) -> None:
+    if central:
+        click.echo(
+            "\ncurator: what somebody would publish who collected the true answers, at the same"
+            " epsilon. Everybody has to trust that party; here nobody has to."
+        )
 
 
 def _show_clipping(figures: Sequence[FigureRuns]) -> None:

@@ -47,6 +47,14 @@ def truths(answers: QuestionAnswers) -> list[Truth | None]:
     return [truth for group in groups(answers.question) for truth in _of_group(known, group)]
 
 
+def shares(answers: QuestionAnswers) -> Floats:
+    """The share of people who give each answer or tick each option, clipped; shape (k,).
+
+    For questions with one answer a person; several numbers have none.
+    """
+    return _Known(answers).shares
+
+
 def _of_group(known: _Known, group: Group) -> Iterator[Truth | None]:
     match group:
         case One():
