@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from requests.utils import get_environ_proxies
 from urllib3 import HTTPResponse
 
 from deniably.authoring.compiling import publish_text
@@ -131,6 +132,29 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server = Server(tmp_path / "deniably.db")
     yield server
     server.kill()
+
+
+def test_proxies_are_those_of_the_environment_and_looked_for_once_for_each_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "near.example")
+    opened, looked = session(), list[str]()
+
+    def counted(url: str, **named: Any) -> Any:
+        looked.append(url)
+        return get_environ_proxies(url, **named)
+
+    monkeypatch.setattr("requests.sessions.get_environ_proxies", counted)
+
+    def proxy(url: str) -> object:
+        found = opened.merge_environment_settings(url, {}, None, None, None)
+        return found["proxies"].get("https")
+
+    for path in ("s/a", "s/b"):
+        assert proxy(f"https://far.example/{path}") == "http://proxy.example:3128"
+        assert proxy(f"https://near.example/{path}") is None
+    assert looked == ["https://far.example", "https://near.example"]
 
 
 def test_an_answer_is_randomised_sent_and_receipted(wire: Wire, device: Device) -> None:
