@@ -22,6 +22,8 @@ FILE_WIDTH = 640
 """Pixels of a drawing that stands alone."""
 LEFT, RIGHT = 15.0, 96.0
 """Per cent of the width between which values lie; words of the upward axis stand at the left."""
+_BARS = 92.0
+"""Per cent of the width that the longest bar has."""
 STRETCHED = 1000
 """Units of either side of the box in which lines and bands lie."""
 LONGEST = 38
@@ -273,19 +275,24 @@ def _bars(bars: Bars) -> tuple[int, list[str]]:
         dark = value == bars.across.low
         parts.append(_grid(_wide(bars.across, value), None, 0, bottom, dark=dark))
         parts.append(
-            _text(_wide(bars.across, value), bottom + 15, words, _ends(bars.across, value))
+            _text(
+                _wide(bars.across, value),
+                bottom + 15,
+                words,
+                "middle" if value > bars.across.low else "",
+            )
         )
     for place, bar in enumerate(bars.bars):
         y = _BAR_ROW * place
-        at = bars.across.at(bar.value)
         parts.append(_text("0", y + 15, bar.label, fill="ink"))
         parts.append(_text("100%", y + 15, bar.text, "end", ' font-weight="bold"', fill="ink"))
         parts.append(
-            f'<rect class="b b50 t-{bar.tone}" y="{y + 22}" width="{at:.3f}%" height="{_BAR}"'
+            f'<rect class="b b50 t-{bar.tone}" y="{y + 22}" height="{_BAR}"'
+            f' width="{_wide(bars.across, bar.value)}"'
             f' fill="{TONES[bar.tone]}" fill-opacity="{_OPACITY[50]}"/>'
         )
         if bar.ends:
-            low, high = (f"{bars.across.at(end):.3f}%" for end in bar.ends)
+            low, high = (_wide(bars.across, end) for end in bar.ends)
             parts.append(
                 f'<line class="l t-{bar.tone}" x1="{low}" x2="{high}" y1="{y + 29}" y2="{y + 29}"'
                 f' stroke="{TONES[bar.tone]}" stroke-width="2"/>'
@@ -293,7 +300,7 @@ def _bars(bars: Bars) -> tuple[int, list[str]]:
         if bar.dot is not None:
             parts.append(
                 f"<g {_dot_look('second', False)}>"
-                f'<circle cx="{bars.across.at(bar.dot):.3f}%" cy="{y + 29}" r="5"/></g>'
+                f'<circle cx="{_wide(bars.across, bar.dot)}" cy="{y + 29}" r="5"/></g>'
             )
     parts.append(_text("100%", bottom + 36, bars.across_label, "end"))
     return bottom + _BELOW, parts
@@ -383,12 +390,6 @@ def _fits(area: Area, line: int, words: str) -> bool:
     return _LINE * (line + 1) + 2 <= _TALL * area.up and len(words) <= _CHARACTERS * area.across
 
 
-def _ends(axis: Axis, value: float) -> str:
-    """The anchor of a tick's words where the axis has the whole width."""
-    at = axis.at(value)
-    return "end" if at > 99 else "middle" if at > 1 else ""
-
-
 def _x(axis: Axis, value: float) -> str:
     return f"{LEFT + (RIGHT - LEFT) * axis.at(value) / 100:.3f}%"
 
@@ -399,7 +400,8 @@ def _y(axis: Axis, value: float, top: float) -> float:
 
 
 def _wide(axis: Axis, value: float) -> str:
-    return f"{axis.at(value):.3f}%"
+    """Where a value of a bar is; the words of the last tick have room beside it."""
+    return f"{_BARS * axis.at(value) / 100:.3f}%"
 
 
 # --- the numbers of a drawing -----------------------------------------------------------------

@@ -1,0 +1,64 @@
+"""The lab's handout in a browser: for everybody, from a file, with nothing fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from support.commands import call
+
+pytestmark = pytest.mark.browser
+
+TINY = """() => [...document.querySelectorAll("body *")].filter((one) =>
+  [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim())
+  && one.checkVisibility() && !one.closest("title, desc")
+  && parseFloat(getComputedStyle(one).fontSize) < 12.99).map((one) => one.outerHTML)"""
+BEYOND = """() => [...document.querySelectorAll(".graph text")].filter((one) => {
+  const card = one.closest(".card").getBoundingClientRect(), box = one.getBoundingClientRect();
+  return box.left < card.left || box.right > card.right;
+}).map((one) => one.textContent)"""
+TOGETHER = """() => [...document.querySelectorAll(".graph")].flatMap((one) => {
+  const boxes = [...one.querySelectorAll("text")].map((word) => [word,
+    word.getBoundingClientRect()]);
+  return boxes.flatMap(([word, box], at) => boxes.slice(at + 1)
+    .filter(([, other]) => box.left < other.right - 1 && other.left < box.right - 1
+      && box.top < other.bottom - 4 && other.top < box.bottom - 4)
+    .map(([other]) => `${word.textContent} and ${other.textContent}`));
+})"""
+ASTRAY = """() => [...document.querySelectorAll(".graph")].filter((one) =>
+  one.querySelector("polyline")).map((one) => {
+    const words = [...one.querySelectorAll("text[text-anchor=middle]")]
+      .map((word) => word.getBoundingClientRect());
+    const middle = (box) => (box.left + box.right) / 2;
+    const box = one.querySelector("svg").getBoundingClientRect();
+    return Math.max(Math.abs(box.left - middle(words[0])),
+      Math.abs(box.right - middle(words.at(-1))));
+  })"""
+
+
+def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
+    chromium: Browser, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
+) -> None:
+    assert call("lab", "all", "-o", tmp_path / "handout.html").returncode == 0
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "handout.html").as_uri())
+    page.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = 1; }")
+
+    for width in (1280, 390, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(TINY) == []
+        assert page.evaluate(BEYOND) == [], "words leave their card"
+        assert page.evaluate(TOGETHER) == [], "words run together"
+        assert all(off < 1 for off in page.evaluate(ASTRAY)), "lines are off their axis"
+    assert axe_light_and_dark(page) == []
+    page.emulate_media(media="print")
+    page.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = 0; }")
+    assert page.locator("td").first.is_visible(), "on paper, numbers are unfolded"
+    assert len(asked) == 1, "nothing is fetched but the file itself"
+    page.close()
