@@ -23,8 +23,14 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.coins import coins as coins
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
     from deniably.lab.experiments.one_report import one_report as one_report
+    from deniably.lab.experiments.price_of_privacy import price_of_privacy as price_of_privacy
 
-EXPERIMENTS = ("coins", "one_report", "noise_averages_out")
+EXPERIMENTS = (
+    "coins",
+    "one_report",
+    "noise_averages_out",
+    "price_of_privacy",
+)
 """Every experiment, in the order in which they are told."""
 
 _HOMES = {
@@ -37,6 +43,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "coins",
     "one_report",
     "noise_averages_out",
+    "price_of_privacy",
     "of_survey",
     "Experiment",
 ]

@@ -1,0 +1,273 @@
+"""L4: how many people more it takes than asking directly, or than a trusted curator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, sqrt
+from typing import Annotated, Any, Literal, cast
+
+from deniably.core.table import Cell
+from deniably.design.alternatives import USUAL_DELTA
+from deniably.design.choosing import Task, choice_task, number_task
+from deniably.design.curve import survey_goals
+from deniably.design.planning import (
+    Goal,
+    Plan,
+    estimable_groups,
+    mean_goal,
+    respondents_for,
+    share_goal,
+)
+from deniably.estimation.estimate import estimate
+from deniably.estimation.scores import of_choice, of_target
+from deniably.lab.catalogue import Case, experiment
+from deniably.lab.draws import AS_DEVICES, Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import Choice, Epsilon, Exact, Real, Seed, Whole, as_privacy
+from deniably.lab.picture import Picture, bar, column, dots, line, value
+from deniably.mechanisms.law import Supporting
+from deniably.results.figures.colours import Tone
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Bars, Graph, Layer
+from deniably.results.figures.scale import of_ratios, of_values
+from deniably.survey.privacy import Privacy, to_decimal_text
+from deniably.survey.questions import VectorOfNumbers
+from deniably.survey.survey import Survey
+
+EPSILONS = (0.2, 0.5, 1.0, 2.0, 3.0, 5.0)
+SURVEYS = 100
+"""Surveys that are drawn at an epsilon: they scatter as widely as so many people leave unknown."""
+_OF_EACH = AS_DEVICES + 1
+_DRAWN = (0.2,)
+"""Where surveys are drawn, besides the epsilon that is asked for."""
+
+Margin = Annotated[
+    Exact,
+    Real(
+        minimum=Fraction(1, 1000),
+        maximum=Fraction(1, 2),
+        percent=True,
+        help="Half the width of the interval that is wanted: of a share, or of a range.",
+    ),
+]
+Kind = Annotated[str, Choice(names=("share", "mean"), help="A share of people, or a mean.")]
+Positions = Annotated[
+    int, Whole(minimum=2, maximum=20, help="Choices, or places on the scale of a mean.")
+]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way to ask, as a line of the picture: ``people`` at each of its ``plans``."""
+
+    label: str
+    goal: Goal
+    tone: Tone
+    dashed: bool = False
+    people: Literal["n", "curator", "direct"] = "n"
+
+
+def _cases(survey: Survey) -> Iterator[Case]:
+    """All questions but those for several numbers, whose price is a comparison of its own."""
+    for question, (_, goal) in zip(survey.questions, survey_goals(survey), strict=True):
+        if not isinstance(question, VectorOfNumbers) and estimable_groups(question):
+            report, groups = question.report_mechanism, estimable_groups(question)
+            most = max(group.variance(report) for group in groups)
+            own = Goal(lambda _, most=most: most, goal.spread, goal.reports)  # type: ignore[misc]
+            epsilon = Privacy(epsilon=_six(report.loss.epsilon))
+            given = {"goal": goal, "own": own, "epsilon": epsilon, "described": report.described}
+            yield Case(question.label, given)
+
+
+@experiment(
+    "The price of privacy",
+    "How many people more does it take than asking directly, or than trusting a curator?",
+    [
+        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Source("Kasiviswanathan et al.", 2011, "What can we learn privately?, SIAM J. Computing"
+               " 40:3: local against central"),
+        Source("Duchi, Jordan and Wainwright", 2018, "Minimax optimal procedures for locally"
+               " private estimation, J. American Statistical Association 113:521"),
+    ],
+    _cases,
+)  # fmt: skip
+def price_of_privacy(
+    *,
+    margin: Margin = "0.05",
+    epsilon: Epsilon = "1",
+    kind: Kind = "share",
+    k: Positions = 2,
+    seed: Seed = 1,
+    goal: Goal | None = None,
+    own: Goal | None = None,
+    described: str = "",
+) -> Found:
+    """The people that a margin takes at each epsilon, as the planner has them.
+
+    A ``share`` is that of one of ``k`` choices, a ``mean`` is of ``k`` places; both for the worst
+    spread of answers. Give the ``goal`` of a question instead, and its ``own`` as it is asked.
+    """
+    wanted, at = float(Fraction(margin)), as_privacy(epsilon).ln
+    ways = _ways(kind, k) if goal is None else [_Way("this question", goal, "mark")]
+    ways += [
+        _Way("a trusted curator", ways[0].goal, "mute", people="curator"),
+        _Way("asked directly", ways[0].goal, "mute", dashed=True, people="direct"),
+    ]
+    given = sorted({*EPSILONS, at})
+    rows = [row for way in ways for row in _rows(way, given, wanted)]
+    if goal is None and kind == "share":
+        for row in rows[: len(given)]:
+            if row["epsilon"] in (at, *_DRAWN):
+                row |= _drawn(k, value(row, "epsilon"), value(row, "exact"), seed)
+    here = [row for row in rows if row["epsilon"] == at]
+    if own is not None:
+        plan = respondents_for(own, at, wanted)
+        here = [_row("as it is asked", at, plan, plan.n), *here[1:]]
+        rows.append(here[0])
+
+    told = {str(row["way"]): number(value(row, "exact")) for row in here}
+    points = number(100 * wanted, 0 if (100 * wanted) % 1 < 1e-9 else 1)
+    answer = (
+        f"To know it to ±{points} points takes {next(iter(told.values()))} people at epsilon"
+        f" {_short(at)}, where {told['asked directly']} are enough if they are asked directly"
+        f" and {told['a trusted curator']} with a trusted curator of the same epsilon."
+    )
+    layers: list[Layer] = [
+        line([row for row in rows if row["way"] == way.label], "epsilon", "exact", way.label,
+             way.tone, dashed=way.dashed)
+        for way in ways
+    ]  # fmt: skip
+    if own is not None:
+        layers.append(dots(here[:1], "epsilon", "exact", "as it is asked"))
+    elif any("drawn" in row for row in rows):
+        layers.append(dots(rows, "epsilon", "drawn", f"from {SURVEYS} surveys that were drawn"))
+    people = of_ratios([*column(rows, "exact"), *column(rows, "drawn")])
+    bars = [bar(row, str(row["way"]), "times_direct", _told(row)) for row in here]
+    return Found(
+        answer,
+        rows,
+        [
+            Picture(
+                f"People for ±{points} points, by epsilon",
+                Graph(of_ratios(given), "epsilon", people, "people", layers),
+            ),
+            Picture(
+                f"People for ±{points} points at epsilon {_short(at)}, and how many times as many"
+                " as if they were asked directly",
+                Bars(of_values([0, *column(here, "times_direct")]), "times as many", bars),
+            ),
+        ],
+        _NOTES,
+        described,
+    )
+
+
+_NOTES = (
+    "All are for the worst spread of answers: half of the people at either end, for a share of two"
+    " choices or a mean.",
+    "Whom a curator asks has to trust the curator with true answers, for as long as they are kept.",
+)
+
+
+def _ways(kind: str, k: int) -> list[_Way]:
+    """The best way to ask for a share of k choices or a mean of k places, and others."""
+    if kind == "mean":
+        best = _Way("the best channel", mean_goal(k), "mark")
+        return [best, *_with_noise(k)]
+    if k == 2:
+        best = _Way("randomised response", share_goal(k), "mark")
+        return [best, *_with_noise(k)]
+    looks: tuple[tuple[str, Tone, bool], ...] = (
+        ("k_ary", "mark", True), ("oue", "second", False), ("rappor", "second", True),
+    )  # fmt: skip
+    task = choice_task(k)
+    return [
+        _Way("subset selection, the default", share_goal(k), "mark"),
+        *(
+            _Way(task.names[name].titled(name, task.choose(Privacy(epsilon=Fraction(1)), name)),
+                 _goal(task, name, lambda one: _of_share(one)), tone, dashed)
+            for name, tone, dashed in looks
+        ),
+    ]  # fmt: skip
+
+
+def _with_noise(k: int) -> list[_Way]:
+    task = number_task(k, "mean")
+    delta = to_decimal_text(USUAL_DELTA)
+    return [
+        _Way("Laplace noise", _goal(task, "laplace", _of_mean), "second"),
+        _Way(f"Gaussian noise, delta {delta}", _goal(task, "gaussian", _of_mean), "second", True),
+    ]
+
+
+def _goal(task: Task, name: str, variance: Callable[[Any], float]) -> Goal:
+    """That of the mechanism with this name, at the worst spread of answers."""
+
+    def of(epsilon: float) -> float:
+        delta = USUAL_DELTA if name == "gaussian" else None
+        return variance(task.choose(Privacy(epsilon=_six(epsilon), delta=delta), name))
+
+    return Goal(of, 0.25)
+
+
+def _of_share(mechanism: Any) -> float:
+    score = of_choice(mechanism)
+    return score.at(score.peak)
+
+
+def _of_mean(mechanism: Any) -> float:
+    return of_target(mechanism).worst
+
+
+def _six(epsilon: float) -> Fraction:
+    """As the planner takes an epsilon."""
+    return Fraction(str(round(epsilon, 6)))
+
+
+def _rows(way: _Way, given: list[float], margin: float) -> list[dict[str, Cell]]:
+    plans = [
+        respondents_for(way.goal, one, margin) for one in given if way.goal.variance(one) < inf
+    ]
+    return [
+        _row(way.label, plan.epsilon, plan, cast(int, getattr(plan, way.people))) for plan in plans
+    ]
+
+
+def _row(way: str, epsilon: float, plan: Plan, people: int) -> dict[str, Cell]:
+    return {
+        "way": way,
+        "epsilon": epsilon,
+        "exact": people,
+        "times_direct": people / plan.direct,
+    }
+
+
+def _drawn(k: int, epsilon: float, people: float, seed: int) -> Mapping[str, Cell]:
+    """The people that it takes by the scatter of surveys whose people and reports are drawn."""
+    draws = Draws(seed, "price", k, epsilon)
+    mechanism = choice_task(k).choose(Privacy(epsilon=_six(epsilon)), None)
+    law = mechanism.law
+    assert isinstance(law, Supporting)
+    score = of_choice(law)
+    share = score.peak
+    square = 0.0
+    for _ in range(SURVEYS):
+        having = int((draws.uniform(_OF_EACH) < share).sum())
+        reports = draws.tally(mechanism, {0: having, k - 1: _OF_EACH - having})
+        square += (float(estimate(reports, law).raw[0]) - share) ** 2
+    found = square / SURVEYS * _OF_EACH
+    return {
+        "drawn": people * found / score.at(share),
+        "standard_error": people * sqrt(2 / SURVEYS),
+    }
+
+
+def _told(row: Mapping[str, Cell]) -> str:
+    times = value(row, "times_direct")
+    return f"{number(value(row, 'exact'))}, {number(times, 0 if times >= 10 else 1)} times"
+
+
+def _short(epsilon: float) -> str:
+    return number(epsilon, 0 if epsilon == round(epsilon) else 2)
