@@ -84,17 +84,23 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(database: Path, empty_database: Path) -> Iterator[Store]:
-    shutil.copy(empty_database, database)
-    store = Store(str(database))
+def prepared(database: Path, empty_database: Path) -> Path:
+    """The database of a test, with its tables unless the test's own fixture put more there."""
+    if not database.exists():
+        shutil.copy(empty_database, database)
+    return database
+
+
+@pytest.fixture
+def store(prepared: Path) -> Iterator[Store]:
+    store = Store(str(prepared))
     yield store
     store.close()
 
 
 @pytest.fixture
-def app(database: Path, empty_database: Path) -> Iterator[Flask]:
-    shutil.copy(empty_database, database)
-    app = create_app({"DATABASE": str(database), "TESTING": True})
+def app(prepared: Path) -> Iterator[Flask]:
+    app = create_app({"DATABASE": str(prepared), "TESTING": True})
     yield app
     app.extensions["deniably"].close()
 
