@@ -13,6 +13,7 @@ from deniably.lab.asked import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import Row
 from deniably.mechanisms import SubsetSelection
+from deniably.results.figures.graph import LONGEST
 
 
 def rows(found: Experiment, what: str) -> list[Row]:
@@ -55,6 +56,25 @@ def test_whatever_the_share_everybody_is_shown_once(share: float) -> None:
 
     assert sum(float(row["exact"] or 0) for row in people) == pytest.approx(1)
     assert sum(int(row["people"] or 0) for row in people) == 100
+
+
+def test_long_labels_of_a_survey_are_cut_in_pictures_and_whole_in_the_sentence() -> None:
+    labels = ["Wholeheartedly in favour of it", "Rather strongly against all of it"]
+    asked = question(type="select_one", choices=labels, epsilon=1)
+    found = lab.coins(mechanism=asked.report_mechanism, labels=(labels[0], labels[1]))
+    drawn = {str(point["mark"]) for picture in found.pictures for point in picture.points}
+
+    assert all(len(label) <= LONGEST for label in drawn)
+    assert len(drawn) == 6, "still told apart"
+    assert labels[0] in found.answer
+
+
+def test_a_survey_takes_the_place_of_the_coins() -> None:
+    mechanism = question(type="yes_no", odds=5).report_mechanism
+
+    assert set(lab.coins(mechanism=mechanism).inputs) == {"share", "seed"}
+    assert set(lab.one_report(mechanism=mechanism).inputs) == {"prior", "seed"}
+    assert set(lab.coins().inputs) == {"truth", "yes", "share", "seed"}
 
 
 def test_a_fault_in_the_shipped_mechanism_moves_the_people(monkeypatch: pytest.MonkeyPatch) -> None:

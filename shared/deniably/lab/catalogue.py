@@ -70,12 +70,17 @@ class Entry:
 
 
 def experiment(
-    title: str, question: str, sources: Sequence[Source], cases: Cases | None = None
+    title: str,
+    question: str,
+    sources: Sequence[Source],
+    cases: Cases | None = None,
+    instead: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Callable[P, Found]], Callable[P, Experiment]]:
     """Makes an experiment of a function, whose inputs it reads and checks before every run.
 
     ``title`` is a few words, ``question`` what it answers. ``cases`` says to which questions of a
-    survey it applies, and with which arguments.
+    survey it applies, and with which arguments. ``instead`` names the inputs that such an argument
+    takes the place of: an experiment that was given one does not list them.
     """
 
     def registered(function: Callable[P, Found]) -> Callable[P, Experiment]:
@@ -86,6 +91,8 @@ def experiment(
         def run(*given: P.args, **more: P.kwargs) -> Experiment:
             bound = signature.bind(*given, **more)
             bound.apply_defaults()
+            lent = [key for key in instead or () if bound.arguments[key] is not None]
+            replaced = {name for key in lent for name in (instead or {})[key]}
             for key, one in inputs.items():
                 bound.arguments[key] = one.read(key, bound.arguments[key])
             found = function(*bound.args, **bound.kwargs)
@@ -93,7 +100,7 @@ def experiment(
                 name,
                 title,
                 question,
-                {key: bound.arguments[key] for key in inputs},
+                {key: bound.arguments[key] for key in inputs if key not in replaced},
                 found.answer,
                 found.rows,
                 found.pictures,

@@ -74,7 +74,7 @@ def notebook(experiment: Experiment) -> Html:
 
 def _made(experiment: Experiment) -> str:
     inputs = "; ".join(f"{name} {text_of(value)}" for name, value in experiment.inputs.items())
-    command = f"deniably lab {experiment.name}"
+    command = f"deniably lab {'FILE' if experiment.about else experiment.name}"
     mechanism = f"<p>Mechanism: {escape(experiment.mechanism)}.</p>" if experiment.mechanism else ""
     return f"<p>Made by <code>{escape(command)}</code> with {escape(inputs)}.</p>{mechanism}"
 

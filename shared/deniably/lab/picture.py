@@ -120,6 +120,11 @@ def area(
     return Area(label, across, up, text, (column,), tone, level)
 
 
+def short(label: str, most: int) -> str:
+    """A label, or as much of its start as ``most`` characters hold with an ellipsis."""
+    return label if len(label) <= most else f"{label[: most - 1].rstrip()}…"
+
+
 def column(rows: Iterable[Row], name: str) -> list[float]:
     """The numbers of a column, without rows that have none: what an axis has to hold."""
     return [value for (value,) in _told(rows, name)]

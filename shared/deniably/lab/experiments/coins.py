@@ -19,7 +19,7 @@ from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
 from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import Exact, Real, Seed, Share
-from deniably.lab.picture import Picture, area, bar, column, group, value
+from deniably.lab.picture import Picture, area, bar, column, group, short, value
 from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
 from deniably.results.figures.colours import Tone
 from deniably.results.figures.digits import number
@@ -28,6 +28,8 @@ from deniably.results.figures.scale import of_parts
 from deniably.survey.questions import Question
 
 PEOPLE = 100
+_NAME = 9
+"""Characters of an answer's label in a picture, where two of them share a line of a phone."""
 
 _COIN = partial(Real, minimum=Fraction(1, 100), maximum=Fraction(99, 100), percent=True)
 Truth = Annotated[Exact, _COIN(help="How often the first coin says: answer with the truth.")]
@@ -58,6 +60,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
         ),
     ],
     each_question(_of_question),
+    instead={"mechanism": ("truth", "yes")},
 )
 def coins(
     *,
@@ -159,24 +162,25 @@ def _pictures(
 ) -> list[Picture]:
     parts: list[Area] = []
     groups: list[Group] = []
+    names = [short(label, _NAME) for label in labels]
     for place, row in enumerate(cells):
         answer, report = divmod(place, 2)
         across = having[answer] / PEOPLE
-        says = f"mean “{labels[answer]}”, report “{labels[report]}”"
+        says = f"mean “{names[answer]}”, report “{names[report]}”"
         tone: Tone
         tone, kept = ("second" if report == 0 else "mark"), answer == report
         if across:
             up = value(row, "exact") / across
-            words = f"{_hundred(row)}\nreport “{labels[report]}”"
+            words = f"{_hundred(row)}\nreport “{names[report]}”"
             parts.append(area(row, says, across, up, "exact", words, tone, 50 if kept else 80))
         groups.append(group(row, says, "people", tone, filled=kept))
     of_all = [row for row in rows if row["what"] in ("observed", "recovered")]
-    told = {"observed": f"report “{labels[0]}”", "recovered": f"mean “{labels[0]}”, recovered"}
+    told = {"observed": f"report “{names[0]}”", "recovered": f"mean “{names[0]}”, recovered"}
     bars = [
         bar(row, told[str(row["what"])], "exact", f"{_hundred(row)} of 100", dot="drawn")
         for row in of_all
     ]
-    heads = [f"{people} mean “{label}”" for people, label in zip(having, labels, strict=True)
+    heads = [f"{people} mean “{label}”" for people, label in zip(having, names, strict=True)
              if people]  # fmt: skip
     axis = of_parts([0, 1, *column(of_all, "drawn")])
     return [

@@ -68,6 +68,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
                " a class asks itself"),
     ],
     each_question(_of_question),
+    instead={"question": ("truth", "yes")},
 )  # fmt: skip
 def noise_averages_out(
     *,

@@ -61,6 +61,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
                " against prior as a band"),
     ],
     each_question(_of_question),
+    instead={"mechanism": ("epsilon",)},
 )  # fmt: skip
 def one_report(
     *,
