@@ -226,7 +226,7 @@ def test_a_strip_draws_what_the_table_prints(
     on = scale.of_shares([row])
     found = marks(row, on)
 
-    if row.reading.state == "untold":
+    if row.reading.state == "unknown":
         assert found == {}
         return
     line = found["w"]
@@ -275,8 +275,8 @@ def test_a_table_is_the_chart_and_its_own_description() -> None:
 
 
 def test_nothing_is_drawn_of_what_too_few_said() -> None:
-    untold = mean_row("Mean", None, (1.0, 5.0), (1, 5))
-    drawn = strip.table("Q", [untold], scale.of_numbers(1, 5))
+    unknown = mean_row("Mean", None, (1.0, 5.0), (1, 5))
+    drawn = strip.table("Q", [unknown], scale.of_numbers(1, 5))
 
     assert "<circle" not in drawn
     assert "<rect" not in drawn

@@ -280,9 +280,9 @@ def test_the_description_has_every_figure() -> None:
 
 
 def test_what_is_undetermined_has_no_mark_and_the_rest_has_bands_line_and_dot() -> None:
-    known, untold = share("Once"), share("Hard", 0.05, 0.5, 0.95)
+    known, unknown = share("Once"), share("Hard", 0.05, 0.5, 0.95)
 
-    file = svg(paper(known, untold))
+    file = svg(paper(known, unknown))
 
     assert file.count("<circle") == 1
     assert re.findall(r'fill-opacity="([0-9.]+)"', file) == ["0.14", "0.24", "0.45"]

@@ -120,7 +120,7 @@ def test_a_cross_table_has_the_numbers_of_the_page_in_each_of_its_ways(client: F
                 share = cell if key is None else cell[key]
                 estimate, interval = share["estimate"], share["interval"]
                 reading = digits.share(0.5 if estimate is None else estimate, interval)
-                value = digits.UNTOLD if estimate is None else reading.value
+                value = digits.UNKNOWN if estimate is None else reading.value
                 said = f"{row}, {column} {value} ({reading.interval})"
                 assert said.replace(NARROW, "\u00a0") in described
     words = words_of(drawn(client, "crosstab"))

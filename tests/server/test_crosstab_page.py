@@ -66,7 +66,7 @@ def test_the_page_says_whether_they_go_together_and_draws_the_share_within_each_
         said = text_of(line)
         assert name in said
         if share["estimate"] is None:
-            assert digits.UNTOLD in said
+            assert digits.UNKNOWN in said
             assert digits.share(0.5, share["interval"]).interval in said
             assert "<circle" not in line
         else:

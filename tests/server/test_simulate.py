@@ -236,7 +236,7 @@ questions:
 
     row = next(row for row in json.loads(done.stdout) if row["figure"] == "mean score")
     assert row["runs"] == runs
-    assert 0 < row["untold"] <= runs
+    assert 0 < row["unknown"] <= runs
     assert row["coverage"] * runs >= stats.binom.ppf(SURE, runs, 0.93)
     assert row["estimate"] is None or 1 <= row["estimate"] <= 5
     assert "(told in" in shown or "cannot be told" in shown

@@ -149,7 +149,7 @@ def _many_runs(figure: FigureRuns) -> dict[str, Any]:
         "runs": len(figure.estimates),
         "truth": figure.truth.value,
         "estimate": _known(figure.mean),
-        "untold": figure.untold,
+        "unknown": figure.unknown,
         "rmse": _known(figure.rmse),
         "predicted": figure.predicted,
         "interval": figure.meant,
@@ -196,7 +196,7 @@ def _show_one_run(figures: Sequence[FigureRuns], central: Published) -> None:
 
 def _show_many_runs(figures: Sequence[FigureRuns], runs: int, central: Published) -> None:
     def line(figure: FigureRuns) -> tuple[str, ...]:
-        told = len(figure.estimates) - figure.untold
+        told = len(figure.estimates) - figure.unknown
         return (
             figure.question,
             figure.truth.name + (f" (told in {told:,} runs)" if told < runs else ""),

@@ -67,7 +67,7 @@ UNSCORED = frozenset({"dont_know", "prefer_not_to_say", "not_applicable"})
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
-_UNTOLD = 0.9  # of the range: an interval as wide as this says nothing
+_USELESS = 0.9  # of the range: an interval as wide as this says nothing
 _MEANS_TRIED, _HALVINGS = 17, 11
 _MOST_PROFILED = 1 << 17  # buckets times places; a second or two
 _MOST_TILTED = 1000  # different numbers, of noise without an end
@@ -515,7 +515,7 @@ def _mean_score(question: Scale, tally: Tally, confidence: float) -> Mean | None
     if ratio.estimate is None or population is None or respondents is None:
         return None
     low, high, missed = population
-    if high - low >= _UNTOLD * (ratio.ends[1] - ratio.ends[0]):
+    if high - low >= _USELESS * (ratio.ends[1] - ratio.ends[0]):
         return None
     shown = min(max(ratio.estimate, low), high)
     among = min(respondents[0], shown), max(respondents[1], shown)

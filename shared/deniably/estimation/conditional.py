@@ -72,9 +72,9 @@ class Within:
             raise ValueError("an estimate needs at least one report")
         test = _Test(self)
         low, high = test.ends(NormalDist().inv_cdf((1 + confidence) / 2))
-        told = (high - low <= WIDEST) & (test.row > 0)
+        known = (high - low <= WIDEST) & (test.row > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(told, test.cell / test.row, np.nan)
+            ratio = np.where(known, test.cell / test.row, np.nan)
             error = np.sqrt(test.variance(np.clip(ratio, 0, 1))) / test.row
         return Conditional(confidence, ratio, error, low, high, test.covariance())
 

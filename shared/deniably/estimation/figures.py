@@ -247,14 +247,14 @@ class Shares:
 
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
         """The figures from the tally of the question's reports."""
-        told = self.estimate(tally, confidence)
+        estimated = self.estimate(tally, confidence)
         columns = (
-            told.raw,
-            told.standard_error,
-            told.low,
-            told.high,
-            told.respondents_low,
-            told.respondents_high,
+            estimated.raw,
+            estimated.standard_error,
+            estimated.low,
+            estimated.high,
+            estimated.respondents_low,
+            estimated.respondents_high,
         )
         return [
             Found(raw, error, (low, high), (own_low, own_high))
@@ -334,7 +334,7 @@ class Buckets:
     def found(self, tally: Tally, confidence: float = CONFIDENCE) -> Sequence[Found | None]:
         """The figures from the tally of the question's reports; None where these do not determine
         the shape."""
-        told = self.estimate(tally, confidence)
+        estimated = self.estimate(tally, confidence)
         quantiles = [
             Found(
                 sum(self._ends[one.bucket]) / 2,
@@ -342,11 +342,11 @@ class Buckets:
                 (self._ends[one.low][0], self._ends[one.high][1]),
                 None,
             )
-            for one in told.quantiles
+            for one in estimated.quantiles
         ]
-        at_most = [_of_mean(mean) for mean in told.at_most]
-        untold = [None] * len(self.figures)
-        return [*(at_most or untold[: len(self.shares)]), *quantiles, *untold][: len(untold)]
+        at_most = [_of_mean(mean) for mean in estimated.at_most]
+        missing = [None] * len(self.figures)
+        return [*(at_most or missing[: len(self.shares)]), *quantiles, *missing][: len(missing)]
 
     def variance(self, mechanism: HasLaw[Law], share: float | None = None) -> float:
         """As for ``Shares``; inf where reports do not determine the shape."""

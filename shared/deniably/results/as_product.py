@@ -23,7 +23,7 @@ from deniably.survey.questions import Question, SelectOne, YesNo
 from deniably.survey.survey import Survey
 
 _PRECISE, _WORTH = 0.03, 0.75
-"""It is told of where half an interval of a pair is wider, and would be at most this part of it."""
+"""It is mentioned where half an interval of a pair is wider, and would be this part of it."""
 _HIGHEST = 12.0  # epsilon; reports are then nearly answers, and no interval is wide
 _PLACES = 10**6
 
@@ -33,7 +33,7 @@ class AsProduct:
     """Half the width of a typical interval (the median), in shares from 0 to 1.
 
     ``pair`` is that of a pair of answers, and ``alone`` that of an answer to one question: as the
-    two were asked, and as one product question with the same ``epsilon`` in all would have told it
+    two were asked, and as one product question with the same ``epsilon`` in all would have given it
     of as many people.
     """
 
@@ -57,7 +57,7 @@ class AsProduct:
 
 
 def as_product(survey: Survey, chosen: Sequence[int], found: CrosstabResult) -> AsProduct | None:
-    """What two questions, by their indices, would tell as one; None where they could not be asked
+    """What two questions, by their indices, would give as one; None where they could not be asked
     so, or where it would not be worth it."""
     questions = [survey.questions[index] for index in chosen]
     joint = _joint(survey, questions)

@@ -157,7 +157,7 @@ class Side:
 
     def mean(self, confidence: float) -> Mean:
         """The mean with margins of this confidence, as in the results."""
-        return _told(self.group.estimate(self.tally, confidence))
+        return _required(self.group.estimate(self.tally, confidence))
 
     @property
     def ratio(self) -> analysis.Ratio | None:
@@ -166,7 +166,7 @@ class Side:
         if not analysis.is_ratio(self.question):
             return None
         found = analysis.mean_of_scored(self.question, self.tally)
-        return found if found.estimate is not None else _told(None)
+        return found if found.estimate is not None else _required(None)
 
     @property
     def moments(self) -> Moments:
@@ -174,9 +174,9 @@ class Side:
         index = self.group.figure.index
         assert isinstance(self.question, Number | Scale | VectorOfNumbers)  # all that have a mean
         try:
-            return _told(analysis.moments_of_mean(self.question, self.tally, index))
+            return _required(analysis.moments_of_mean(self.question, self.tally, index))
         except ValueError:
-            return _told(None)
+            return _required(None)
 
 
 @dataclass(frozen=True)
@@ -388,7 +388,7 @@ def _number(given: float | str) -> float:
         return float("nan")
 
 
-def _told(found: _T | None) -> _T:
+def _required(found: _T | None) -> _T:
     if found is None:
         raise Incomparable(_NO_MEAN)
     return found

@@ -171,24 +171,24 @@ def _row(label: str, share: WithinResult) -> Row:
 def _untold(reading: Reading) -> Reading:
     """Too few to say: also where the interval is narrower than that, but nobody seems to be in the
     row."""
-    return replace(reading, value=digits.UNTOLD, state="untold")
+    return replace(reading, value=digits.UNKNOWN, state="unknown")
 
 
 def _finding(answer: str, rows: Sequence[Row]) -> str:
     """Names the shares; of many, the least and the largest."""
-    told = [row for row in rows if row.reading.state == "known"] or [
+    known = [row for row in rows if row.reading.state == "known"] or [
         row for row in rows if row.drawn
     ]
-    if not told:
+    if not known:
         return ""
-    if len(told) > _MOST_NAMED:
-        told = sorted(told, key=lambda row: row.estimate)
-        told = [told[0], told[-1]]
-    first, *rest = (f"{row.reading.value} ({row.reading.bare})" for row in told)
+    if len(known) > _MOST_NAMED:
+        known = sorted(known, key=lambda row: row.estimate)
+        known = [known[0], known[-1]]
+    first, *rest = (f"{row.reading.value} ({row.reading.bare})" for row in known)
     others = "".join(
-        f", of “{row.label}” {share}" for row, share in zip(told[1:], rest, strict=True)
+        f", of “{row.label}” {share}" for row, share in zip(known[1:], rest, strict=True)
     )
-    return f"Of those who answered “{told[0].label}”, {first} answered “{answer}”{others}."
+    return f"Of those who answered “{known[0].label}”, {first} answered “{answer}”{others}."
 
 
 def _share(one: CrossedResult, of: Of) -> _Share:
@@ -208,7 +208,7 @@ def _heat_cell(share: _Share, most: float) -> Cell:
 
 def _within(share: WithinResult) -> list[str]:
     if share.estimate is None:
-        return [digits.UNTOLD, _span(share.interval)]
+        return [digits.UNKNOWN, _span(share.interval)]
     return [_points(share.estimate), _span(share.interval)]
 
 

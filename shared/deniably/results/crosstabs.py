@@ -252,13 +252,13 @@ class _Shares:
     def cell(self, a: int, b: int) -> WithinResult:
         """One of them as it is in the document."""
         found, at = self.found, (a, b)
-        told = not np.isnan(found.raw[at])
+        known = not np.isnan(found.raw[at])
         return WithinResult(
-            estimate=rounded(found.raw[at]) if told else None,
-            standard_error=rounded(found.standard_error[at]) if told else None,
+            estimate=rounded(found.raw[at]) if known else None,
+            standard_error=rounded(found.standard_error[at]) if known else None,
             interval=[rounded(found.low[at]), rounded(found.high[at])],
-            interval_80=band(self.eighty, at) if told else None,
-            interval_50=band(self.fifty, at) if told else None,
+            interval_80=band(self.eighty, at) if known else None,
+            interval_50=band(self.fifty, at) if known else None,
             covariance=float(f"{found.covariance[at]:.6g}"),
         )
 

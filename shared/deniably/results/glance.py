@@ -12,7 +12,7 @@ from deniably.survey.survey import Survey
 
 
 def finding(survey: Survey, tallies: Mapping[str, Tally], *, address: str) -> Card:
-    """The card of the first question, whose line tells of the survey.
+    """The card of the first question, with a line about the whole survey.
 
     The line's label is the survey's title and leads to ``address``; its note names question and
     answer, and counts the people.

@@ -57,7 +57,7 @@ def answered(label: str, reading: Reading, confidence: float) -> str:
             return f"{unseen(label, reading)}."
         case "above":
             return f"At least {in_100(reading)} answered “{label}”."
-        case "untold":
+        case "unknown":
             return f"These reports are too few to say anything about “{label}”."
 
 
@@ -82,7 +82,7 @@ def leading(
     first = leader(found.raw)
     label, about = labels[first], _about(_reading(found, first), found.confidence)
     if not clear(first, found.joint_low, found.joint_high):
-        if all(_reading(found, v).state == "untold" for v in range(len(labels))):
+        if all(_reading(found, v).state == "unknown" for v in range(len(labels))):
             return "These reports are too few to say anything about the shares."
         if out is not None and sum(out) == 1:
             only = list(out).index(True)
@@ -107,7 +107,7 @@ def clear(first: int, low: npt.ArrayLike, high: npt.ArrayLike) -> bool:
 
 def mean_sentence(subject: str, reading: Reading, confidence: float) -> str:
     """A mean with its interval as one plain sentence."""
-    if reading.state == "untold":
+    if reading.state == "unknown":
         return f"These reports are too few to say anything about {subject[0].lower()}{subject[1:]}."
     interval = f" {_within(reading, confidence)}" if reading.state == "known" else ""
     return f"{subject} is {reading.value}{interval}."
@@ -235,7 +235,7 @@ def _about(reading: Reading, confidence: float) -> str:
             return f"at least {in_100(reading)}"
         case "below":
             return f"{reading.value}"
-        case "untold":
+        case "unknown":
             return f"anything from {reading.bare} in 100"
 
 

@@ -50,11 +50,11 @@ def paper(result: SurveyResult, name: str, closed: str = "") -> Paper:
     parts = list(_parts(question))
     title, before = headed(question.short, question.label)
     means = any(isinstance(part, Strips) and part.scale.zero is None for part in parts)
-    told = "Estimates" if means else "Estimated shares"
+    what = "Estimates" if means else "Estimated shares"
     source, protection = Source.of_result(result, closed), Protection.of_result(question)
     return Paper(
         title=title,
-        lede=f"{before}{told}, {people(question.n)}.",
+        lede=f"{before}{what}, {people(question.n)}.",
         parts=[fewer(part) for part in parts],
         notes=list(_notes(result, question, parts, source)),
         words=(

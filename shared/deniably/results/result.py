@@ -338,11 +338,11 @@ def _mean(asked: _Asked, group: One) -> _Said:
 def _untold_mean(asked: _Asked, group: One) -> _Said:
     """A mean among those with a score, where too few have one; or of buckets that noise hides."""
     figure = group.figure
-    untold = _untold(asked.tally.n, *figure.extent)
+    mean = _undetermined(asked.tally.n, *figure.extent)
     if not isinstance(asked.question, Number):
-        return _Said({"mean": untold}, _mean_sentence(figure, untold, asked.confidence))
+        return _Said({"mean": mean}, _mean_sentence(figure, mean, asked.confidence))
     poisoned = poisoning_report.poisoning_result(None, asked.sampled_fraction, figure.width)
-    return _Said({"mean": untold, "poisoning": poisoned}, narrative.HIDDEN_MEAN)
+    return _Said({"mean": mean, "poisoning": poisoned}, narrative.HIDDEN_MEAN)
 
 
 def _mean_of_part(asked: _Asked, group: One) -> _Said:
@@ -395,7 +395,7 @@ def _mean_result(asked: _Asked, figure: Average, mean: Mean) -> MeanResult:
     )
 
 
-def _untold(n: int, low: float, high: float) -> MeanResult:
+def _undetermined(n: int, low: float, high: float) -> MeanResult:
     """A mean that the reports do not determine."""
     return MeanResult(
         n=n,

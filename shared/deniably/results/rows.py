@@ -104,30 +104,30 @@ def rows(result: SurveyResult) -> Iterator[ResultRow]:
         asked: ResultRow = survey | {
             "question": question.name,
             "question_label": question.label,
-            **{key: _told(question, key) for key in _OF_QUESTIONS},
-            **_poisoning(_told(question, "poisoning")),
+            **{key: _given(question, key) for key in _OF_QUESTIONS},
+            **_poisoning(_given(question, "poisoning")),
         }
         for figure in _figures(question):
             yield asked | figure
 
 
-def _told(question: QuestionResult, key: str) -> Any:
+def _given(question: QuestionResult, key: str) -> Any:
     """The value of a key in the document; None if it is absent."""
     found = getattr(question, key, None)
     return None if found is UNSET else found
 
 
 def _figures(question: QuestionResult) -> Iterator[ResultRow]:
-    for choice in _told(question, "choices") or ():
+    for choice in _given(question, "choices") or ():
         yield _row("share", choice)
-    if mean := _told(question, "mean"):
+    if mean := _given(question, "mean"):
         yield _row("mean", mean)
-    for part in _told(question, "parts") or ():
+    for part in _given(question, "parts") or ():
         yield from ({"part": part.name} | row for row in _of_part(part))
-    for cell in _told(question, "cells") or ():
+    for cell in _given(question, "cells") or ():
         yield _row("joint share", cell)
-    for bucket in _told(question, "distribution") or ():
-        yield from _bucket(bucket, _told(question, "fit"))
+    for bucket in _given(question, "distribution") or ():
+        yield from _bucket(bucket, _given(question, "fit"))
 
 
 def _of_part(part: NumberPartResult | ChoicePartResult) -> Iterator[ResultRow]:

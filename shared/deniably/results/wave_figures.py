@@ -1,4 +1,4 @@
-"""Draws and tells what the waves of a panel show. No word of a trend unless a test shows one."""
+"""Draws and words what the waves of a panel show; it speaks of a trend only if a test shows one."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _place(series: SeriesResult, place: PlaceResult) -> list[str]:
     if series["name"] is None:
         factor, decimals = 1.0, digits.places(place["interval"]) + 1
     if place["estimate"] is None or place["standard_error"] is None:
-        return [digits.UNTOLD, "", ""]
+        return [digits.UNKNOWN, "", ""]
     ends = " to ".join(digits.number(factor * end, decimals) for end in place["interval"])
     estimate, error = factor * place["estimate"], factor * place["standard_error"]
     return [digits.number(estimate, decimals), ends, digits.number(error, decimals)]

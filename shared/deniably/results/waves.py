@@ -372,7 +372,7 @@ class _Asked:
         self._choices: list[_Draft] = []
 
     def drafts(self, confidence: float) -> list[_Draft]:
-        """Its figures; of yes and no the first alone, which tells the other."""
+        """Its figures; of yes and no the first alone, since the other follows."""
         means = [structs.asdict(one).get("mean", UNSET) for one in self._results]
         if all(isinstance(mean, MeanResult) for mean in means):
             self._mean = self._of_mean(cast(list[MeanResult], means), confidence)

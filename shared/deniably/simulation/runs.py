@@ -49,7 +49,7 @@ class FigureRuns:
         return _mean(self._told)
 
     @property
-    def untold(self) -> int:
+    def unknown(self) -> int:
         """How many runs did not determine the figure."""
         return len(self.estimates) - len(self._told)
 

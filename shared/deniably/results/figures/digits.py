@@ -16,14 +16,14 @@ from typing import Literal
 NARROW = "\u202f"
 """The narrow no-break space before a per cent sign or a unit."""
 MINUS = "\u2212"
-UNTOLD = "too few to say"
+UNKNOWN = "too few to say"
 
 FINE = 0.015
 """Shares get a decimal if half their interval is narrower than this."""
 WIDEST = 0.8
 """An interval wider than this part of its scale says nothing."""
 
-State = Literal["known", "below", "above", "untold"]
+State = Literal["known", "below", "above", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _reading(
     bare = f"{low_text} to {high_text}"
     whole = with_unit(bare, unit) if unit == "%" else bare
     if interval[1] - interval[0] > WIDEST * (top - bottom) or (at_bottom and at_top):
-        return Reading(UNTOLD, whole, bare, "untold")
+        return Reading(UNKNOWN, whole, bare, "unknown")
     if at_bottom:
         return Reading(f"below {with_unit(high_text, unit)}", whole, bare, "below")
     if at_top:

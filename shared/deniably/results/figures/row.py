@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from deniably.results.figures import digits
-from deniably.results.figures.digits import UNTOLD, Reading
+from deniably.results.figures.digits import UNKNOWN, Reading
 
 Ends = tuple[float, float]
 
@@ -39,7 +39,7 @@ class Row:
     @property
     def drawn(self) -> bool:
         """Whether there is a dot and a line."""
-        return self.reading.state != "untold"
+        return self.reading.state != "unknown"
 
 
 def share_row(label: str, estimate: float, interval: Sequence[float]) -> Row:
@@ -58,7 +58,7 @@ def mean_row(
     if estimate is None:
         middle = sum(interval) / 2
         reading = digits.mean(middle, interval, extent, unit)
-        return _row(label, middle, interval, replace(reading, value=UNTOLD, state="untold"))
+        return _row(label, middle, interval, replace(reading, value=UNKNOWN, state="unknown"))
     return _row(label, estimate, interval, digits.mean(estimate, interval, extent, unit))
 
 
