@@ -106,9 +106,9 @@ def quantiles(sheet: Sheet) -> None:
             worst = min(worst, np.mean([first <= at <= last for first, last in ends]))
             if name == "hump" and share == 0.5 and not bent:
                 widths = [last - first for first, last in ends]
-        slack = 4 * (0.05 * 0.95 / runs) ** 0.5
+        error = (0.05 * 0.95 / runs) ** 0.5
         name = f"epsilon {epsilon:<3g} n = {n:<5,} worst coverage of 28"
-        sheet.figure(name, f"{worst:.3f}", ">= 0.93", worst + slack >= 0.93)
+        sheet.figure(name, f"{worst:.3f}±{error:.3f}", ">= 0.93", worst + 4 * error >= 0.93)
         widest, width = WIDEST.get((epsilon, n), BUCKETS), float(np.median(widths))
         sheet.figure("            median of a hump, width", f"{width:.0f}", f"<= {widest}",
                      width <= widest)  # fmt: skip
