@@ -29,6 +29,11 @@ def test_the_delta_that_a_warning_asks_for_is_not_warned_of(delta: Fraction, n: 
         assert Fraction(asked) < delta
 
 
+def test_a_delta_at_the_limit_is_not_warned_of() -> None:
+    assert delta_warning(Fraction(1, 100_000), 1000) == ""
+    assert delta_warning(Fraction(1, 100_000), 1001) != ""
+
+
 def test_no_delta_is_never_warned_of() -> None:
     assert delta_warning(Fraction(0), 10**9) == ""
 

@@ -22,6 +22,9 @@ from deniably.survey.survey import Survey
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
 """From the strongest protection in use to the most that a device allows one survey."""
 
+EVERYBODY = 10**10
+"""More people than there are."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Curve(Table):
@@ -32,15 +35,16 @@ class Curve(Table):
 
 
 def curve_of(goal: Goal, margin: float, confidence: float = 0.95) -> list[Plan]:
-    """The plan at each of ``EPSILONS`` at which the goal can be estimated.
+    """The plan at each of ``EPSILONS`` at which some number of people is enough.
 
     Raises ValueError unless the margin is within (0, 1).
     """
-    return [
+    found = [
         respondents_for(goal, epsilon, margin, confidence)
         for epsilon in EPSILONS
         if goal.variance(epsilon) < inf
     ]
+    return [plan for plan in found if plan.n <= EVERYBODY]
 
 
 def survey_goals(survey: Survey, share: float | None = None) -> Iterator[tuple[str, Goal]]:
@@ -77,9 +81,9 @@ def curve_table(curves: Sequence[tuple[str, Sequence[Plan]]], margin: float) -> 
         lines=[heading, *(_line(epsilon, plans) for epsilon, plans in by_epsilon.items())],
         texts=0,
         notes=[
-            "Respondents for that margin, if the question had this epsilon and the mechanism that"
-            " is best for it. Trusted curator: somebody who collects true answers and publishes at"
-            " the same epsilon."
+            "Respondents for that margin, if the question had this epsilon; none where no number of"
+            " people is enough. Trusted curator: somebody who collects true answers and publishes"
+            " at the same epsilon."
         ],
         curves=curves,
     )
@@ -103,6 +107,6 @@ def _line(epsilon: float, plans: Sequence[Plan | None]) -> list[str]:
         odds_text(odds_at(epsilon)),
         str(rate_text(surest(odds_at(epsilon)))),
         *("none" if plan is None else f"{plan.n:,}" for plan in plans),
-        f"{max((plan.direct for plan in told), default=0):,}",
-        f"{max((plan.curator for plan in told), default=0):,}",
+        f"{max(plan.direct for plan in told):,}" if told else "",
+        f"{max(plan.curator for plan in told):,}" if told else "",
     ]
