@@ -15,6 +15,7 @@ from deniably.audit.enumeration import distribution, worst_odds
 from deniably.core.errors import BadAnswer, BadMechanism, BadReport
 from deniably.estimation.channels import matrix, position_scores
 from deniably.mechanisms import Channel, SampledTicks, SetResponse, Unary, Vector, Window
+from support.cases import for_each
 
 Law = dict[tuple[int, ...], Fraction]
 
@@ -163,7 +164,7 @@ def test_unary_encoding_at_a_nominal_epsilon_gives_away_k_times_as_much_on_any_s
     assert loss.epsilon == pytest.approx(2.48, abs=0.005)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "parameters", "why"),
     [
         (Window, (1, 5, 2, 3, 1), "positions are allowed"),

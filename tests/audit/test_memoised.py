@@ -75,7 +75,7 @@ def histories(mechanism: Memoised[Any], waves: int) -> list[dict[Any, Fraction]]
     return laws
 
 
-@pytest.mark.parametrize("once", ONCE, ids=str)
+@for_each("once", ONCE, ids=str)
 def test_one_report_is_exactly_one_of_the_mechanism_that_keeps_nothing(once: Family) -> None:
     mechanism = memoised(once, HISTORY)
 
@@ -127,7 +127,7 @@ def test_fifty_waves_stay_within_the_history() -> None:
     assert 8.999999 < worst < 9
 
 
-@pytest.mark.parametrize("once", ONCE, ids=str)
+@for_each("once", ONCE, ids=str)
 def test_the_same_draws_are_made_for_every_memo_and_every_report(once: Family) -> None:
     mechanism = memoised(once, HISTORY)
 
@@ -262,7 +262,7 @@ def test_what_is_no_memo_is_refused_before_any_draw(once: Family, memo: tuple[in
         memoised(once, HISTORY).report_from_memo(memo, Coins(no_coins))
 
 
-@pytest.mark.parametrize("once", ONCE, ids=str)
+@for_each("once", ONCE, ids=str)
 def test_what_is_no_answer_is_refused_before_any_draw(once: Family) -> None:
     def no_coins(_: int) -> bytes:
         raise AssertionError("a byte was drawn")

@@ -25,6 +25,7 @@ from deniably.core.exponential import exp_bounds
 from deniably.estimation.channels import masses, matrix
 from deniably.mechanisms import BoundedLaplace, Gaussian, Laplace
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
+from support.cases import for_each
 
 CUT = Fraction(1, 10**4)
 
@@ -147,8 +148,8 @@ def test_resampled_noise_is_the_noise_given_that_it_stays(answer: int) -> None:
     encloses(lambda coins: mechanism.randomise(answer, coins)[0], resampled, Fraction(1, 3))
 
 
-@pytest.mark.parametrize("beyond", ["clamp", "resample"])
-@pytest.mark.parametrize("k", range(2, 12))
+@for_each("beyond", ["clamp", "resample"])
+@for_each("k", range(2, 12))
 def test_bounded_laplace_has_exactly_the_epsilon_of_its_range(k: int, beyond: str) -> None:
     """(k - 1) / scale, for every pair of positions and every output; also the exponential
     mechanism's, with the sharp factor epsilon / (k - 1)."""

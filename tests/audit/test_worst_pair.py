@@ -80,8 +80,8 @@ def test_of_four_ticks_of_four_realises_the_odds_of_81_that_are_claimed() -> Non
     assert exp(walk(mechanism, mechanism.randomise).realised or 0) == pytest.approx(81)
 
 
-@pytest.mark.parametrize(("k", "most"), TICKS)
-@pytest.mark.parametrize("size", [1, 2])
+@for_each(("k", "most"), TICKS)
+@for_each("size", [1, 2])
 def test_of_sets(k: int, most: int, size: int) -> None:
     mechanism = SetResponse(k, most, size, 3, 1)
     is_the_worst(mechanism)
@@ -95,7 +95,7 @@ def test_of_sampled_ticks(k: int, s: int) -> None:
     is_the_worst(SampledTicks(k, s, 3, 1))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mechanism",
     [
         *(SubsetSelection(k, w, 3, 1) for k in range(2, 6) for w in range(1, k)),

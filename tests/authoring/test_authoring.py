@@ -26,6 +26,7 @@ from deniably.authoring.reading import MOST_PROBLEMS
 from deniably.core.errors import BadSurvey
 from deniably.survey.survey import Survey, read_survey
 from deniably.wording.words import LANGUAGES, Words
+from support.cases import for_each
 
 NONES = [Words(language)("question.none") for language in LANGUAGES]
 
@@ -233,7 +234,7 @@ def test_two_questions_of_one_name_are_refused() -> None:
     assert one(document)[0] == "$.questions[1].name"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "why"),
     [
         ("", "nothing is given"),

@@ -8,6 +8,7 @@ import pytest
 
 from deniably.authoring.compiling import compile_survey, publish_text
 from deniably.core.errors import BadSurvey
+from support.cases import for_each
 
 NUMBER: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 10}
 SCALE: dict[str, Any] = {"type": "scale", "choices": list("abcde")}
@@ -27,7 +28,7 @@ def problems(*questions: dict[str, Any]) -> list[tuple[str, str]]:
     return [(problem.path, problem.why) for problem in refused.value.problems]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "path", "mend"),
     [
         (NUMBER | {"delta": 0.00001}, ".delta", "gaussian alone"),

@@ -21,6 +21,7 @@ from deniably.survey.questions import YesNo
 from deniably.survey.report import make_report, randomise_answers
 from deniably.survey.survey import Survey, Waves, read_survey
 from deniably.wording.explain import describe_total
+from support.cases import for_each
 from support.waves import ANSWERS, EVERY, STOLEN
 
 
@@ -170,7 +171,7 @@ def test_a_budget_of_small_questions_is_spent_on_one_report_in_waves_too(
     assert any("in one joint report" in note for note in notes)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "path", "why"),
     [
         (panel(STOLEN, waves={"history": 2}), "$.waves", "panel is missing"),

@@ -25,6 +25,7 @@ from deniably.mechanisms import (
     Window,
 )
 from deniably.survey.questions import Product, SelectOne, YesNo
+from support.cases import for_each
 
 PART = {"name": "a", "label": "A", "minimum": 0, "maximum": 10}
 OTHER = PART | {"name": "b", "label": "B"}
@@ -43,7 +44,7 @@ def why(**question: Any) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "kind"),
     [
         ({"type": "yes_no"}, SubsetSelection),
@@ -127,7 +128,7 @@ questions:
     assert "not_applicable" in c.names  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "sentence"),
     [
         ({"type": "number", "minimum": 0}, "number needs a maximum"),
@@ -300,9 +301,7 @@ NAMED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("question", "name"), [(question, name) for question, names in NAMED for name in names]
-)
+@for_each(("question", "name"), [(question, name) for question, names in NAMED for name in names])
 def test_a_mechanism_by_name_promises_no_delta(question: dict[str, Any], name: str) -> None:
     asked = one(**question, mechanism=name)
 

@@ -29,6 +29,7 @@ from deniably.design.composition import (
     zcdp_rho,
 )
 from deniably.mechanisms.gaussian_noise import analytic_delta
+from support.cases import for_each
 
 EPSILONS = st.floats(0.05, 4)
 DELTA = 1e-6
@@ -324,7 +325,7 @@ def test_the_window_holds_the_binomial_law(n: int, share: float) -> None:
     assert outside < 1e-250
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         lambda: kairouz_delta(0, 1, 1),

@@ -16,6 +16,7 @@ from deniably.design.mean_design import best_channel, best_for_mean, best_window
 from deniably.estimation.channels import matrix, position_scores
 from deniably.estimation.variances import worst_variance
 from deniably.mechanisms import Channel, Window
+from support.cases import for_each
 from support.textbook import weights_for_epsilon
 
 # Worst n x variance on [-1, 1] of an unbiased mean that any epsilon-LDP channel can have: a linear
@@ -66,8 +67,8 @@ def test_no_window_is_better_than_the_best(k: int) -> None:
     assert best_window(k, *odds).variance == pytest.approx(min(every), rel=1e-9)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 10, 11, 50])
-@pytest.mark.parametrize("epsilon", ["0.3", "1", "2.5"])
+@for_each("k", [2, 3, 4, 5, 7, 10, 11, 50])
+@for_each("epsilon", ["0.3", "1", "2.5"])
 def test_every_design_is_unbiased_and_as_accurate_as_it_says(k: int, epsilon: str) -> None:
     """By enumeration of all positions."""
     found = best_for_mean(k, *weights(epsilon))

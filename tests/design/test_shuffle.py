@@ -22,6 +22,7 @@ from deniably.design.shuffle import (
     shuffled_delta,
     shuffled_epsilon,
 )
+from support.cases import for_each
 from support.soak import all_but
 
 DELTA = 1e-6
@@ -269,8 +270,8 @@ def test_the_number_of_yes_keeps_delta_whatever_the_others_say(
     assert delta <= worst * (1 + 1e-7) + 1e-13
 
 
-@pytest.mark.parametrize("n", [999, 1000, 1001, 1002, 50_000])
-@pytest.mark.parametrize("epsilon0", [0.5, 2, 6])
+@for_each("n", [999, 1000, 1001, 1002, 50_000])
+@for_each("epsilon0", [0.5, 2, 6])
 def test_the_number_of_yes_gives_away_less_than_the_reports(n: int, epsilon0: float) -> None:
     number = binary_epsilon(n, epsilon0, DELTA)
 
@@ -321,7 +322,7 @@ def test_a_million_reports_take_a_moment() -> None:
     assert time.process_time() - start < 10
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         lambda: Clones(0.5, 0.5, 0.1),

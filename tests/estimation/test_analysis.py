@@ -37,6 +37,7 @@ from deniably.simulation.bulk import tally_many
 from deniably.survey.parts import Claim
 from deniably.survey.questions import Question, Scale
 from deniably.survey.survey import as_survey
+from support.cases import for_each
 from support.soak import soak
 
 OWN, OTHER = 31735754293, 1 << 32  # epsilon 2
@@ -598,8 +599,8 @@ def test_nothing_is_estimated_from_no_reports() -> None:
         analysis.part_shares(PRODUCT, 0, Tally(0, np.zeros(6, dtype=np.int64)))
 
 
-@pytest.mark.parametrize("scale", ["16", "31", "62"])
-@pytest.mark.parametrize(
+@for_each("scale", ["16", "31", "62"])
+@for_each(
     "reports",
     [[3], [-70, -70], [40, 41, 42], [0, 31], [200, 200, 200, 200, -9], [15] * 12],
     ids=str,

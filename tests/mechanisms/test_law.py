@@ -108,7 +108,7 @@ def test_the_most_telling_reports_are_known_where_reports_name_cells(mechanism: 
     assert telling == {r for r in made if ratios[r] == max(ratios.values())}
 
 
-@pytest.mark.parametrize("mechanism", [one for one in NAMING if one.law.joint.pairs], ids=named)
+@for_each("mechanism", [one for one in NAMING if one.law.joint.pairs], ids=named)
 def test_pairs_are_counted_as_the_running_code_names_them(mechanism: Any) -> None:
     one = 0 if mechanism.law.single else (0,)
     made = distribution(lambda coins: mechanism.randomise(one, coins))

@@ -18,6 +18,7 @@ from deniably.mechanisms.subset_selection import (
     two_coin_odds,
     warner,
 )
+from support.cases import for_each
 from support.textbook import weights_for_epsilon, weights_for_odds
 
 ODDS = st.fractions(min_value="1.01", max_value=22026, max_denominator=10**6)
@@ -60,7 +61,7 @@ def test_rounding_and_the_ceiling_are_both_wrong_somewhere() -> None:
     assert ceiled > 500
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("k", "epsilon", "omega", "bound"),
     [
         (2, "0.5", 1, 8.335), (4, "0.5", 1, 37.51), (16, "0.5", 6, 220.4), (128, "0.5", 48, 1975),

@@ -35,6 +35,7 @@ from deniably_server.commands import token as token_cli
 from deniably_server.commands.author_key import author_key
 from deniably_server.commands.plan import plan
 from deniably_server.settings import SETTINGS
+from support.cases import for_each
 from support.material import Server, signed, survey_named
 from support.nursery import Nursery
 
@@ -103,8 +104,8 @@ def test_every_command_of_the_distribution_is_here() -> None:
     ]
 
     assert sorted(each.name for each in ours) == [
-        "audit", "backup", "check", "close", "doctor", "invite", "migrate", "plan", "publish",
-        "restore", "serve", "simulate", "status", "token",
+        "audit", "backup", "check", "close", "doctor", "invite", "lab", "migrate", "plan",
+        "publish", "restore", "serve", "simulate", "status", "token",
     ]  # fmt: skip
     for each in ours:
         command = each.load()
@@ -718,7 +719,7 @@ def test_a_number_that_makes_no_sense_is_a_usage_error(tmp_path: Path, wrong: st
     assert not (tmp_path / "deniably.db").exists()
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+@for_each("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_every_setting_is_an_option_with_its_variable_and_default(setting: object) -> None:
     shown = " ".join(run(serve.serve, "--help").output.split())
 

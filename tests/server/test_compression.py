@@ -11,6 +11,7 @@ from flask.testing import FlaskClient
 
 from deniably.survey.survey import Survey
 from deniably_server.web.files import BUILD
+from support.cases import for_each
 from support.material import a_report, signed, survey_named
 
 GZIP = {"Accept-Encoding": "gzip, deflate"}
@@ -105,8 +106,8 @@ def test_a_client_that_does_not_take_gzip_gets_none(
     assert answer.data.startswith(b"<!doctype html>")
 
 
-@pytest.mark.parametrize("path", TEXTS)
-@pytest.mark.parametrize("headers", [{}, GZIP])
+@for_each("path", TEXTS)
+@for_each("headers", [{}, GZIP])
 def test_head_says_what_get_would(
     client: FlaskClient, survey: Survey, path: str, headers: dict[str, str]
 ) -> None:

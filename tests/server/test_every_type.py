@@ -19,6 +19,7 @@ from flask.testing import FlaskClient
 from deniably.survey.report import randomise_answers
 from deniably.survey.survey import Survey
 from deniably_server.storage.store import Store
+from support.cases import for_each
 from support.every_type import somebody, survey_of_everything
 from support.material import assert_problem, signed
 from support.people import answer
@@ -350,7 +351,7 @@ def test_differences_come_with_their_p_value(
         assert "the mean here and in again" in found["compared"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("query", "why"),
     [
         ("question=stolen&choice=yes", "exactly one of share, other, value and survey"),

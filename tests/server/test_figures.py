@@ -17,6 +17,7 @@ from deniably.results.figures.digits import NARROW
 from deniably.results.results import as_results
 from deniably_server.api.results import current_results
 from deniably_server.storage.store import Store
+from support.cases import for_each
 from support.every_type import somebody, survey_of_everything
 from support.material import a_report, assert_problem, new_token, signed, survey_named
 from support.people import answer
@@ -161,7 +162,7 @@ def test_a_quantile_has_its_interval_and_no_band(answered: Store, client: FlaskC
     assert len(bands) == 2  # of the mean
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("question", "query", "status", "problem"),
     [
         ("nothing", "", 404, "not-found"),

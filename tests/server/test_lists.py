@@ -23,6 +23,7 @@ from deniably_server.storage.engines.readers import MOST
 from deniably_server.storage.store import Store
 from deniably_server.web.paging import SIZE
 from deniably_server.web.worker_process import WorkerFailed
+from support.cases import for_each
 from support.material import Server, signed, survey_named
 
 MANY = 2 * SIZE + 3
@@ -93,8 +94,8 @@ def test_the_first_page_waits_for_no_computation_and_reads_no_definition(
     assert "Guessed right" not in pages[0]
 
 
-@pytest.mark.parametrize("page", ["0", "-1", "x", "", "1.0", "9999999", "%C2%B2"])
-@pytest.mark.parametrize("path", ["/", "/register"])
+@for_each("page", ["0", "-1", "x", "", "1.0", "9999999", "%C2%B2"])
+@for_each("path", ["/", "/register"])
 def test_a_page_that_is_none_is_refused(client: FlaskClient, path: str, page: str) -> None:
     answer = client.get(f"{path}?page={page}", headers={"Accept": "text/html"})
 

@@ -32,6 +32,7 @@ from deniably.mechanisms.guessing import Pair, distance, pairs_of, together
 from deniably.mechanisms.memoised import memoised
 from deniably.mechanisms.noise import BoundedLaplace
 from deniably.survey.guessing import guessing, rate_text
+from support.cases import for_each
 from support.every_type import survey_of_everything, survey_within_limits
 
 Chances = Mapping[Any, Fraction]
@@ -88,7 +89,7 @@ def stories(mechanism: Any) -> list[tuple[Chances, Chances]]:
     return list(permutations(laws, 2))
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=str)
+@for_each("mechanism", SMALL, ids=str)
 def test_of_one_answer_the_best_guess_is_right_so_often(mechanism: Any) -> None:
     found = distance(mechanism)
 

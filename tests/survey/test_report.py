@@ -11,6 +11,7 @@ from deniably.authoring.compiling import publish_text
 from deniably.core.canonical import canonical
 from deniably.core.errors import BadAnswer, BadReport
 from deniably.survey.report import MalformedReport, randomise_answers, read_report
+from support.cases import for_each
 
 SURVEY = publish_text(
     """
@@ -100,7 +101,7 @@ def test_a_repeated_key_is_malformed() -> None:
         read_report(body)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "path"),
     [
         ({"id": "x"}, "$.id"), ({"id": "A" * 32}, "$.id"), ({"id": 7}, "$.id"),

@@ -20,6 +20,7 @@ from deniably.trust.blind_rsa import new_key
 from spec.canonical import canonical, digest, parse
 from spec.cases.definitions import party, stolen, workplace
 from spec.definition import check_definition
+from support.cases import for_each
 from support.modules import Modules
 
 
@@ -400,7 +401,7 @@ def test_a_report_on_every_type_of_question_is_one_that_the_server_takes(run: An
         read_report(run(ALL, given)["text"].encode()).check(survey)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "answer"),
     [
         ("one", "secret"),
@@ -433,7 +434,7 @@ def test_an_answer_of_another_type_is_refused_and_not_repeated(
     assert "999" not in error["message"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "position"),
     [
         ("0", 0),
@@ -653,7 +654,7 @@ def test_the_largest_losses_are_found_exactly(run: Any) -> None:
     assert run(body, 2) == [2.718281828459046, 1]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("claim", "exponent", "delta", "kept"),
     [
         ({"epsilon": "1"}, "1", "0", True),
