@@ -122,24 +122,21 @@ def just_stop(phone: Watched) -> None:
     answer(phone)
 
 
-def test_nothing_can_be_read_off_the_disk(
-    chromium: Browser, server: Server, tmp_path: Path
-) -> None:
-    """However it ends. Leaving takes away what others left, so it comes before them."""
-    with profile(chromium, tmp_path) as context:
-        for end in (leave_half_way, close_half_way, just_stop, send):
-            end(Watched(context.new_page(), server))
-
-    assert read_off(tmp_path) == set()
+Used = tuple[Path, str, str]
+"""A profile, an invitation whose link was opened in it, and one that was typed."""
 
 
-def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
-    chromium: Browser, server: Server, tmp_path: Path
-) -> None:
+@pytest.fixture(scope="module")
+def used(chromium: Browser, server: Server, tmp_path_factory: pytest.TempPathFactory) -> Used:
+    """A profile in which forms ended in every way. Leaving takes away what others left, so it
+    comes before them."""
+    folder = tmp_path_factory.mktemp("profile")
     with closing(Store(str(server.database))) as store:
         codes = (store.invite(name, 1)[0] for name in ("invited", "invited-2"))
         linked, typed = map(code_in_groups, codes)
-    with profile(chromium, tmp_path) as context:
+    with profile(chromium, folder) as context:
+        for end in (leave_half_way, close_half_way, just_stop, send):
+            end(Watched(context.new_page(), server))
         for code, path in ((linked, f"/s/invited#{linked}"), (typed, "/s/invited-2")):
             phone = Watched(context.new_page(), server)
             phone.open(path)
@@ -147,9 +144,20 @@ def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
             phone.page.fill("#code", code)
             phone.click("Start")
             phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+    return folder, linked, typed
 
-    assert read_off(tmp_path, (typed, typed.replace("-", ""))) == set(), "for who wants no trace"
-    places = {place for _, place in read_off(tmp_path, (linked, linked.replace("-", "")))}
+
+def test_nothing_can_be_read_off_the_disk(used: Used) -> None:
+    """However it ends."""
+    assert read_off(used[0]) == set()
+
+
+def test_of_an_invitation_the_browser_keeps_its_link_and_the_page_keeps_nothing(
+    used: Used,
+) -> None:
+    folder, linked, typed = used
+    assert read_off(folder, (typed, typed.replace("-", ""))) == set(), "for who wants no trace"
+    places = {place for _, place in read_off(folder, (linked, linked.replace("-", "")))}
     assert places
     assert {place for place in places if not any(own in place for own in OWN_LISTS)} == set()
 

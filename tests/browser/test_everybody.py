@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 from deniably.authoring.compiling import publish_text
 from support.every_type import survey_within_limits
@@ -373,32 +373,6 @@ def tree(page: Page) -> list[str]:
     return found[found.index("main") + 1 : found.index("contentinfo")]
 
 
-def test_a_screen_reader_finds_a_question_its_answers_and_the_ways_on(phone: Watched) -> None:
-    phone.open()
-    phone.click("Start")
-    phone.choose(ANSWERS[0])
-    phone.page.locator("label", has_text=ANSWERS[1]).click()
-
-    assert [line for line in tree(phone.page) if "StaticText" not in line] == [
-        "link “Exit this page”",
-        "status live polite",
-        "form",
-        "group “How often” (Think of the last year.)",
-        "heading “How often”",
-        "radio “Zilch” checked false",
-        "radio “Onceonly” checked false",
-        "radio “Weeklyish” focused checked true",
-        "radio “Dailyish” checked false",
-        "radio “Hourlyish” checked false",
-        "button “Continue”",
-        "button “Back”",
-        "group",
-        "DisclosureTriangle “How is this answer protected?”",
-    ]
-    texts = [line for line in tree(phone.page) if "StaticText" in line]
-    assert "StaticText “Question 2 of 2”" in texts
-
-
 def to_question(phone: Watched, name: str) -> None:
     number = [question.name for question in EVERYTHING.questions].index(name) + 1
     phone.page.evaluate(
@@ -453,53 +427,69 @@ def test_a_screen_reader_finds_the_parts_of_a_question(
         assert any(found.startswith(line) for found in read), f"{line} in its place"
 
 
-def sending(phone: Watched) -> None:
-    phone.to_check_page()
-    phone.page.route("**/reports", lambda route: None)
-    phone.send()
-    phone.page.wait_for_selector("#progress:not(:empty)")  # the report is made, and on its way
-
-
-def opening(phone: Watched) -> None:
-    phone.open()
-
-
-def checking(phone: Watched) -> None:
-    phone.to_check_page()
-
-
-def sent(phone: Watched) -> None:
-    phone.to_check_page()
-    phone.send()
-    phone.wait("receipt")
-
-
-@pytest.mark.parametrize(
-    ("lead", "lines"),
-    [
-        (opening, ["DisclosureTriangle “Language of this page: English”", "heading",
-                   "StaticText “Nobody receives your true answers.”", "list", "listitem",
-                   "region “If somebody saw everything", "term", "StaticText “one answer”",
-                   "definition", "StaticText “58–75”", "StaticText “at worst”",
-                   "StaticText “50: knows nothing”",
-                   "DisclosureTriangle “What does this mean for you?”", "button “Start”"]),
-        (checking, ["heading “Check your answers” focused",
-                    "term", "StaticText “Have you ever stolen from work”", "StaticText “Yes”",
-                    "button “Change : Have you ever stolen from work”", "button “Send”"]),
-        (sending, ["heading “Sending” focused", "status live polite",
-                   "StaticText “Your device has mixed your answers and is sending.”"]),
-        (sent, ["heading “Thank you. Your mixed answers have arrived.” focused",
-                "region “Your receipt”", "heading “Your receipt”",
-                "term", "StaticText “Sent”", "StaticText “2 mixed answers”",
-                "DisclosureTriangle “Fingerprints, to compare with others”",
-                "link “Download the receipt”", "link “How does this work?”"]),
-    ],
-)  # fmt: skip
-def test_a_screen_reader_follows_to_the_end(
-    phone: Watched, lead: Callable[[Watched], None], lines: list[str]
-) -> None:
-    lead(phone)
+def in_order(phone: Watched, *lines: str) -> None:
+    """Asserts that a screen reader reads these beginnings, in this order."""
     read = iter(tree(phone.page))
-
     for line in lines:
         assert any(found.startswith(line) for found in read), f"{line} in its place"
+
+
+def test_a_screen_reader_follows_from_the_start_to_the_end(phone: Watched) -> None:
+    phone.open()
+    in_order(
+        phone, "DisclosureTriangle “Language of this page: English”", "heading",
+        "StaticText “Nobody receives your true answers.”", "list", "listitem",
+        "region “If somebody saw everything", "term", "StaticText “one answer”",
+        "definition", "StaticText “58–75”", "StaticText “at worst”",
+        "StaticText “50: knows nothing”",
+        "DisclosureTriangle “What does this mean for you?”", "button “Start”",
+    )  # fmt: skip
+
+    phone.click("Start")
+    phone.choose(ANSWERS[0])
+    phone.page.locator("label", has_text=ANSWERS[1]).click()
+    assert [line for line in tree(phone.page) if "StaticText" not in line] == [
+        "link “Exit this page”",
+        "status live polite",
+        "form",
+        "group “How often” (Think of the last year.)",
+        "heading “How often”",
+        "radio “Zilch” checked false",
+        "radio “Onceonly” checked false",
+        "radio “Weeklyish” focused checked true",
+        "radio “Dailyish” checked false",
+        "radio “Hourlyish” checked false",
+        "button “Continue”",
+        "button “Back”",
+        "group",
+        "DisclosureTriangle “How is this answer protected?”",
+    ]
+    texts = [line for line in tree(phone.page) if "StaticText" in line]
+    assert "StaticText “Question 2 of 2”" in texts
+
+    phone.click("Continue")
+    in_order(
+        phone, "heading “Check your answers” focused",
+        "term", "StaticText “Have you ever stolen from work”", "StaticText “Yes”",
+        "button “Change : Have you ever stolen from work”", "button “Send”",
+    )  # fmt: skip
+
+    held: list[Route] = []
+    phone.page.route("**/reports", lambda route: held.append(route))
+    with phone.page.expect_request("**/reports"):
+        phone.send()
+    phone.page.wait_for_selector("#progress:not(:empty)")  # the report is made, and on its way
+    in_order(
+        phone, "heading “Sending” focused", "status live polite",
+        "StaticText “Your device has mixed your answers and is sending.”",
+    )  # fmt: skip
+
+    held[0].continue_()
+    phone.wait("receipt")
+    in_order(
+        phone, "heading “Thank you. Your mixed answers have arrived.” focused",
+        "region “Your receipt”", "heading “Your receipt”",
+        "term", "StaticText “Sent”", "StaticText “2 mixed answers”",
+        "DisclosureTriangle “Fingerprints, to compare with others”",
+        "link “Download the receipt”", "link “How does this work?”",
+    )  # fmt: skip

@@ -133,14 +133,6 @@ def test_every_step_can_be_left_and_the_tab_forgets_it(
     assert all(request.url.startswith(phone.url) for request in phone.requests)
 
 
-def test_what_was_kept_for_use_without_a_network_is_gone(phone: Watched) -> None:
-    phone.to_check_page()
-    assert phone.page.evaluate(LEFT)["workers"] == 1
-    phone.leave()
-
-    assert phone.page.evaluate(LEFT) == NOTHING
-
-
 def test_another_survey_stays_kept(phone: Watched, server: Server) -> None:
     phone.open("/s/hostile")
     phone.open()
@@ -153,9 +145,11 @@ def test_another_survey_stays_kept(phone: Watched, server: Server) -> None:
         phone.page.goto(phone.url + "/s/workplace")
 
 
-def test_an_onlooker_sees_the_other_page_at_once(phone: Watched) -> None:
-    """Whether it comes soon or never: until then the form shows its copy."""
+def test_an_onlooker_sees_the_other_page_at_once_and_what_was_kept_is_gone(phone: Watched) -> None:
+    """Whether it comes soon or never: until then the form shows its copy. What is kept for use
+    without a network goes, too."""
     phone.to_check_page()
+    assert phone.page.evaluate(LEFT)["workers"] == 1
     left = """() => {
       document.getElementById("exit").click();
       return [document.title, document.body.innerText.trim(), document.documentElement.outerHTML];
@@ -167,6 +161,7 @@ def test_an_onlooker_sees_the_other_page_at_once(phone: Watched) -> None:
     assert (title, text) == (phone.page.title(), phone.page.inner_text("body").strip())
     for word in ("workplace", "stolen", *ANSWERS):
         assert word not in html
+    assert phone.page.evaluate(LEFT) == NOTHING
 
 
 @pytest.mark.parametrize("plug", ["browser", "server"])
@@ -211,17 +206,17 @@ def test_escape_three_times_leaves_and_is_announced(phone: Watched) -> None:
     phone.left()
 
 
-def test_a_key_that_is_held_down_counts_once(phone: Watched) -> None:
+def test_a_key_that_is_held_down_counts_once_and_presses_far_apart_do_not_count_together(
+    phone: Watched,
+) -> None:
     phone.open()
     for _ in range(5):
         phone.page.keyboard.down("Escape")
     phone.page.keyboard.up("Escape")
-
     assert "two more times" in phone.page.inner_text("#presses")
 
-
-def test_presses_far_apart_do_not_count_together(phone: Watched) -> None:
-    phone.open()
+    phone.page.keyboard.press("a")
+    assert phone.page.inner_text("#presses") == ""
     for stamp in (1_000, 4_500, 8_000):
         phone.page.evaluate(
             """stamp => {
@@ -235,8 +230,12 @@ def test_presses_far_apart_do_not_count_together(phone: Watched) -> None:
     assert "two more times" in phone.page.inner_text("#presses")
 
 
-def test_the_keyboard_reaches_it_just_before_the_heading(phone: Watched) -> None:
+def test_the_page_says_what_it_cannot_do_and_the_keyboard_reaches_it_just_before_the_heading(
+    phone: Watched,
+) -> None:
     phone.open()
+    assert "history still holds the address of this page" in (phone.page.text_content("main") or "")
+
     phone.click("Start")
     phone.page.keyboard.press("Shift+Tab")
     assert phone.page.evaluate("document.activeElement.textContent") == "Exit this page"
@@ -269,12 +268,6 @@ def test_without_javascript_it_is_a_link(chromium: Browser, server: Server) -> N
 
     assert page.url == f"{server.url}/measures"
     context.close()
-
-
-def test_the_page_says_what_it_cannot_do(phone: Watched) -> None:
-    phone.open()
-
-    assert "history still holds the address of this page" in (phone.page.text_content("main") or "")
 
 
 def test_the_other_page_says_nothing_of_surveys(phone: Watched) -> None:

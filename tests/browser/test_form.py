@@ -113,9 +113,20 @@ def test_going_back_after_sending_shows_the_receipt_and_no_answer(sent: Watched)
         assert phone.checked() == 0
 
 
-def test_coming_back_from_another_page_finds_no_answer(phone: Watched) -> None:
+def test_a_question_without_an_answer_is_pointed_at_and_coming_back_later_finds_none(
+    phone: Watched,
+) -> None:
     phone.open()
     phone.click("Start")
+    phone.click("Continue")
+
+    error = phone.page.locator(".error:visible")
+    assert "Choose an answer" in error.inner_text()
+    assert error.evaluate("node => node === document.activeElement")
+    error.locator("a").click()
+    assert phone.page.evaluate("document.activeElement.id") == "q1-1"
+    assert phone.checked() == 0, "nothing is preselected"
+
     phone.choose("Yes")
     phone.page.goto(phone.url + "/")
 
@@ -182,28 +193,7 @@ def test_a_fault_of_the_network_sends_the_same_bytes_again(phone: Watched) -> No
     assert len(bodies) == 1, "the coins are thrown once"
 
 
-def test_a_double_click_sends_once(phone: Watched) -> None:
-    phone.to_check_page()
-    phone.page.dblclick("#send")
-    phone.wait("receipt")
-
-    assert len(phone.posts()) == 1
-
-
-def test_a_question_without_an_answer_is_pointed_at(phone: Watched) -> None:
-    phone.open()
-    phone.click("Start")
-    phone.click("Continue")
-
-    error = phone.page.locator(".error:visible")
-    assert "Choose an answer" in error.inner_text()
-    assert error.evaluate("node => node === document.activeElement")
-    error.locator("a").click()
-    assert phone.page.evaluate("document.activeElement.id") == "q1-1"
-    assert phone.checked() == 0, "nothing is preselected"
-
-
-def test_the_phones_back_button_loses_nothing_and_an_answer_can_be_changed_on_the_way(
+def test_the_back_button_loses_nothing_an_answer_can_be_changed_and_a_double_click_sends_once(
     phone: Watched,
 ) -> None:
     phone.to_check_page()
@@ -217,6 +207,9 @@ def test_the_phones_back_button_loses_nothing_and_an_answer_can_be_changed_on_th
     phone.choose("No")
 
     assert phone.page.locator("[data-answer]").all_inner_texts() == ["No", "Weeklyish"]
+    phone.page.dblclick("#send")
+    phone.wait("receipt")
+    assert len(phone.posts()) == 1, "a double click sends once"
 
 
 def test_the_whole_form_works_with_the_keyboard_alone(phone: Watched) -> None:

@@ -76,9 +76,11 @@ def spending(phone: Watched) -> list[str]:
     return [" ".join(text.split()) for text in phone.page.locator(".spending tr").all_inner_texts()]
 
 
-def test_what_it_costs_is_shown_before_anything_is_asked(phone: Watched) -> None:
+def test_what_it_costs_is_shown_before_anything_is_asked_and_kept_before_a_byte_is_sent(
+    phone: Watched,
+) -> None:
+    """The charge, and the report."""
     phone.open()
-
     assert spending(phone)[1:] == [
         "This survey 0 % 32 %",
         "All surveys by its author 0 % 16 %",
@@ -86,9 +88,9 @@ def test_what_it_costs_is_shown_before_anything_is_asked(phone: Watched) -> None
     ]
     assert memory(phone)["ledger"] == []
 
-
-def test_charge_and_report_are_kept_before_a_byte_is_sent(phone: Watched) -> None:
-    phone.to_check_page()
+    phone.click("Start")
+    for label in ANSWERS:
+        phone.choose(label)
     phone.page.route("**/reports", lambda route: None)  # it leaves, and nobody answers
     with phone.page.expect_request("**/reports") as sent:
         phone.send()

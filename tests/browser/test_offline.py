@@ -159,28 +159,41 @@ def test_every_type_of_question_works_without_a_network(plugged: Plugged) -> Non
     assert again.console == []
 
 
-def test_the_last_language_is_kept(plugged: Plugged) -> None:
+POLICIES = (
+    "cache-control",
+    "content-security-policy",
+    "content-type",
+    "permissions-policy",
+    "referrer-policy",
+    "x-content-type-options",
+)
+
+
+def test_the_last_language_and_the_policy_of_a_page_are_kept_and_no_page_that_was_never_loaded(
+    plugged: Plugged,
+) -> None:
     phone = plugged.new_tab()
-    phone.open()
+    answer = phone.page.goto(f"{phone.url}/s/workplace")
+    assert answer
+    before = {name: value for name, value in answer.headers.items() if name in POLICIES}
+    phone.page.wait_for_selector("#survey[data-kept]")
     phone.page.click("details.languages summary")
     phone.page.click("nav.languages a[hreflang=de]")
     phone.page.wait_for_selector("html[lang=de] #survey[data-kept]")
     plugged.pull()
-    phone.open()
+    again = phone.page.goto(f"{phone.url}/s/workplace")
+    phone.page.wait_for_selector("#survey[data-kept]")
 
     assert phone.page.get_attribute("html", "lang") == "de"
-
-
-def test_a_page_that_was_never_loaded_is_not_there(plugged: Plugged) -> None:
-    phone = plugged.new_tab()
-    phone.open()
-    plugged.pull()
-
+    assert again
+    assert again.from_service_worker
+    assert len(before) == len(POLICIES)
+    assert {name: again.headers.get(name) for name in before} == before
     with pytest.raises(BrowserError, match="net::ERR"):
         phone.page.goto(f"{phone.url}/s/everything")
 
 
-def test_nothing_that_is_kept_can_be_read(plugged: Plugged) -> None:
+def test_nothing_that_is_kept_can_be_read_and_an_update_replaces_it(plugged: Plugged) -> None:
     phone = plugged.new_tab()
     phone.to_check_page()
     kept = phone.page.evaluate(KEPT)
@@ -197,62 +210,7 @@ def test_nothing_that_is_kept_can_be_read(plugged: Plugged) -> None:
     assert len(words) > 12
     assert [word for word in words if word in text] == []
 
-
-def test_a_policy_is_kept_with_its_page(plugged: Plugged) -> None:
-    phone = plugged.new_tab()
-    answer = phone.page.goto(f"{phone.url}/s/workplace")
-    assert answer
-    before = {name: value for name, value in answer.headers.items() if name in POLICIES}
-    phone.page.wait_for_selector("#survey[data-kept]")
-    plugged.pull()
-    again = phone.page.reload()
-
-    assert again
-    assert again.from_service_worker
-    assert len(before) == len(POLICIES)
-    assert {name: again.headers.get(name) for name in before} == before
-
-
-POLICIES = (
-    "cache-control",
-    "content-security-policy",
-    "content-type",
-    "permissions-policy",
-    "referrer-policy",
-    "x-content-type-options",
-)
-
-
-@pytest.mark.parametrize("trouble", ["502", "silence"])
-def test_a_server_in_trouble_counts_as_no_network(plugged: Plugged, trouble: str) -> None:
-    """Silence takes three seconds to be noticed."""
-    phone = plugged.new_tab()
-    phone.open()
-    if trouble == "502":
-        page = "<h1>Bad Gateway</h1>"
-        plugged.context.route("**/s/*", lambda route: route.fulfill(status=502, body=page))
-    else:
-        plugged.context.route("**/s/*", lambda route: None)
-    phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
-
-    assert phone.heading() == "Honesty at work"
-
-
-def test_the_network_comes_first_where_there_is_one(plugged: Plugged) -> None:
-    """A survey that was closed meanwhile is not asked from what is kept."""
-    phone = plugged.new_tab()
-    phone.open()
-    with closing(Store(str(plugged.server.database))) as store:
-        store.close_survey("workplace")
-    phone.page.reload()
-
-    assert phone.heading() == "This survey is closed"
-
-
-def test_an_update_of_the_server_replaces_what_is_kept(plugged: Plugged) -> None:
-    phone = plugged.new_tab()
-    phone.open()
+    # An update of the server replaces it.
     left = phone.page.evaluate(
         """async (path) => {
           const vault = await import(path);
@@ -263,6 +221,34 @@ def test_an_update_of_the_server_replaces_what_is_kept(plugged: Plugged) -> None
     )
 
     assert left == [["deniably-code-/web/new/"], None]
+
+
+def bad_gateway(route: Route) -> None:
+    route.fulfill(status=502, body="<h1>Bad Gateway</h1>")
+
+
+def silence(route: Route) -> None:
+    """Takes three seconds to be noticed."""
+
+
+def test_a_server_in_trouble_counts_as_no_network_and_else_the_network_comes_first(
+    plugged: Plugged,
+) -> None:
+    """A survey that was closed meanwhile is not asked from what is kept."""
+    phone = plugged.new_tab()
+    phone.open()
+    for trouble in (bad_gateway, silence):
+        plugged.context.route("**/s/*", trouble)
+        phone.page.reload()
+        phone.page.wait_for_selector("#survey[data-kept]")
+        assert phone.heading() == "Honesty at work", trouble
+        plugged.context.unroute("**/s/*")
+
+    with closing(Store(str(plugged.server.database))) as store:
+        store.close_survey("workplace")
+    phone.page.reload()
+
+    assert phone.heading() == "This survey is closed"
 
 
 def test_a_browser_that_keeps_nothing_still_answers(chromium: Browser, plugged: Plugged) -> None:
