@@ -18,28 +18,34 @@ from deniably.survey.privacy import Privacy
 PURE = Privacy(epsilon=Fraction(1))
 APPROXIMATE = Privacy(epsilon=Fraction(1), delta=Fraction(1, 100_000))
 
-MECHANISMS: dict[str, Callable[[], Mechanism]] = {
-    "subset selection, 16 choices": lambda: for_choice(16, PURE),
-    "subset selection, 144 areas": lambda: for_choice(144, PURE),
-    "k-ary response, 16 choices": lambda: for_choice(16, PURE, "k_ary"),
-    "OUE, 16 choices": lambda: for_choice(16, PURE, "oue"),
-    "set response, 3 of 16": lambda: for_ticks(16, 3, PURE, "set_response"),
-    "sampled ticks, 16 of 16": lambda: for_ticks(16, 16, PURE, "sampled_ticks"),
-    "square wave, 32 buckets": lambda: for_distribution(32, PURE),
-    "best for a mean, 1001 steps": lambda: for_mean(1001, PURE),
-    "Laplace, 1001 steps": lambda: for_mean(1001, PURE, "laplace"),
-    "bounded Laplace, 101 steps": lambda: for_mean(101, PURE, "bounded_laplace"),
-    "exponential mechanism, 5 scores": lambda: for_mean(5, PURE, "exponential"),
-    "Gaussian, 1001 steps": lambda: for_mean(1001, APPROXIMATE, "gaussian"),
-    "5 numbers of 101 steps": lambda: for_vector([101] * 5, PURE),
-    "Gaussian on 8 numbers of 101 steps": lambda: for_vector([101] * 8, APPROXIMATE, "gaussian"),
-}
+
+def mechanisms(many: int, few: int) -> dict[str, Callable[[], Mechanism]]:
+    """By what they are called; with so many or few steps of a number."""
+    return {
+        "subset selection, 16 choices": lambda: for_choice(16, PURE),
+        "subset selection, 144 areas": lambda: for_choice(144, PURE),
+        "k-ary response, 16 choices": lambda: for_choice(16, PURE, "k_ary"),
+        "OUE, 16 choices": lambda: for_choice(16, PURE, "oue"),
+        "set response, 3 of 16": lambda: for_ticks(16, 3, PURE, "set_response"),
+        "sampled ticks, 16 of 16": lambda: for_ticks(16, 16, PURE, "sampled_ticks"),
+        "square wave, 32 buckets": lambda: for_distribution(32, PURE),
+        f"best for a mean, {many} steps": lambda: for_mean(many, PURE),
+        f"Laplace, {many} steps": lambda: for_mean(many, PURE, "laplace"),
+        f"bounded Laplace, {few} steps": lambda: for_mean(few, PURE, "bounded_laplace"),
+        "exponential mechanism, 5 scores": lambda: for_mean(5, PURE, "exponential"),
+        f"Gaussian, {many} steps": lambda: for_mean(many, APPROXIMATE, "gaussian"),
+        f"5 numbers of {few} steps": lambda: for_vector([few] * 5, PURE),
+        f"Gaussian on 8 numbers of {few} steps": lambda: for_vector(
+            [few] * 8, APPROXIMATE, "gaussian"
+        ),
+    }
 
 
 def measure(sheet: Sheet) -> None:
     sheet.section("Every mechanism in bulk, one core, epsilon 1 (against the device's code)")
     bulk, device, rounds = (5_000, 50, 1) if sheet.quick else (1_000_000, 5_000, 5)
-    for name, make in MECHANISMS.items():
+    steps = (41, 11) if sheet.quick else (1001, 101)
+    for name, make in mechanisms(*steps).items():
         mechanism = make()
         answers = answers_for(mechanism, bulk)
         many = bulk / seconds_of(lambda m=mechanism, a=answers: randomise_many(m, a), rounds)

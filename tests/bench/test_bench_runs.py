@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from support.nursery import the_nursery
+
 RUN = Path(__file__).with_name("run.py")
+# In a process that has imported everything already.
+PROGRAM = f"""import runpy, sys
+del sys.argv[0]
+sys.path.insert(0, {str(RUN.parent)!r})
+runpy.run_path(sys.argv[0], run_name="__main__")"""
 
 
 # How many sections each part prints.
@@ -19,14 +24,16 @@ PARTS = {
 }  # fmt: skip
 
 
-def quick(*arguments: str) -> str:
-    run = subprocess.run(
-        [sys.executable, RUN, "--quick", *arguments],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    assert "goals met" in run.stdout
-    return run.stdout
+def shown_by(out: Path, *arguments: str | Path) -> str:
+    process = the_nursery().begin_program(PROGRAM, list(map(str, arguments)), out)
+    assert process.wait(timeout=280) == 0, out.read_text()
+    return out.read_text()
+
+
+def quick(out: Path, *arguments: str) -> str:
+    shown = shown_by(out, RUN, "--quick", *arguments)
+    assert "goals met" in shown
+    return shown
 
 
 def sections(shown: str) -> list[str]:
@@ -38,8 +45,8 @@ def expected(count: int) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_quick_run_prints_every_section() -> None:
-    shown = quick()
+def test_a_quick_run_prints_every_section(tmp_path: Path) -> None:
+    shown = quick(tmp_path / "out")
 
     assert sections(shown) == expected(sum(PARTS.values()))
     assert "not measured: Chromium" not in shown
@@ -48,26 +55,23 @@ def test_a_quick_run_prints_every_section() -> None:
 
 
 @pytest.mark.slow
-def test_a_part_that_is_named_is_measured_alone() -> None:
-    shown = quick("--only", "shares")
+def test_a_part_that_is_named_is_measured_alone(tmp_path: Path) -> None:
+    shown = quick(tmp_path / "out", "--only", "shares")
 
     assert sections(shown) == expected(PARTS["shares"])
     assert "Squared error of shares for display" in shown
 
 
-def test_no_part_of_the_benchmark_is_forgotten() -> None:
-    shown = subprocess.run([sys.executable, RUN, "--help"], capture_output=True, text=True)
+def test_no_part_of_the_benchmark_is_forgotten(tmp_path: Path) -> None:
+    shown = shown_by(tmp_path / "out", RUN, "--help")
 
-    assert f"{{{','.join(PARTS)}}}" in "".join(shown.stdout.split())
+    assert f"{{{','.join(PARTS)}}}" in "".join(shown.split())
 
 
 @pytest.mark.slow
-def test_a_steady_load_of_seconds_says_what_it_is_for() -> None:
+def test_a_steady_load_of_seconds_says_what_it_is_for(tmp_path: Path) -> None:
     steady = RUN.with_name("steady.py")
-    run = subprocess.run(
-        [sys.executable, steady, "--minutes", "0.01", "--rate", "40"],
-        capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
+    shown = shown_by(tmp_path / "out", steady, "--minutes", "0.01", "--rate", "40")
+
     for figure in ("99 of 100 within, against the bare route", "memory at the end", "growth"):
-        assert figure in run.stdout
+        assert figure in shown
