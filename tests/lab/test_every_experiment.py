@@ -356,7 +356,11 @@ NONSENSE: list[object] = [
 def _beyond(one: Input) -> list[object]:
     match one:
         case inputs.Real() | inputs.Whole() | inputs.Level():
-            return [float(one.minimum) - 1, float(one.maximum) * 1.5 + 1, f"{one.maximum}0000"]
+            return [
+                float(one.minimum) - 1,
+                float(one.maximum) * 1.5 + 1,
+                f"{float(one.maximum):f}e4",
+            ]
         case inputs.Several():
             return [list(range(10_000)), [_beyond(one.each)[0]], "1,,x", [[1]]]
         case _:

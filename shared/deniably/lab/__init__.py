@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniably.lab.catalogue import of_survey as of_survey
     from deniably.lab.experiment import Experiment as Experiment
     from deniably.lab.experiments.coins import coins as coins
+    from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
     from deniably.lab.experiments.one_report import one_report as one_report
     from deniably.lab.experiments.price_of_privacy import price_of_privacy as price_of_privacy
@@ -30,6 +31,7 @@ EXPERIMENTS = (
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "ladder_of_trust",
 )
 """Every experiment, in the order in which they are told."""
 
@@ -44,6 +46,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "ladder_of_trust",
     "of_survey",
     "Experiment",
 ]

@@ -1,0 +1,267 @@
+"""L9: what it costs to trust nobody, in people by whom a published count is off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from math import ceil, sqrt
+from typing import Annotated, Any
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.table import Cell
+from deniably.design.composition import AnswerPair, binomial_window
+from deniably.design.shuffle import Clones, binary_epsilon, shuffled_epsilon
+from deniably.estimation.figures import Share, groups
+from deniably.lab.asked import question as asked
+from deniably.lab.catalogue import each_question, experiment
+from deniably.lab.curator import (
+    Added,
+    ClassicalGaussNoise,
+    GaussNoise,
+    LaplaceNoise,
+    Published,
+)
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import SHARE, Epsilon, Exact, Real, Seed, Whole, as_privacy, privacy_text
+from deniably.lab.picture import Picture, bar, column, value
+from deniably.mechanisms import SubsetSelection
+from deniably.mechanisms.law import Finite, One, Supporting
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Bars
+from deniably.results.figures.scale import of_values
+from deniably.survey.privacy import Privacy, to_decimal_text
+from deniably.survey.questions import OfChoices, Question
+
+CURATORS_DRAWS = 1000
+_SURVEYS, _FEWEST_SURVEYS, _MOST_REPORTS = 60, 4, 200_000
+
+_TOLD, _TOLD_AT = 35.29, (0.1, Fraction(1, 10_000))
+"""The mean distance of the 1,000 draws of a widespread introduction, with the textbook's formula
+at this epsilon and delta."""
+
+_FAILING = partial(Real, minimum=Fraction(1, 10**9), maximum=Fraction(1, 10))
+People = Annotated[int, Whole(minimum=2, maximum=100_000, help="How many people answer.")]
+Part = Annotated[Exact, SHARE]
+Delta = Annotated[Exact, _FAILING(help="Delta of the curator's Gaussian noise.")]
+Hidden = Annotated[
+    Exact, _FAILING(help="Delta at which the count of all reports is judged by itself.")
+]
+
+
+def _of_question(question: Question) -> dict[str, Any] | None:
+    """Questions about one answer of several, each of whose reports names it or does not."""
+    law = question.report_mechanism.law
+    named = isinstance(law, Supporting) or (isinstance(law, Finite) and law.cell_count == 2)
+    first = groups(question)[0].figures[0]
+    single = isinstance(question, OfChoices) and isinstance(law.domain, One)
+    if not (named and law.exact and single and isinstance(first, Share)):
+        return None
+    return {"question": question}
+
+
+@experiment(
+    "The ladder of trust",
+    "What do I pay for trusting nobody?",
+    [
+        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Source("Dwork, McSherry, Nissim and Smith", 2006, "TCC, theorem 1: Laplace noise"),
+        Source("Balle and Wang", 2018, "ICML, theorem 8: the least Gaussian noise"),
+        Source("Feldman, McMillan and Talwar", 2023, "SODA, theorem 3.1: a report among others"),
+    ],
+    each_question(_of_question),
+)
+def ladder_of_trust(
+    *,
+    n: People = 2584,
+    share: Part = "882/2584",
+    epsilon: Epsilon = "0.1",
+    delta: Delta = "0.0001",
+    hidden: Hidden = "0.000001",
+    seed: Seed = 1,
+    question: Question | None = None,
+) -> Found:
+    """How far a published count is from the true one, with a curator and without.
+
+    ``share`` of ``n`` people, in whole people, have the answer. ``epsilon`` and ``delta`` are the
+    curator's. ``hidden`` is the delta at which the count of all reports is judged by itself. The
+    reports are those of two fair coins, or of a survey's ``question``: then the count is that of
+    its first choice.
+    """
+    curator, own = as_privacy(epsilon), question is not None
+    failing, hiding = Fraction(delta), float(Fraction(hidden))
+    coins = question or asked(type="yes_no", coins={"truth": "1/2", "yes": "1/2"})
+    reports = _Reports("reports of this survey" if own else "two coins, no curator", coins)
+    alike = _Reports("no curator, same epsilon", asked(type="yes_no", **_stated(curator)))
+    having = round(n * Fraction(share))
+    draws = Draws(seed, "ladder")
+
+    textbook = ClassicalGaussNoise(curator.ln, float(failing))
+    curators: list[tuple[str, Added, float]] = [
+        ("curator, Laplace noise", LaplaceNoise(curator.ln).noise(1.0), 0.0),
+        ("curator, least Gaussian noise", GaussNoise(curator.ln, float(failing)).noise(1.0),
+         float(failing)),
+        ("curator, textbook's Gaussian noise", textbook.noise(1.0), float(failing)),
+    ]  # fmt: skip
+    rungs = [
+        _of_curator(who, by, having, draws) | {"epsilon": curator.ln, "delta": part}
+        for who, by, part in curators
+    ]
+    rungs += [one.rung(having, n, draws) for one in (reports, alike)]
+    known = [_known("who sees the curator's count", curator.ln, 0.0), *reports.known(n, hiding)]
+    told = [_told(rungs[2])] if (curator.ln, failing) == _TOLD_AT else []
+
+    laplace, _, classical, ours, _ = rungs
+    count, server = (number(value(known[place], "at_most"), 4) for place in (1, -1))
+    answer = (
+        f"A trusted curator at epsilon {privacy_text(curator)} is off by {_off(laplace)} people on"
+        f" average with Laplace noise and by {_off(classical)} with the textbook's Gaussian noise;"
+        f" without a curator {'this survey is' if own else 'two coins are'} off by {_off(ours)},"
+        f" and whoever sees that count alone learns at most what epsilon {count}"
+        f" allows (delta {to_decimal_text(Fraction(hidden))})."
+    )
+    notes = [
+        "That epsilon is about the published count by itself. The server sees each report arrive:"
+        f" against it only {server} holds.",
+        f"It takes {n:,} honest reports: fake ones hide nobody. It is for one question; those of"
+        " several add up.",
+    ]
+    if textbook.true_delta > failing:
+        notes.append("The textbook's formula breaks its promise at this epsilon: it is proved below"
+                     " 1 only.")  # fmt: skip
+    if not own:
+        notes.append("882 of 2,584 people is the count of a widespread introduction, from the"
+                     " National Longitudinal Survey of Youth 1979.")  # fmt: skip
+    return Found(answer, [*rungs, *known, *told], _pictures(rungs, known), notes,
+                 coins.report_mechanism.described)  # fmt: skip
+
+
+def _stated(privacy: Privacy) -> dict[str, object]:
+    """A level of privacy as authors write it."""
+    if privacy.epsilon is not None:
+        return {"epsilon": float(privacy.epsilon)}
+    return {"odds": str(privacy.odds)}
+
+
+class _Reports:
+    """The count of a question's first answer from everybody's reports, and who learns what."""
+
+    def __init__(self, who: str, question: Question) -> None:
+        self.who = who
+        self.mechanism = question.report_mechanism
+        self.loss = self.mechanism.loss.epsilon
+        self.group = groups(question)[0]
+        figure = self.group.figures[0]
+        assert isinstance(figure, Share)
+        self.score = figure.score(self.mechanism)
+        self.own, domain = figure.answers[0], self.mechanism.law.domain
+        assert isinstance(domain, One)
+        self.other = next(one for one in range(domain.k) if one not in figure.answers)
+
+    def rung(self, having: int, n: int, draws: Draws) -> dict[str, Cell]:
+        """How far the count is off: its exact law, and surveys that are drawn."""
+        counts, chances = self.law(having, n)
+        off = np.abs(counts - having)
+        times = max(_FEWEST_SURVEYS, min(_SURVEYS, _MOST_REPORTS // n))
+        seen = [abs(self._count(having, n, draws) - having) for _ in range(times)]
+        return _rung(self.who, float(off @ chances), float(off**2 @ chances), seen) | {
+            "epsilon": self.loss, "delta": 0.0,
+        }  # fmt: skip
+
+    def law(self, having: int, n: int) -> tuple[Floats, Floats]:
+        """Every count that may be published, and how likely it is.
+
+        A report adds one of two scores, whose mean is 1 for people with the answer and 0 for
+        others; so as many people add the larger one as two binomials say together.
+        """
+        low, high = self.score.low, self.score.high
+        first, ours = _binomial(having, (1 - low) / (high - low))
+        other, theirs = _binomial(n - having, -low / (high - low))
+        chances = np.convolve(ours, theirs)
+        naming = first + other + np.arange(chances.size)
+        return naming * high + (n - naming) * low, chances
+
+    def _count(self, having: int, n: int, draws: Draws) -> float:
+        """The count of one survey that is drawn, as results estimate it."""
+        tally = draws.tally(self.mechanism, {self.own: having, self.other: n - having})
+        found = self.group.found(tally)[0]
+        assert found is not None
+        assert found.estimate is not None
+        return n * found.estimate
+
+    def known(self, n: int, delta: float) -> Iterator[dict[str, Cell]]:
+        """The epsilon against readers of the count, of the reports in no order, and the server."""
+        unordered = shuffled_epsilon(Clones.of(AnswerPair(self.loss)), n, delta)
+        mechanism = self.mechanism
+        binary = isinstance(mechanism, SubsetSelection) and mechanism.k == 2
+        count = binary_epsilon(n, self.loss, delta) if binary else unordered
+        yield _known("who sees the reports' count", count, delta)
+        yield _known("who sees the reports in no order", unordered, delta)
+        yield _known("the server that collects them", self.loss, 0.0)
+
+
+def _binomial(people: int, share: float) -> tuple[int, Floats]:
+    if not people or not 0 < share < 1:
+        return (people if share >= 1 else 0), np.ones(1)
+    return binomial_window(people, share)
+
+
+def _of_curator(who: str, by: Added, having: int, draws: Draws) -> dict[str, Cell]:
+    seen = np.abs(Published(having, by).draw(draws, CURATORS_DRAWS) - having)
+    return _rung(who, by.mean_distance, by.deviation**2, seen.tolist())
+
+
+def _rung(who: str, exact: float, square: float, seen: Sequence[float]) -> dict[str, Cell]:
+    """The mean distance from the true count, and that of what was drawn."""
+    return {
+        "what": "distance",
+        "who": who,
+        "exact": exact,
+        "drawn": sum(seen) / len(seen),
+        "standard_error": sqrt(max(square - exact**2, 0.0) / len(seen)),
+        "draws": len(seen),
+    }
+
+
+def _told(textbook: dict[str, Cell]) -> dict[str, Cell]:
+    deviation = value(textbook, "standard_error") * sqrt(value(textbook, "draws"))
+    return {"what": "introduction", "who": textbook["who"], "exact": textbook["exact"],
+            "drawn": _TOLD, "standard_error": deviation / sqrt(CURATORS_DRAWS),
+            "draws": CURATORS_DRAWS}  # fmt: skip
+
+
+def _known(who: str, epsilon: float, delta: float) -> dict[str, Cell]:
+    """Protection, with the epsilon to four decimals, rounded up."""
+    return {"what": "protection", "who": who, "epsilon": epsilon,
+            "at_most": max(ceil(epsilon * 10_000 - 1e-9), 1) / 10_000, "delta": delta}  # fmt: skip
+
+
+def _pictures(rungs: Sequence[dict[str, Cell]], known: Sequence[dict[str, Cell]]) -> list[Picture]:
+    off = of_values([0.0, *column(rungs, "exact"), *column(rungs, "drawn")])
+    epsilons = of_values([0.0, *column(known, "at_most")])
+    return [
+        Picture(
+            "How far the published count is off, on average; dots were drawn",
+            Bars(off, "people", [
+                bar(row, str(row["who"]), "exact", f"±{_off(row)}",
+                    "mark" if place < len(rungs) - 2 else "second", dot="drawn")
+                for place, row in enumerate(rungs)
+            ]),
+        ),
+        Picture(
+            "What is learned about one person at most",
+            Bars(epsilons, "epsilon", [
+                bar(row, str(row["who"]), "at_most", number(value(row, "at_most"), 4),
+                    "second" if place else "mark")
+                for place, row in enumerate(known)
+            ]),
+        ),
+    ]  # fmt: skip
+
+
+def _off(row: dict[str, Cell]) -> str:
+    found = value(row, "exact")
+    return number(found, 0 if found >= 100 else 1 if found >= 1 else 2)
