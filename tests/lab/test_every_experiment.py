@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree
@@ -19,6 +19,7 @@ from xml.etree import ElementTree
 import pytest
 
 from deniably import lab
+from deniably.authoring.files import load_survey
 from deniably.lab import inputs
 from deniably.lab.catalogue import Entry, entries, of_survey
 from deniably.lab.experiment import Experiment, plain
@@ -39,15 +40,18 @@ def made(name: str) -> Experiment:
 
 
 @cache
-def of_the_survey() -> tuple[Experiment, ...]:
-    return tuple(of_survey(survey_of_everything()))
+def on_questions(name: str) -> tuple[Experiment, ...]:
+    """As it is on those questions of every type that it applies to."""
+    entry = ENTRIES[name]
+    cases = entry.cases(survey_of_everything())
+    return tuple(replace(entry.function(**case.given), about=case.about) for case in cases)
 
 
 @pytest.fixture(params=list(ENTRIES))
 def every(request: pytest.FixtureRequest) -> list[Experiment]:
     """An experiment as it comes, and on those questions of every type that it applies to."""
     name = request.param
-    return [made(name), *(one for one in of_the_survey() if one.name == name)]
+    return [made(name), *on_questions(name)]
 
 
 # --- what people read ---------------------------------------------------------------------------
@@ -417,17 +421,30 @@ def test_it_answers_at_the_ends_of_its_ranges(name: str, end: str) -> None:
 # --- on a survey --------------------------------------------------------------------------------
 
 
-def test_a_survey_lends_its_own_mechanisms() -> None:
-    survey = survey_of_everything()
-    labels = {question.label: question for question in survey.questions}
+def test_a_survey_lends_its_own_mechanisms(every: list[Experiment]) -> None:
+    labels = {question.label: question for question in survey_of_everything().questions}
 
-    for one in of_the_survey():
-        if one.about in labels:
-            assert one.mechanism == labels[one.about].report_mechanism.described
+    for experiment in every:
+        if experiment.about in labels:
+            own = labels[experiment.about].report_mechanism
+            assert experiment.mechanism == own.described
 
 
 def test_every_type_of_question_is_shown_by_some_experiment() -> None:
-    shown = {one.about for one in of_the_survey()}
-    exact = [one for one in survey_of_everything().questions if not one.mechanism.loss.delta]
+    survey = survey_of_everything()
+    shown = {case.about for entry in ENTRIES.values() for case in entry.cases(survey)}
+    exact = [one for one in survey.questions if not one.mechanism.loss.delta]
 
     assert {one.label for one in exact} <= shown
+
+
+def test_the_library_makes_all_that_apply_to_a_survey() -> None:
+    asked = [{"name": "a", "type": "yes_no", "label": "Have you?", "odds": 5}]
+    survey = load_survey({"name": "s", "title": "T", "questions": asked})
+    found = of_survey(survey, seed=4)
+
+    assert [one.name for one in found] == [
+        entry.name for entry in ENTRIES.values() for _ in entry.cases(survey)
+    ]
+    assert len(found) >= 3
+    assert all(one.inputs.get("seed", 4) == 4 for one in found)
