@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
+from contextlib import closing
+from pathlib import Path
 from random import Random
 from typing import Any, cast
 from xml.etree import ElementTree
@@ -26,12 +29,25 @@ SURVEY = survey_of_everything()
 NAMES = [question.name for question in SURVEY.questions]
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a survey that 300 people have answered."""
+    path = tmp_path_factory.mktemp("figures") / "deniably.db"
+    with closing(Store(str(path))) as store:
+        store.publish(SURVEY, signed(SURVEY))
+        random = Random(1)
+        answer(store, SURVEY, [somebody(random) for _ in range(300)])
+    return path
+
+
+@pytest.fixture
+def database(tmp_path: Path, filled: Path) -> Path:
+    return Path(shutil.copy(filled, tmp_path))
+
+
 @pytest.fixture
 def answered(app: Flask) -> Store:
     store: Store = app.extensions["deniably"]
-    store.publish(SURVEY, signed(SURVEY))
-    random = Random(1)
-    answer(store, SURVEY, [somebody(random) for _ in range(300)])
     return store
 
 
