@@ -23,6 +23,7 @@ from deniably.results.figures.paper_table import Table
 from deniably.results.figures.paper_trends import Panel, Trends
 from deniably.results.figures.plot import Area, AreaMap, Side
 from deniably.results.figures.row import Row, banded, mean_row, share_row
+from deniably.results.papers import MOST_ROWS, fewer, left_out
 
 LABELS = st.text(min_size=1, max_size=500) | st.sampled_from(
     [
@@ -191,6 +192,21 @@ def test_values_of_waves_touch_no_other_wave(waves: int) -> None:
     assert "All: wave 0 1,230 (1,000 to 1,500), wave 1" in file
     assert "wave 1" in [text for text, *_ in texts(file)]
     assert names[-1] in [text for text, *_ in texts(file)]
+
+
+def test_of_many_rows_those_are_shown_that_say_most() -> None:
+    untold = [share(f"untold {n}", 0.05, 0.5, 0.95) for n in range(MOST_ROWS)]
+    known = [share(f"known {n}", 0.1, 0.1 + n / 1000, 0.3) for n in range(MOST_ROWS + 5)]
+    part = Strips([*untold, *known], scale.of_shares(known))
+
+    shown = fewer(part)
+
+    assert isinstance(shown, Strips)
+    labels = {row.label for row in shown.rows}
+    assert labels == {f"known {n}" for n in range(5, MOST_ROWS + 5)}
+    assert left_out(part) == f"Of {2 * MOST_ROWS + 5} answers, the 40 with the largest estimates."
+    assert fewer(shown) is shown
+    assert left_out(shown) == ""
 
 
 def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:

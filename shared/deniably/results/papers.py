@@ -114,7 +114,8 @@ def _question(result: SurveyResult, name: str) -> QuestionResult:
 
 
 def _nearest_last(row: Row) -> float:
-    return -abs(row.estimate)
+    """Rows of which nothing can be said come last of all."""
+    return -abs(row.estimate) if row.drawn else 1.0
 
 
 # --- parts ------------------------------------------------------------------------------------
