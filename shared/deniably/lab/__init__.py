@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from deniably.lab.catalogue import of_survey as of_survey
     from deniably.lab.experiment import Experiment as Experiment
+    from deniably.lab.experiments.adding_up import adding_up as adding_up
     from deniably.lab.experiments.coins import coins as coins
     from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
@@ -31,6 +32,7 @@ EXPERIMENTS = (
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "adding_up",
     "ladder_of_trust",
 )
 """Every experiment, in the order in which they are told."""
@@ -46,6 +48,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "adding_up",
     "ladder_of_trust",
     "of_survey",
     "Experiment",

@@ -1,0 +1,341 @@
+"""L6: what many answers of one person give away together, and a formula that is false."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from math import exp, floor, log, log10, sqrt
+from typing import Annotated
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.table import Cell
+from deniably.design.calibration import warner
+from deniably.design.composition import (
+    basic_composition,
+    binomial_window,
+    kairouz_closed_form,
+    kairouz_delta,
+    kairouz_epsilon,
+    rho_of_pure,
+    zcdp_epsilon,
+)
+from deniably.design.exact_totals import DELTA, Total, total_of
+from deniably.lab.catalogue import Case, experiment
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import Epsilon, Exact, Real, Seed, Whole, as_privacy
+from deniably.lab.picture import Picture, column, dots, line, value
+from deniably.mechanisms import Memoised
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Graph, Layer
+from deniably.results.figures.scale import of_parts, of_values
+from deniably.simulation.bulk import randomise_many
+from deniably.survey.privacy import Privacy, to_decimal_text
+from deniably.survey.survey import Survey
+
+MOST = 10_000
+"""Answers of one person."""
+_POINTS = 24
+_PEOPLE, _REPORTS = 400, 400_000  # who are drawn
+_TIMES = (1, 2, 5, 10)
+_DEVIATIONS = 4
+"""Of the loss, to either side of its mean, that the second picture shows."""
+
+Delta = Annotated[
+    Exact,
+    Real(
+        minimum=Fraction(1, 10**12),
+        maximum=Fraction(1, 100),
+        help="The chance that is left out: the exact epsilon need not hold with it.",
+    ),
+]
+Answers = Annotated[int, Whole(minimum=1, maximum=MOST, help="Answers of one person.")]
+
+
+def textbook(k: int, epsilon: float, delta: float) -> float:
+    """2 epsilon sqrt(2 k ln(1 / delta)), as lecture notes have it. It is no theorem: the one that
+    it shortens (Dwork and Roth 2014, theorem 3.20) has k epsilon (e**epsilon - 1) added, which may
+    be left out only where epsilon is small for so many answers."""
+    return 2 * epsilon * sqrt(2 * k * log(1 / delta))
+
+
+def _cases(survey: Survey) -> Iterator[Case]:
+    """A survey of several questions, each of which randomises with its own mechanism."""
+    if survey.asked > 1:
+        yield Case(survey.title, {"survey": survey})
+
+
+@experiment(
+    "Adding up",
+    "What do many answers of one person give away together?",
+    [
+        Source("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
+               " theorems 3.16 and 3.20"),
+        Source("Kairouz, Oh and Viswanath", 2015, "The composition theorem for differential"
+               " privacy, ICML, theorems 3.3 and 3.4"),
+        Source("Bun and Steinke", 2016, "Concentrated differential privacy, TCC"),
+    ],
+    _cases,
+)  # fmt: skip
+def adding_up(
+    *,
+    epsilon: Epsilon = "1",
+    delta: Delta = "1e-5",
+    k: Answers = 500,
+    seed: Seed = 1,
+    survey: Survey | None = None,
+) -> Found:
+    """What ``k`` answers of ``epsilon`` each keep together: the sum, the exact epsilon but for
+    ``delta``, zCDP, a closed form, and a formula of lecture notes, red where it promises too much.
+
+    Give a ``survey`` instead: what its own questions keep if it is answered again and again.
+    """
+    if survey is not None:
+        return _of_survey(survey)
+    privacy, left = as_privacy(epsilon), float(Fraction(delta))
+    each = privacy.ln
+    first = _first(lambda n: textbook(n, each, left) < kairouz_epsilon(n, each, left), k)
+    shown = {1 + (k - 1) * place // _POINTS for place in range(_POINTS + 1)}
+    shown |= {one for one in (first, first and first - 1) if one}
+    rows: list[dict[str, Cell]] = []
+    for n in sorted(shown):
+        rows += _row(n, each, left, is_false=first is not None and n >= first)
+    mine = {str(row["what"]): row for row in rows[-5:]}
+    claimed = textbook(k, each, left)
+    facts = _facts(k, each, left, first)
+    loss, told = _drawn(k, privacy, claimed, seed)
+    marks: list[dict[str, Cell]] = [
+        {"what": f"at {name}", "loss": at, "part": part}
+        for name, at in (("exact", value(mine["exact"], "exact")), ("the formula", claimed))
+        if at <= k * each
+        for part in (0.0, 1.0)
+    ]
+    rows = [*rows, *facts, *told, *loss, *marks]
+
+    exact = number(value(mine["exact"], "exact"), 1)
+    each_gives = "each give" if k > 1 else "gives"
+    holds = "is enough" if first is None else _holds(value(told[1], "exact"))
+    answer = (
+        f"{number(k)} answer{'s' * (k > 1)} of epsilon {_short(each)} {each_gives} away"
+        f" {_short(value(mine['the sum'], 'exact'))} by the plain sum and {exact} exactly, but"
+        f" for a chance of {to_decimal_text(Fraction(delta))}; a formula of lecture notes says"
+        f" {number(claimed, 1)}, which {holds}."
+    )
+    return Found(answer, rows, [_totals(rows, k), _losses(loss, marks)], _NOTES,
+                 warner(2, privacy).described)  # fmt: skip
+
+
+_NOTES = (
+    "Devices count the sum, which holds with certainty. The others hold but for the chance delta.",
+    "The loss is how much likelier the answers of one person are with one truth than with another:"
+    " that of yes-or-no questions with randomised response, the worst case of their epsilon.",
+)
+
+
+def _row(n: int, epsilon: float, delta: float, *, is_false: bool) -> list[dict[str, Cell]]:
+    claimed = "the formula, where it is false" if is_false else "the formula, where it holds"
+    return [
+        {"what": what, "answers": n, "exact": whole}
+        for what, whole in (
+            ("the sum", basic_composition([epsilon] * n)),
+            ("exact", kairouz_epsilon(n, epsilon, delta)),
+            ("zCDP", zcdp_epsilon(n * rho_of_pure(epsilon), delta)),
+            ("closed form", kairouz_closed_form(n, epsilon, delta)),
+            (claimed, textbook(n, epsilon, delta)),
+        )
+    ]
+
+
+def _facts(k: int, epsilon: float, delta: float, false: int | None) -> list[dict[str, Cell]]:
+    """From how many answers on something is so, up to k; None where it is not."""
+    tenth = _first(lambda n: kairouz_epsilon(n, epsilon, delta) <= 0.9 * n * epsilon, k)
+    below = _first(lambda n: textbook(n, epsilon, delta) < n * epsilon, k)
+    return [
+        {"what": "exact saves a tenth from", "answers": tenth},
+        {"what": "the formula is below the sum from", "answers": below},
+        {"what": "the formula is false from", "answers": false},
+    ]
+
+
+def _first(holds: Callable[[int], bool], most: int) -> int | None:
+    """The first number up to ``most`` from which on something holds; None where there is none."""
+    if not holds(most):
+        return None
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+# --- the loss, and people who have it ---------------------------------------------------------
+
+
+def _drawn(
+    k: int, privacy: Privacy, claimed: float, seed: int
+) -> tuple[list[dict[str, Cell]], list[dict[str, Cell]]]:
+    """How likely the loss of k answers is above each of some values; and its mean, and the delta of
+    the formula's epsilon. All beside people whose reports are drawn."""
+    epsilon = privacy.ln
+    seen = _people(k, privacy, seed)
+    first, weights = binomial_window(k, 1 / (1 + exp(epsilon)))
+    positive = k - 2.0 * (first + np.arange(len(weights), dtype=np.float64))
+    losses: Floats = epsilon * positive
+    mean, reach = k * rho_of_pure(epsilon), _DEVIATIONS * _deviation(k, epsilon)
+    near = np.abs(losses - mean) <= reach + epsilon
+    rows: list[dict[str, Cell]] = []
+    between = losses[near] - epsilon  # losses are two epsilons apart
+    for t in between[:: -(-len(between) // _POINTS)].tolist()[::-1]:
+        chance = min(1.0, float(weights[losses > t].sum()))
+        rows.append(
+            {
+                "what": "a loss above",
+                "loss": t,
+                "exact": chance,
+                "drawn": float((seen > t).mean()),
+                "standard_error": sqrt(chance * (1 - chance) / len(seen)),
+            }
+        )
+    failing = kairouz_delta(k, epsilon, claimed)
+    square = float(weights @ _failing(losses, claimed) ** 2)
+    told: list[dict[str, Cell]] = [
+        {
+            "what": "the mean loss",
+            "answers": k,
+            "exact": mean,
+            "drawn": float(seen.mean()),
+            "standard_error": _deviation(k, epsilon) / sqrt(len(seen)),
+        },
+        {
+            "what": "delta of the formula's epsilon",
+            "answers": k,
+            "exact": failing,
+            "drawn": float(_failing(seen, claimed).mean()),
+            "standard_error": sqrt(max(square - failing**2, 0.0) / len(seen)),
+        },
+    ]
+    return rows, told
+
+
+def _people(k: int, privacy: Privacy, seed: int) -> Floats:
+    """The loss of k reports to each of some people, all to the same answer."""
+    mechanism = warner(2, privacy)
+    people = max(20, min(_PEOPLE, _REPORTS // k))
+    draws = Draws(seed, "adding up", k)
+    with draws.bulk():
+        reports = randomise_many(mechanism, np.zeros(people * k, dtype=np.int64))
+    kept = (reports[:, 0] & 1).reshape(people, k).sum(axis=1, dtype=np.int64)
+    true, other = (mechanism.law.probability(answer, (0,)) for answer in (0, 1))
+    return np.asarray((2.0 * kept - k) * log(true / other))
+
+
+def _failing(losses: Floats, whole: float) -> Floats:
+    """What each loss adds to the delta of an epsilon: (1 - e**(whole - loss))_+."""
+    return np.asarray(-np.expm1(np.minimum(whole - losses, 0.0)))
+
+
+def _deviation(k: int, epsilon: float) -> float:
+    """The standard deviation of the loss: that of a coin that shows its sides with the odds."""
+    mean = rho_of_pure(epsilon) / epsilon
+    return epsilon * sqrt(k * max(1 - mean * mean, 0.0))
+
+
+# --- a survey ---------------------------------------------------------------------------------
+
+
+def _of_survey(survey: Survey) -> Found:
+    mechanisms = [
+        one.memo if isinstance(one, Memoised) else one
+        for one in (question.mechanism for question in survey.questions)
+    ]
+    totals = {times: total_of(mechanisms, survey.asked, times) for times in _TIMES}
+    rows = [row for times, total in totals.items() for row in _of_total(times, total)]
+    once, often = totals[1], totals[_TIMES[-1]]
+    answer = (
+        f"The {once.answers} answers of one person give away {_up(once.loss.epsilon)} by the"
+        f" plain sum and {_up(once.exact)} exactly, but for one in a million; in {_TIMES[-1]} such"
+        f" surveys it is {_up(often.loss.epsilon)} and {_up(often.exact)}."
+    )
+    rows.append({"what": "one in", "exact": float(1 / DELTA)})
+    layers: list[Layer] = [
+        _line(rows, "the sum"), _line(rows, "exact"), _line(rows, "zCDP")
+    ]  # fmt: skip
+    at = column(rows, "answers")
+    graph = Graph(of_values([0, *at]), "answers", of_values([0, *column(rows[:-1], "exact")]),
+                  "epsilon", layers)  # fmt: skip
+    title = "What the answers to this survey keep, if it is made again and again"
+    return Found(answer, rows, [Picture(title, graph)], _NOTES[:1])
+
+
+def _of_total(times: int, total: Total) -> list[dict[str, Cell]]:
+    return [
+        {"what": what, "surveys": times, "answers": total.answers, "exact": whole}
+        for what, whole in (
+            ("the sum", total.loss.epsilon), ("exact", total.exact), ("zCDP", total.zcdp)
+        )
+    ]  # fmt: skip
+
+
+def _up(epsilon: float) -> str:
+    return number(epsilon, 1)
+
+
+# --- pictures ---------------------------------------------------------------------------------
+
+
+def _line(rows: Sequence[dict[str, Cell]], what: str) -> Layer:
+    some = [row for row in rows if row["what"] == what]
+    match what:
+        case "the sum":
+            return line(some, "answers", "exact", "the sum, which devices count", "mute")
+        case "exact":
+            return line(some, "answers", "exact", "exact, but for delta")
+        case "zCDP":
+            return line(some, "answers", "exact", "zCDP", "second")
+        case "closed form":
+            return line(some, "answers", "exact", "closed form, proved", dashed=True)
+        case "the formula, where it holds":
+            return line(some, "answers", "exact", what, "mute", dashed=True)
+        case _:
+            return line(some, "answers", "exact", what, "warn", dashed=True)
+
+
+def _totals(rows: Sequence[dict[str, Cell]], k: int) -> Picture:
+    names = ("the sum", "closed form", "zCDP", "exact", "the formula, where it holds",
+             "the formula, where it is false")  # fmt: skip
+    drawn = [row for row in rows if row["what"] in names]
+    layers = [_line(drawn, name) for name in names if any(row["what"] == name for row in drawn)]
+    scale = of_values([0, *column(drawn, "exact")])
+    across = of_values([0, *column(drawn, "answers")])
+    return Picture(
+        f"What up to {number(k)} answers keep together",
+        Graph(across, "answers", scale, "epsilon of all together", layers),
+    )
+
+
+def _losses(rows: Sequence[dict[str, Cell]], marks: Sequence[dict[str, Cell]]) -> Picture:
+    layers: list[Layer] = [
+        line(rows, "loss", "exact", "a loss above, exact law"),
+        dots(rows, "loss", "drawn", "people whose reports were drawn"),
+        line(marks[:2], "loss", "part", "the exact epsilon", "mute"),
+    ]
+    if len(marks) > 2:
+        layers.append(line(marks[2:], "loss", "part", "the formula's", "warn", dashed=True))
+    across = of_values([*column(rows, "loss"), *column(marks, "loss")])
+    return Picture(
+        "How likely the loss of one person is above each value",
+        Graph(across, "loss", of_parts([0, 1]), "of all people", layers),
+    )
+
+
+def _holds(delta: float) -> str:
+    """How well the formula holds: delta with three digits, whatever its size."""
+    if delta > 0.9995:
+        return "nearly never holds"
+    return f"holds but for {number(delta, 3 if delta >= 0.001 else 2 - floor(log10(delta)))}"
+
+
+def _short(found: float) -> str:
+    return number(found, 0 if abs(found - round(found)) < 1e-9 else 2)
