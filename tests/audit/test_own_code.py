@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniably.audit.blackbox import smallest_visible, trials_to_see
+from deniably.audit.enumeration import explore
 from deniably.audit.own_code import BadCode, audit_code
 from deniably.core.coins import Coins
 from deniably.mechanisms import Laplace, SubsetSelection, Unary
@@ -219,6 +220,18 @@ def test_code_that_catches_every_exception_is_walked_all_the_same() -> None:
             return "hidden"
 
     assert audit_code(hiding, YES_NO, odds("3")).outcome == "passed"
+
+
+def test_a_path_that_is_cut_off_cannot_be_caught_and_made_a_report() -> None:
+    def endless(coins: Coins) -> Hashable:
+        try:
+            while coins.below(2) == 0:
+                pass
+        except Exception:
+            return "hidden"
+        return "seen"
+
+    assert set(explore(endless, 3).law) == {"seen"}
 
 
 def ending(answer: Hashable) -> Hashable:

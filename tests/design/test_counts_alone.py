@@ -49,7 +49,14 @@ def test_more_people_hide_better_and_no_crowd_is_worse_than_a_report() -> None:
     assert found[0] < log(3)
 
 
-@pytest.mark.parametrize("question", [FIVE, {"type": "number", "minimum": 0, "maximum": 9}])
+@pytest.mark.parametrize(
+    "question",
+    [
+        FIVE,
+        {"type": "yes_no", "mechanism": "rappor"},
+        {"type": "number", "minimum": 0, "maximum": 9},
+    ],
+)
 def test_every_other_mechanism_has_the_figure_for_any_randomiser(question: dict[str, Any]) -> None:
     found = epsilon({"epsilon": 1, **question}, 5000)
 

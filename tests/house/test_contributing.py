@@ -72,7 +72,7 @@ def test_what_it_names_is_there() -> None:
 @pytest.mark.parametrize(
     ("title", "classes", "indirect"),
     [
-        ("a mechanism", get_args(Mechanism), set[str]()),
+        ("a mechanism", get_args(Mechanism), {"shared/deniably/design/choosing.py"}),
         (
             "a type of question",
             get_args(Question),

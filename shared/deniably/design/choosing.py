@@ -44,7 +44,7 @@ from deniably.design.calibration import (
     window_for_mean,
 )
 from deniably.estimation.variances import mean_variance
-from deniably.mechanisms import Mechanism, Vector
+from deniably.mechanisms import Mechanism
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Aim
 
@@ -185,7 +185,7 @@ class Names(Generic[P, M_co]):
         return None
 
 
-def _parts_a_person(vector: Vector) -> str:
+def _parts_a_person(vector: Any) -> str:
     return "one part a person" if vector.s == 1 else f"{vector.s} parts a person"
 
 

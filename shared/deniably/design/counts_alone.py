@@ -13,7 +13,7 @@ from math import ceil, floor, inf, log10, nextafter
 from deniably.core.loss import Loss
 from deniably.design.composition import AnswerPair
 from deniably.design.shuffle import PROVED, Clones, binary_epsilon, shuffled_epsilon
-from deniably.mechanisms import SubsetSelection
+from deniably.mechanisms.law import Supporting
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
@@ -67,7 +67,8 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     full = mechanism.loss
     if full.delta or n < 1 or full.odds_bound <= 1:
         return None
-    of_two = isinstance(mechanism, SubsetSelection) and mechanism.k == 2
+    law = mechanism.law
+    of_two = isinstance(law, Supporting) and law.single and law.size == 1 and law.cell_count == 2
     epsilon, proved = _amplified(n, nextafter(full.epsilon, inf), of_two=of_two)
     if epsilon > _WORTH * full.epsilon:
         return None

@@ -22,7 +22,8 @@ from deniably.design.composition import (
     rho_of_pure,
     zcdp_epsilon,
 )
-from deniably.mechanisms import Gaussian, Mechanism, Memoised
+from deniably.mechanisms import Mechanism, Memoised
+from deniably.mechanisms.law import Law, Noise, Several
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey, Waves
 
@@ -81,12 +82,19 @@ def total_of(mechanisms: Sequence[Mechanism | Memoised[Any]], asked: int, times:
 def rho(mechanism: Mechanism | Memoised[Any]) -> float:
     """The zCDP of one answer.
 
-    Gaussian noise is on d numbers of k positions each, which one person changes by k - 1 at most.
+    Only Gaussian noise has a delta. It is on one number or several, each of which one person
+    changes by its whole range at most.
     """
-    if isinstance(mechanism, Gaussian):
-        reach = (mechanism.k - 1) * sqrt(mechanism.d)
-        return rho_of_gaussian(reach, sqrt(float(Fraction(mechanism.sigma2))))
-    return rho_of_pure(_up(mechanism.loss))
+    if not mechanism.loss.delta:
+        return rho_of_pure(_up(mechanism.loss))
+    law: Law = mechanism.law
+    parts = law.parts if isinstance(law, Several) else (law,)
+    return basic_composition(rho_of_gaussian(part.k - 1, _sigma(part)) for part in parts)
+
+
+def _sigma(law: Law) -> float:
+    assert isinstance(law, Noise)
+    return sqrt(law.variance)
 
 
 def exact_totals(survey: Survey) -> Table:
