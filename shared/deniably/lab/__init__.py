@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
     from deniably.lab.experiments.one_report import one_report as one_report
     from deniably.lab.experiments.price_of_privacy import price_of_privacy as price_of_privacy
+    from deniably.lab.experiments.slices_and_households import (
+        slices_and_households as slices_and_households,
+    )
 
 EXPERIMENTS = (
     "coins",
@@ -34,6 +37,7 @@ EXPERIMENTS = (
     "price_of_privacy",
     "adding_up",
     "ladder_of_trust",
+    "slices_and_households",
 )
 """Every experiment, in the order in which they are told."""
 
@@ -50,6 +54,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "price_of_privacy",
     "adding_up",
     "ladder_of_trust",
+    "slices_and_households",
     "of_survey",
     "Experiment",
 ]
