@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 
 from deniably.authoring.files import load_survey
+from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
 
 
@@ -16,6 +17,13 @@ def question(**written: object) -> Question:
     SubsetSelection(k=2, omega=1, own=3, other=1)
     """
     return _question(json.dumps({"name": "answer", "label": "Have you?"} | written))
+
+
+def stated(privacy: Privacy) -> dict[str, object]:
+    """A level of privacy as keys of a survey's file."""
+    if privacy.epsilon is not None:
+        return {"epsilon": float(privacy.epsilon)}
+    return {"odds": str(privacy.odds)}
 
 
 @lru_cache(maxsize=64)

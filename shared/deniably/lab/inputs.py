@@ -169,7 +169,8 @@ def privacy_text(privacy: Privacy) -> str:
     if privacy.odds is not None:
         return f"ln {privacy.odds}"
     assert privacy.epsilon is not None
-    return to_decimal_text(privacy.epsilon)
+    text = to_decimal_text(privacy.epsilon)
+    return text if len(text) <= _MOST_CHARACTERS else str(privacy.epsilon)
 
 
 SEED = Whole(minimum=0, maximum=2**32 - 1, help="Seed of the draws: the same seed, the same draws.")

@@ -16,6 +16,7 @@ from deniably.design.composition import AnswerPair, binomial_window
 from deniably.design.shuffle import Clones, binary_epsilon, shuffled_epsilon
 from deniably.estimation.figures import Share, groups
 from deniably.lab.asked import question as asked
+from deniably.lab.asked import stated
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import (
     Added,
@@ -33,7 +34,7 @@ from deniably.mechanisms.law import Finite, One, Supporting
 from deniably.results.figures.digits import number
 from deniably.results.figures.graph import Bars
 from deniably.results.figures.scale import of_values
-from deniably.survey.privacy import Privacy, to_decimal_text
+from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import OfChoices, Question
 
 CURATORS_DRAWS = 1000
@@ -95,7 +96,7 @@ def ladder_of_trust(
     failing, hiding = Fraction(delta), float(Fraction(hidden))
     coins = question or asked(type="yes_no", coins={"truth": "1/2", "yes": "1/2"})
     reports = _Reports("reports of this survey" if own else "two coins, no curator", coins)
-    alike = _Reports("no curator, same epsilon", asked(type="yes_no", **_stated(curator)))
+    alike = _Reports("no curator, same epsilon", asked(type="yes_no", **stated(curator)))
     having = round(n * Fraction(share))
     draws = Draws(seed, "ladder")
 
@@ -137,13 +138,6 @@ def ladder_of_trust(
                      " National Longitudinal Survey of Youth 1979.")  # fmt: skip
     return Found(answer, [*rungs, *known, *told], _pictures(rungs, known), notes,
                  coins.report_mechanism.described)  # fmt: skip
-
-
-def _stated(privacy: Privacy) -> dict[str, object]:
-    """A level of privacy as authors write it."""
-    if privacy.epsilon is not None:
-        return {"epsilon": float(privacy.epsilon)}
-    return {"odds": str(privacy.odds)}
 
 
 class _Reports:

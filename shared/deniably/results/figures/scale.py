@@ -41,6 +41,8 @@ class Axis:
         return math.log10(value) if self.log else value
 
 
+_LONG = 5
+"""Powers of ten whose neighbours would touch on a phone."""
 _CHARACTER = 2.6  # per cent of the narrowest strip
 _LONGEST = 16
 
@@ -134,11 +136,12 @@ def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
         raise ValueError(f"{least:g} has no place on a scale of ratios; values are above 0")
     low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
     every = max(1, math.ceil((high - low) / _MOST_STEPS))
-    inner = (1,) if high - low > 2 else (1, 2, 5)
+    few = high - low > 2 or high > _LONG
+    inner = (1,) if few else (1, 2, 5)
     round_ = [part * 10.0**k for k in range(low, high + 1) for part in inner]
     first = max(one for one in round_ if one <= least * (1 + 1e-9))
     last = min(one for one in round_ if one >= most * (1 - 1e-9))
-    if len(inner) == 1:
+    if few:
         ticks = [10.0**k for k in range(low, high + 1) if (k - low) % every == 0]
     else:
         ticks = [one for one in round_ if first <= one <= last]
