@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniably.lab.catalogue import of_survey as of_survey
     from deniably.lab.experiment import Experiment as Experiment
     from deniably.lab.experiments.adding_up import adding_up as adding_up
+    from deniably.lab.experiments.asked_again import asked_again as asked_again
     from deniably.lab.experiments.bounds import bounds as bounds
     from deniably.lab.experiments.coins import coins as coins
     from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
@@ -37,6 +38,7 @@ EXPERIMENTS = (
     "noise_averages_out",
     "price_of_privacy",
     "adding_up",
+    "asked_again",
     "bounds",
     "ladder_of_trust",
     "slices_and_households",
@@ -55,6 +57,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "noise_averages_out",
     "price_of_privacy",
     "adding_up",
+    "asked_again",
     "bounds",
     "ladder_of_trust",
     "slices_and_households",

@@ -1,0 +1,300 @@
+"""L7: what chance hides once and not often, and how a memo keeps it hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, sqrt
+from typing import Annotated, Any, cast
+
+from deniably.audit.histories import sent_probability
+from deniably.authoring.panels import with_memo
+from deniably.core.errors import BadMechanism
+from deniably.core.table import Cell
+from deniably.design.calibration import warner
+from deniably.lab.catalogue import each_question, experiment
+from deniably.lab.curator import LaplaceNoise, Published, count
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import Exact, Level, Real, Seed, Whole, as_privacy
+from deniably.lab.picture import Picture, band, column, dots, line, value
+from deniably.mechanisms import Cells, Memoised
+from deniably.mechanisms.law import Law, One, Randomiser
+from deniably.mechanisms.memoised import Family, memoised
+from deniably.results.figures.digits import NARROW, number
+from deniably.results.figures.graph import Graph, Layer
+from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.survey.privacy import Privacy
+from deniably.survey.questions import Question
+
+COUNTS = 500
+"""Noisy counts of the same people that a curator publishes."""
+_AFTER = (1, 2, 3, 5, 7, 10, 14, 20, 31, 50, 80, 120)
+_MEANS = (1, 2, 5, 10, 20, 50, 100, 200, COUNTS)
+_PEOPLE, _REPORTS = 300, 10_000  # who are drawn
+_Z = 1.96
+_PLACES = 10**12
+
+Protection = Annotated[
+    Exact | Privacy,
+    Level(
+        minimum=Fraction(1, 10),
+        maximum=3,
+        help="Epsilon, the protection of one report, or ln odds.",
+    ),
+]
+Waves = Annotated[int, Whole(minimum=1, maximum=_AFTER[-1], help="How often a person is asked.")]
+History = Annotated[
+    Exact,
+    Real(
+        minimum=Fraction(3, 2),
+        maximum=3,
+        help="The epsilon of all reports from one memo, as a multiple of one report's.",
+    ),
+]
+
+
+def _of_question(question: Question) -> dict[str, Any] | None:
+    """Questions with two answers, each of which is a report, too."""
+    law = question.report_mechanism.law
+    two = isinstance(law.domain, One) and law.domain.k == law.cell_count == 2 and law.exact
+    return {"mechanism": question.mechanism} if two else None
+
+
+@experiment(
+    "Asked again and again",
+    "What if the same person is asked again and again?",
+    [
+        Source("Erlingsson, Pihur and Korolova", 2014, "RAPPOR, CCS, section 2: a permanent"
+               " response"),
+        Source("Ding, Kulkarni and Yekhanin", 2017, "Collecting telemetry data privately, NeurIPS"),
+        Source("Arcolezi et al.", 2022, "Improving the utility of locally differentially private"
+               " protocols for longitudinal and multidimensional frequency estimates: L-GRR"),
+    ],
+    each_question(_of_question),
+)  # fmt: skip
+def asked_again(
+    *,
+    epsilon: Protection = "1",
+    waves: Waves = 31,
+    history: History = 2,
+    seed: Seed = 1,
+    mechanism: Family | Memoised[Any] | None = None,
+) -> Found:
+    """How often the best guess at one person's answer is right after so many reports.
+
+    With fresh chance in each of ``waves``, with a memo whose reports together keep ``history``
+    times the epsilon, and where a device sends the report that it has made. Both answers are
+    thought equally likely before. Give a ``mechanism`` of two answers instead of the epsilon.
+    """
+    once, memo = _mechanisms(mechanism, as_privacy(epsilon), Fraction(history))
+    after = [one for one in _AFTER if one < waves] + [waves]
+    fresh = _Reports.of(once)
+    rows = _rows("fresh chance", fresh, once, after, seed)
+    rows += [_row("the report that was made", one, fresh.right(1)) for one in after]
+    if memo is not None:
+        kept = _Reports.of_memo(memo)
+        rows += _rows("a memo", kept, memo, after, seed)
+        rows += [_row("all that the memo can tell", one, kept.most) for one in after]
+    published = count([True], LaplaceNoise(once.loss.epsilon))
+    means = _means(published, Draws(seed, "counts"))
+
+    told = {(str(row["what"]), row["waves"]): _percent(row) for row in rows}
+    with_a_memo = ""
+    if memo is not None:
+        with_a_memo = (
+            f", with a memo {told['a memo', waves]} and never above"
+            f" {told['all that the memo can tell', waves]}"
+        )
+    answer = (
+        f"Of the best guesses at one person's answer {told['fresh chance', 1]} are right after one"
+        f" report, and after {waves} with fresh chance {told['fresh chance', waves]}{with_a_memo};"
+        f" the mean of {COUNTS} noisy counts is off by {number(value(means[-1], 'deviation'), 3)},"
+        f" where one is by {number(value(means[0], 'deviation'), 3)}."
+    )
+    return Found(
+        answer,
+        [*rows, *means],
+        [_guesses(rows, after, with_memo=memo is not None), _averages(means)],
+        _NOTES,
+        once.described,
+    )
+
+
+_NOTES = (
+    "A device that is asked the same survey again sends the report that it has made: the same"
+    " bytes, with one digest. In waves it keeps a memo, and makes each report from it alone.",
+    "The counts are a trusted curator's, each with Laplace noise of this epsilon about the same"
+    " people. Every one spends the epsilon again.",
+)
+
+
+def _mechanisms(
+    given: Family | Memoised[Any] | None, privacy: Privacy, times: Fraction
+) -> tuple[Randomiser[Law] | Any, Memoised[Any] | None]:
+    """The mechanism of one report, and that with a memo; None where there is none."""
+    if isinstance(given, Memoised):
+        return given.single_report_mechanism, given
+    if given is not None:
+        try:
+            return given, memoised(given, given.loss.odds**2)
+        except BadMechanism:
+            return given, None
+    if privacy.odds is not None and times.denominator > 1:
+        privacy = Privacy(epsilon=Fraction(int(privacy.ln * _PLACES), _PLACES))
+    memo, _ = with_memo(warner(2, privacy), privacy, times)
+    return memo.single_report_mechanism, memo
+
+
+@dataclass(frozen=True)
+class _Reports:
+    """The law of many reports of one person with two answers.
+
+    ``keeping[answer]`` are the probabilities of what a device keeps, and ``sent[kept]`` those of
+    the two reports of every wave, given that.
+    """
+
+    keeping: Sequence[Sequence[Fraction]]
+    sent: Sequence[Sequence[Fraction]]
+
+    @classmethod
+    def of(cls, mechanism: Randomiser[Law]) -> _Reports:
+        """Fresh chance: as if the answer itself were kept."""
+        law = cast(Any, mechanism.law)
+        sent = [[Fraction(law.probability(one, (report,))) for report in (0, 1)] for one in (0, 1)]
+        return cls([[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]], sent)
+
+    @classmethod
+    def of_memo(cls, mechanism: Memoised[Any]) -> _Reports:
+        """A memo that is drawn once: what every wave's report is made from."""
+        law = mechanism.memo.law
+        memos = range(law.cell_count)
+        keeping = [[law.probability(one, (memo,)) for memo in memos] for one in (0, 1)]
+        sent = [[sent_probability(mechanism, memo, (report,)) for report in (0, 1)]
+                for memo in memos]  # fmt: skip
+        return cls(keeping, sent)
+
+    def chances(self, waves: int) -> list[tuple[Fraction, Fraction]]:
+        """How likely each order of so many reports is with either answer, by how many of them are
+        the first one."""
+        given = [
+            [first**times * second ** (waves - times) for first, second in self.sent]
+            for times in range(waves + 1)
+        ]
+        first, second = self.keeping
+        return [(_dot(first, each), _dot(second, each)) for each in given]
+
+    def right(self, waves: int) -> Fraction:
+        """How often the likelier answer is the true one."""
+        chances = enumerate(self.chances(waves))
+        return sum((comb(waves, times) * max(both) for times, both in chances), Fraction(0)) / 2
+
+    @property
+    def most(self) -> Fraction:
+        """How often it is where what the device keeps is known."""
+        return sum(map(max, *self.keeping), Fraction(0)) / 2
+
+
+def _dot(first: Sequence[Fraction], second: Sequence[Fraction]) -> Fraction:
+    return sum((one * two for one, two in zip(first, second, strict=True)), Fraction(0))
+
+
+def _row(what: str, waves: int, right: Fraction) -> dict[str, Cell]:
+    return {"what": what, "waves": waves, "exact": float(right)}
+
+
+def _rows(
+    what: str, law: _Reports, mechanism: Any, after: Sequence[int], seed: int
+) -> list[dict[str, Cell]]:
+    """The exact law, beside people who answer so often, half of them with either answer."""
+    half = max(20, min(_PEOPLE, _REPORTS // after[-1])) // 2
+    draws = Draws(seed, what)
+    sent = [_sent(mechanism, answer, after[-1], draws) for answer in (0, 1) for _ in range(half)]
+    rows: list[dict[str, Cell]] = []
+    for waves in after:
+        right, chances = law.right(waves), law.chances(waves)
+        points = 0.0
+        for person, reports in enumerate(sent):
+            both = chances[reports[:waves].count((0,))]
+            mine, other = both if person < half else both[::-1]
+            points += 1.0 if mine > other else 0.5 if mine == other else 0.0
+        rows.append(
+            _row(what, waves, right)
+            | {
+                "drawn": points / (2 * half),
+                "standard_error": sqrt(float(right * (1 - right)) / (2 * half)),
+            }
+        )
+    return rows
+
+
+def _sent(mechanism: Any, answer: int, waves: int, draws: Draws) -> list[Cells]:
+    if isinstance(mechanism, Memoised):
+        return list(mechanism.reports_over_waves(answer, waves, draws.coins))
+    return draws.reports(mechanism, [answer] * waves)
+
+
+def _means(published: Published, draws: Draws) -> list[dict[str, Cell]]:
+    """How far the mean of the first of many noisy counts is from the truth."""
+    noisy, deviation = published.draw(draws, COUNTS), published.noise.deviation
+    return [
+        {
+            "what": "the mean of noisy counts",
+            "counts": counts,
+            "exact": 0.0,
+            "drawn": float(noisy[:counts].mean() - published.exact),
+            "standard_error": deviation / sqrt(counts),
+            "deviation": deviation / sqrt(counts),
+            "low": -_Z * deviation / sqrt(counts),
+            "high": _Z * deviation / sqrt(counts),
+        }
+        for counts in _MEANS
+    ]
+
+
+def _guesses(rows: list[dict[str, Cell]], after: Sequence[int], *, with_memo: bool) -> Picture:
+    by = {what: [row for row in rows if row["what"] == what] for what in _WAYS}
+    layers: list[Layer] = [
+        line(by["fresh chance"], "waves", "exact", "fresh chance each time", "second"),
+        dots(by["fresh chance"], "waves", "drawn", "people who were drawn so", "second"),
+    ]
+    if with_memo:
+        layers += [
+            line(by["a memo"], "waves", "exact", "from a memo"),
+            dots(by["a memo"], "waves", "drawn", "people with a memo", "mark"),
+            line(by["all that the memo can tell"], "waves", "exact", "all that a memo can tell",
+                 "mute", dashed=True),
+        ]  # fmt: skip
+    layers.append(line(by["the report that was made"], "waves", "exact",
+                       "the same report again", "mute"))  # fmt: skip
+    shown = [*column(rows, "exact"), *column(rows, "drawn"), 0.5, 1]
+    return Picture(
+        "How often the best guess at one person's answer is right",
+        Graph(of_ratios(after), "reports of one person", of_parts(shown), "of 100 guesses", layers),
+    )
+
+
+_WAYS = ("fresh chance", "a memo", "all that the memo can tell", "the report that was made")
+
+
+def _averages(rows: list[dict[str, Cell]]) -> Picture:
+    layers: list[Layer] = [
+        band(rows, "counts", "low", "high", "within 1.96 standard deviations"),
+        line(rows, "counts", "exact", "the truth", "mute"),
+        dots(rows, "counts", "drawn", "counts that were drawn"),
+    ]
+    across = of_ratios(column(rows, "counts"))
+    up = of_values([*column(rows, "low"), *column(rows, "high"), *column(rows, "drawn")])
+    return Picture(
+        "The mean of noisy counts of the same people, less the truth",
+        Graph(across, "counts", up, "people", layers),
+    )
+
+
+def _percent(row: dict[str, Cell]) -> str:
+    percent = 100 * value(row, "exact")
+    if percent > 99.995:
+        return f"nearly 100{NARROW}%"
+    whole = abs(percent - round(percent)) < 1e-9
+    return f"{number(percent, 0 if whole else 1 if percent < 99.8 else 2)}{NARROW}%"
