@@ -68,7 +68,7 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     if full.delta or n < 1 or full.odds_bound <= 1:
         return None
     law = mechanism.law
-    of_two = isinstance(law, Supporting) and law.single and law.size == 1 and law.cell_count == 2
+    of_two = isinstance(law, Supporting) and law.binary
     epsilon, proved = _amplified(n, nextafter(full.epsilon, inf), of_two=of_two)
     if epsilon > _WORTH * full.epsilon:
         return None

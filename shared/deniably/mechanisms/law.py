@@ -299,6 +299,11 @@ class Supporting(_Itself):
         return isinstance(self.domain, One)
 
     @property
+    def binary(self) -> bool:
+        """Whether this is randomised response: a report names one of two answers (Warner 1965)."""
+        return isinstance(self.domain, One) and self.k == 2 and self.size == 1
+
+    @property
     def most(self) -> int:
         """The largest number of choices in one report."""
         return self.k if self.size is None else self.size

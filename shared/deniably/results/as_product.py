@@ -14,7 +14,7 @@ from statistics import NormalDist, median
 
 from deniably.estimation.scores import of_choice
 from deniably.estimation.variances import marginal_variance
-from deniably.mechanisms import SubsetSelection
+from deniably.mechanisms.law import Randomiser, Supporting
 from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
 from deniably.results.crosstabs import CrosstabResult
 from deniably.results.figures import digits
@@ -87,7 +87,7 @@ def as_product(survey: Survey, chosen: Sequence[int], found: CrosstabResult) -> 
     return AsProduct(both.epsilon_text(), pair, alone)
 
 
-def _joint(survey: Survey, questions: Sequence[Question]) -> SubsetSelection | None:
+def _joint(survey: Survey, questions: Sequence[Question]) -> Randomiser[Supporting] | None:
     """The mechanism of the product question; None where there could be none.
 
     In one report nobody can be asked the one question and not the other, nor keep an answer for

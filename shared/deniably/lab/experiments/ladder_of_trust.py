@@ -29,7 +29,6 @@ from deniably.lab.draws import Draws
 from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import SHARE, Epsilon, Exact, Real, Seed, Whole, as_privacy, privacy_text
 from deniably.lab.picture import Picture, bar, column, value
-from deniably.mechanisms import SubsetSelection
 from deniably.mechanisms.law import Finite, One, Supporting
 from deniably.results.figures.digits import number
 from deniably.results.figures.graph import Bars
@@ -189,8 +188,8 @@ class _Reports:
     def known(self, n: int, delta: float) -> Iterator[dict[str, Cell]]:
         """The epsilon against readers of the count, of the reports in no order, and the server."""
         unordered = shuffled_epsilon(Clones.of(AnswerPair(self.loss)), n, delta)
-        mechanism = self.mechanism
-        binary = isinstance(mechanism, SubsetSelection) and mechanism.k == 2
+        law = self.mechanism.law
+        binary = isinstance(law, Supporting) and law.binary
         count = binary_epsilon(n, self.loss, delta) if binary else unordered
         yield _known("who sees the reports' count", count, delta)
         yield _known("who sees the reports in no order", unordered, delta)
