@@ -528,3 +528,59 @@ def test_a_survey_that_gives_away_more_than_it_claims_fails(
 
     assert done.exit_code == 1
     assert "FAILED" in done.output
+
+
+# --- what an ethics board asks beside the plan ----------------------------------------------------
+
+TWO_COINS = """
+name: s
+title: Habits
+questions:
+  - {name: stolen, type: yes_no, label: Stolen, coins: {truth: 0.5}}
+"""
+
+
+@pytest.fixture
+def two_coins(tmp_path: Path) -> Path:
+    path = tmp_path / "coins.yaml"
+    path.write_text(TWO_COINS)
+    return path
+
+
+def test_a_plan_says_what_half_and_double_the_epsilon_would_cost(two_coins: Path) -> None:
+    """Of two coins, odds 3 become the root of 3 or 9: Warner's variance at one half is
+    (1/2 + 1/(odds - 1))^2, here as a ratio."""
+
+    def respondents(*more: object) -> int:
+        done = run(plan, two_coins, "--margin", 0.05, "--json", *more)
+        return int(json.loads(done.output)[-1]["n"])
+
+    own = respondents()
+    for times, odds in ((0.5, math.sqrt(3)), (2, 9)):
+        ratio = ((0.5 + 1 / (odds - 1)) / (0.5 + 1 / 2)) ** 2
+        assert respondents("--times", times) == pytest.approx(own * ratio, abs=1.5)
+    assert respondents("--times", 1) == own
+    refused = run(plan, two_coins, "--times", 9.5, "--margin", 0.05)
+    assert refused.exit_code == 1
+    assert "stolen: no mechanism keeps epsilon 10.4368" in refused.output
+    for wrong in (["--times", 2], ["--counts"]):
+        assert run(plan, "--epsilon", 1, "--n", 100, *wrong).exit_code == 2
+    assert run(plan, two_coins, "--n", 9, "--margin", 0.1, "--times", 2).exit_code == 2
+
+
+def test_a_plan_says_what_counts_alone_give_away(two_coins: Path) -> None:
+    shown = run(plan, two_coins, "--n", 2584, "--counts").output
+    assert "among 2,584 honest reports in hidden order they keep epsilon 0.084" in shown
+    assert "0.084" not in run(plan, two_coins, "--n", 2584).output
+
+    few = run(plan, two_coins, "--n", 2, "--counts").output
+    assert "are not known to protect more than each report does" in few
+    two_coins.write_text(TWO_COINS + "results: {minimum: 9, while_open: true}\n")
+    assert "can subtract" in run(plan, two_coins, "--n", 2584, "--counts").output
+
+
+def test_a_check_says_what_fake_reports_weigh(two_coins: Path, file: Path) -> None:
+    """(1 - q) / (p - q), Cao, Jia and Gong 2021: of two coins 3/4 over 1/2."""
+    assert "stolen: 1.50 people, 7.5" in run(check, two_coins).output
+    file.write_text(SURVEY.replace("maximum: 50", "maximum: 50, mechanism: laplace"))
+    assert "drinks: 21.00 people, > 100" in run(check, file).output, "noise of 20 ranges, cut off"

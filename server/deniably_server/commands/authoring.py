@@ -58,7 +58,7 @@ def check(file: Path, exact: bool) -> None:
 
     Where an author can name other mechanisms for a question, it lists their margins, too.
     """
-    from deniably.authoring.checking import MARGIN_AT, check_survey
+    from deniably.authoring.checking import MARGIN_AT, check_survey, fake_text
 
     began = process_time()
     with _sentences(file):
@@ -83,6 +83,12 @@ def check(file: Path, exact: bool) -> None:
         click.echo("\nalternatives: that margin with each mechanism, at the same epsilon")
     for row in named:
         click.echo(one_line(f"{row['question']}: {row['alternatives']}"))
+    click.echo(
+        "\nfake reports: how many honest people one weighs as much as, and how far 5 % of fake"
+        " reports can move a figure, in points or in percent of the range"
+    )
+    for row in found.rows:
+        click.echo(one_line(f"{row['question']}: {fake_text(row)}"))
     if exact:
         click.echo("\nepsilon of all answers of one person, added up in three ways:\n")
         for line in aligned(found.exact.lines, found.exact.texts):

@@ -52,6 +52,16 @@ _NEEDED = "give two of --epsilon, --margin and --n (of a survey: --margin, --n o
     help="Share of surveys in which a margin holds.",
 )
 @click.option(
+    "--times",
+    type=click.FloatRange(0.01, 100),
+    help="Plan the survey FILE as if every question had that many times its epsilon.",
+)
+@click.option(
+    "--counts",
+    is_flag=True,
+    help="Also say what the counts of a survey's results keep from people who see no report.",
+)
+@click.option(
     "--curve",
     is_flag=True,
     help="Show the respondents for --margin at every epsilon from 0.1 to 5.",
@@ -72,6 +82,8 @@ def plan(
     n: int | None,
     share: float | None,
     confidence: float,
+    times: float | None,
+    counts: bool,
     curve: bool,
     svg: Path | None,
     as_json: bool,
@@ -89,6 +101,8 @@ def plan(
 
     if svg is not None and not curve:
         raise click.UsageError("--svg draws a curve; add --curve")
+    if times is not None or counts:
+        _only_for_a_survey(file, margin, n, curve=curve, times=times is not None)
     if curve:
         if margin is None or epsilon is not None or n is not None:
             raise click.UsageError(_CURVE)
@@ -113,13 +127,25 @@ def plan(
             raise click.UsageError(_NEEDED)
         survey = read_definition(file)
         try:
-            table = plan_survey(survey, n=n, margin=margin, share=share, confidence=confidence)
+            table = plan_survey(
+                survey, n=n, margin=margin, share=share, confidence=confidence,
+                times=times or 1, counts=counts,
+            )  # fmt: skip
         except ValueError as error:
             raise click.ClickException(str(error)) from None
     if as_json:
         click.echo(json.dumps(table.rows))
     else:
         _show(table)
+
+
+def _only_for_a_survey(
+    file: Path | None, margin: float | None, n: int | None, *, curve: bool, times: bool
+) -> None:
+    if file is None or curve:
+        raise click.UsageError("--times and --counts are for a survey, without --curve")
+    if times and n is not None and margin is not None:
+        raise click.UsageError("with --n and --margin the epsilon is looked for: leave out --times")
 
 
 def _goal(choices: int, most: int | None, share: float | None, *, mean: bool) -> Goal:

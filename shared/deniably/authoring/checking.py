@@ -23,6 +23,7 @@ from deniably.design.exact_totals import exact_totals
 from deniably.design.gridding import grid_note
 from deniably.design.planning import plan_figures
 from deniably.device.ledger import DELTA_LIMIT, Limits
+from deniably.results.poisoning_report import MORE, of_question
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Point, Question
@@ -45,6 +46,9 @@ class Checked(Table):
     texts. ``margin`` is half the 95 % interval with 1,000 respondents: a fraction of 1 for a share
     of 30 %, a fraction of the range for a mean; of several, the widest. ``alternatives``
     lists that margin for every mechanism that an author can name; empty where there is no choice.
+    ``fake_report`` is how many honest people one fake report weighs as much as, and
+    ``fake_shift`` how far 5 % of fake reports move a figure: a fraction of 1 for a share, of the
+    range for a mean; None where neither is known.
     ``refused`` says in sentences why devices refuse the survey. ``first_page`` is what respondents
     read first, in paragraphs.
     """
@@ -120,14 +124,18 @@ def _rows(survey: Survey) -> Iterator[dict[str, Cell]]:
     margins: dict[str, float] = {}
     for planned in plan_figures(survey, n=MARGIN_AT, share=SHARE):
         margins[planned.question] = max(margins.get(planned.question, 0), planned.plan.margin)
+    sampled = survey.asked / len(survey.questions)
     for question in survey.questions:
+        fake = of_question(question, sampled)
         yield {
             "question": question.name,
             "type": question.type,
             "mechanism": question.mechanism.described,
             **_protection(question.mechanism.loss),
             "margin": margins.get(question.name, inf),
-            "alternatives": _alternatives(question, survey.asked / len(survey.questions)),
+            "alternatives": _alternatives(question, sampled),
+            "fake_report": None if fake is None else fake.exchange,
+            "fake_shift": None if fake is None else fake.shift(MORE),
         }
 
 
@@ -160,6 +168,14 @@ def _delta(loss: Loss) -> str:
 def _margin_text(margin: Cell) -> str:
     assert isinstance(margin, float)
     return f"{100 * margin:.1f}" if margin <= 1 else "> 100"
+
+
+def fake_text(row: Mapping[str, Cell]) -> str:
+    """What fake reports can do to a question, from its row in a check."""
+    weight, shift = row["fake_report"], row["fake_shift"]
+    if not isinstance(weight, float) or not isinstance(shift, float):
+        return "not bounded: its reports have no largest score"
+    return f"{weight:.2f} people, {_margin_text(shift)}"
 
 
 def _together(survey: Survey) -> str:

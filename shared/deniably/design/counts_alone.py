@@ -75,6 +75,23 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     return CountsAlone(n, epsilon, full, proved)
 
 
+def counts_notes(survey: Survey, n: int) -> list[str]:
+    """What the counts of ``n`` people's reports keep, in a sentence for each question; one sentence
+    where that is nothing more than each report keeps."""
+    reports = n * survey.asked // len(survey.questions)
+    found = [(one.name, counts_alone(survey, one, reports)) for one in survey.questions]
+    told = [f"{name}: {one.sentence}" for name, one in found if one is not None]
+    if told:
+        return told
+    if survey.results.while_open:
+        return [
+            "Results are shown while the survey is open. Whoever notes them can subtract, and sees"
+            " a few reports at a time: so counts are not known to protect more than each report"
+            " does."
+        ]
+    return ["The counts of so many reports are not known to protect more than each report does."]
+
+
 @lru_cache(maxsize=1024)
 def _amplified(n: int, epsilon0: float, *, of_two: bool) -> tuple[float, bool]:
     """The epsilon, and whether it is proved."""

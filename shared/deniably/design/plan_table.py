@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from deniably.core.table import Cell, Table
+from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
 from deniably.design.planning import PlanRow, combined_plan, plan_figures
 from deniably.survey.guessing import rate_text
@@ -39,26 +40,34 @@ def plan_survey(
     margin: float | None = None,
     share: float | None = None,
     confidence: float = 0.95,
+    times: float = 1,
+    counts: bool = False,
 ) -> Planned:
     """Plan a survey: the margins of ``n`` respondents, or the respondents for a ``margin``.
 
     With both, it finds the epsilon that each question would need. ``margin`` is half an interval:
     0.05 for five points of a share, or five percent of the range of a mean. ``share`` is the
     expected share, by default the worst. ``confidence`` is the part of surveys in which margins
-    hold. Raises ValueError where neither n nor margin is given, and where no epsilon is enough.
+    hold. With ``times`` it is as if every question had that many times its epsilon. ``counts`` adds
+    what the counts of as many reports give away to people who see nothing else. Raises ValueError
+    where neither n nor margin is given, and where no epsilon is enough.
     """
-    rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence)
+    rows = plan_figures(survey, n=n, margin=margin, share=share, confidence=confidence, times=times)
     if not rows:
         raise ValueError(
             "the noise hides every figure of this survey; deniably check says what to change"
         )
     rows.append(PlanRow(TOGETHER, "", combined_plan(survey, rows), delta=survey.total.delta))
-    return planned(rows, confidence, f"{survey.name}: {survey.title}")
+    more = counts_notes(survey, rows[-1].plan.n) if counts else []
+    return planned(rows, confidence, f"{survey.name}: {survey.title}", more)
 
 
-def planned(rows: Sequence[PlanRow], confidence: float, caption: str = "") -> Planned:
-    """The table of these plans."""
-    return Planned(caption, list(map(_cells, rows)), _shown(rows), _TEXTS, _notes(rows, confidence))
+def planned(
+    rows: Sequence[PlanRow], confidence: float, caption: str = "", more: Sequence[str] = ()
+) -> Planned:
+    """The table of these plans; ``more`` are notes that come first."""
+    notes = [*more, *_notes(rows, confidence)]
+    return Planned(caption, list(map(_cells, rows)), _shown(rows), _TEXTS, notes)
 
 
 def _cells(row: PlanRow) -> dict[str, Cell]:

@@ -190,8 +190,9 @@ def plan_figures(
     margin: float | None = None,
     share: float | None = None,
     confidence: float = 0.95,
+    times: float = 1,
 ) -> list[PlanRow]:
-    """Plan every figure of a survey, at the survey's own epsilons.
+    """Plan every figure of a survey, at the survey's own epsilons, or ``times`` as much.
 
     With ``n`` it gives margins, with ``margin`` respondents, and with both the epsilon that each
     question would need. A group of figures is one row, for the figure with the largest variance.
@@ -203,15 +204,19 @@ def plan_figures(
     reports = survey.asked / len(survey.questions)
 
     def solve(question: Question, group: Group) -> Plan:
-        own, spread = question.mechanism.loss.epsilon, group.spread(share)
+        own, spread = times * question.mechanism.loss.epsilon, group.spread(share)
+        refitted = Goal(lambda at: variance_at(question, group, share, at), spread, reports)
         as_asked = Goal(lambda _: group.variance(question.report_mechanism, share), spread, reports)
+        if times != 1:
+            as_asked = refitted
+            if not _SMALLEST <= 100 * own <= _LARGEST or refitted.variance(own) == inf:
+                raise ValueError(f"{question.name}: no mechanism keeps epsilon {own:g}")
         if n is None and margin is None:
             raise ValueError("a survey is planned for a number of respondents, a margin or both")
         if margin is None:
             return margin_for(as_asked, own, n or 0, confidence)
         if n is None:
             return respondents_for(as_asked, own, margin, confidence)
-        refitted = Goal(lambda at: variance_at(question, group, share, at), spread, reports)
         try:
             return epsilon_for(refitted, n, margin, confidence)
         except ValueError as error:

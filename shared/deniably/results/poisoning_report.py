@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from deniably.estimation.estimate import Estimate
-from deniably.estimation.figures import One, Shares
+from deniably.estimation.figures import Buckets, One, Shares, groups
 from deniably.estimation.inversion import Mean
 from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally
@@ -13,7 +13,8 @@ from deniably.mechanisms.law import Law, Noise, Several, Supporting
 from deniably.results import plausibility
 from deniably.results.document import PoisoningResult
 from deniably.results.narrative import quoted
-from deniably.results.poisoning import Leverage
+from deniably.results.poisoning import Leverage, of_group
+from deniably.survey.questions import Question
 from deniably.survey.readable import rounded
 
 FEW, MORE = 0.01, 0.05
@@ -39,6 +40,18 @@ def poisoning_result(
         shift=[rounded(length * here.shift(share)) for share in (FEW, MORE)],
         flip=None if flip is None else rounded(flip),
     )
+
+
+def of_question(question: Question, sampled: float) -> Leverage | None:
+    """The leverage over the figure of a question that one fake report moves most; None where its
+    reports have no largest score. ``sampled`` as above."""
+    mechanism = question.report_mechanism
+    guarded = (one for one in groups(question) if not isinstance(one, Buckets) and one.guarded)
+    found = [one for one in (of_group(mechanism, each) for each in guarded) if one is not None]
+    if not found:
+        return None
+    worst = max(found, key=lambda one: one.exchange)
+    return replace(worst, sampled_fraction=worst.sampled_fraction * sampled)
 
 
 # --- signs ------------------------------------------------------------------------------------
