@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.adding_up import adding_up as adding_up
     from deniably.lab.experiments.asked_again import asked_again as asked_again
     from deniably.lab.experiments.bounds import bounds as bounds
+    from deniably.lab.experiments.choosing_epsilon import choosing_epsilon as choosing_epsilon
     from deniably.lab.experiments.coins import coins as coins
     from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
@@ -41,6 +42,7 @@ EXPERIMENTS = (
     "asked_again",
     "bounds",
     "ladder_of_trust",
+    "choosing_epsilon",
     "slices_and_households",
 )
 """Every experiment, in the order in which they are told."""
@@ -60,6 +62,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "asked_again",
     "bounds",
     "ladder_of_trust",
+    "choosing_epsilon",
     "slices_and_households",
     "of_survey",
     "Experiment",

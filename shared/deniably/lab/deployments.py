@@ -1,0 +1,63 @@
+"""Other people's epsilons, to compare with: what others published, with the unit and the source.
+
+The table is data that ships, as it was read on a day; nothing is fetched. An epsilon alone says
+little: it is for a unit, such as a user's day, and it holds against a reader of what is published
+(central) or against everybody (local).
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Literal, cast
+
+Model = Literal["local", "central"]
+"""Whether answers are protected on the device, or by a curator who has them all."""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """An epsilon that was used: ``who`` for ``what``, for one ``unit``, such as "user-day".
+
+    ``delta`` is 0 where it is without one. ``year`` is that of publication, ``read`` the day on
+    which ``source`` said so.
+    """
+
+    who: str
+    what: str
+    epsilon: Fraction
+    delta: Fraction
+    unit: str
+    model: Model
+    year: int
+    source: str
+    read: date
+
+
+@cache
+def deployments() -> tuple[Deployment, ...]:
+    """Every deployment of the table, the smallest epsilon first."""
+    text = (files("deniably.lab") / "deployments.csv").read_text(encoding="utf-8")
+    return tuple(sorted(map(_deployment, csv.DictReader(text.splitlines())), key=_order))
+
+
+def _order(one: Deployment) -> Fraction:
+    return one.epsilon
+
+
+def _deployment(row: dict[str, str]) -> Deployment:
+    return Deployment(
+        row["who"],
+        row["what"],
+        Fraction(row["epsilon"]),
+        Fraction(row["delta"] or 0),
+        row["unit"],
+        cast(Model, row["model"]),
+        int(row["year"]),
+        row["source"],
+        date.fromisoformat(row["read"]),
+    )

@@ -1,0 +1,218 @@
+"""L10: what an epsilon means, in four ways at once, beside those that others took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import sqrt
+
+from deniably.core.table import Cell
+from deniably.design.at_privacy import promised
+from deniably.design.curve import EPSILONS
+from deniably.design.planning import respondents_for, share_goal
+from deniably.lab.asked import question as asked
+from deniably.lab.asked import stated
+from deniably.lab.catalogue import Case, experiment
+from deniably.lab.deployments import deployments
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.experiments.one_report import Prior, after
+from deniably.lab.experiments.price_of_privacy import Margin
+from deniably.lab.inputs import EPSILON, Epsilon, Seed, as_privacy, privacy_text
+from deniably.lab.picture import Picture, band, bar, column, dots, line, value
+from deniably.mechanisms.law import Finite, Supporting
+from deniably.results.figures.colours import Tone
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Bars, Graph
+from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.survey.odds import odds_text
+from deniably.survey.privacy import to_decimal_text
+from deniably.survey.survey import Survey
+
+PEOPLE = 1000
+"""Of each answer: they report, and those who report “yes” are counted."""
+_PRIORS = (0, 1, 2, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 100)
+_TONES: dict[str, Tone] = {"local": "mark", "central": "mute", "yours": "second"}
+
+
+def _cases(survey: Survey) -> Iterator[Case]:
+    """The survey, at the epsilon of its least protected answer, beside that of a whole report."""
+    exact = [one for one in survey.questions if not one.report_mechanism.loss.delta]
+    levels = [promised(one.claim) for one in exact]
+    within = [one for one in levels if EPSILON.minimum <= one.ln <= EPSILON.maximum]
+    if within:
+        whole = ("all answers of this survey", survey.total.epsilon)
+        given = {"epsilon": max(within, key=lambda one: one.ln), "register": [whole]}
+        yield Case(survey.title, given)
+
+
+@experiment(
+    "Choosing epsilon",
+    "What does an epsilon mean, and which ones do others take?",
+    [
+        Source("Nanayakkara et al.", 2023, "What are the chances? Explaining the epsilon parameter"
+               " in differential privacy, USENIX Security"),
+        Source("Desfontaines", 2021, "A list of real-world uses of differential privacy,"
+               " desfontain.es"),
+        Source("OpenDP", 2025, "Differential Privacy Deployments Registry"),
+        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+    ],
+    _cases,
+)  # fmt: skip
+def choosing_epsilon(
+    *,
+    epsilon: Epsilon = "ln 3",
+    prior: Prior = "1/10",
+    margin: Margin = "0.05",
+    seed: Seed = 1,
+    register: Sequence[tuple[str, float]] = (),
+) -> Found:
+    """An epsilon as people of a hundred, as what a report tells, as respondents, and beside others.
+
+    All are for randomised response to a question with two answers. ``margin`` is that of a share.
+    ``register`` are more epsilons to compare with, each with its name: those of a survey, or of
+    other surveys on the same server.
+    """
+    level = as_privacy(epsilon)
+    mechanism = asked(type="yes_no", **stated(level)).report_mechanism
+    law = mechanism.law
+    assert isinstance(law, Supporting | Finite)
+    draws = Draws(seed, "choosing epsilon")
+    chances = [Fraction(law.probability(answer, (0,))) for answer in (0, 1)]
+    frequencies = [
+        _frequency(who, chance, draws.reports(mechanism, [answer] * PEOPLE).count((0,)))
+        for answer, (who, chance) in enumerate(
+            zip(("have it, report it", "have it not, report it"), chances, strict=True)
+        )
+    ]
+    odds = mechanism.loss.odds_bound
+    beliefs = [
+        _belief(Fraction(one), odds)
+        for one in sorted({Fraction(prior), *(Fraction(one, 100) for one in _PRIORS)})
+    ]
+    goal, points = share_goal(2), float(Fraction(margin))
+    plans = [respondents_for(goal, at, points) for at in sorted({*EPSILONS, level.ln})]
+    prices: list[dict[str, Cell]] = [
+        {"what": "respondents", "epsilon": plan.epsilon, "n": plan.n, "curator": plan.curator,
+         "direct": plan.direct}
+        for plan in plans
+    ]  # fmt: skip
+    ours = next(row for row in prices if row["epsilon"] == level.ln)
+    told = next(row for row in beliefs if row["prior"] == float(Fraction(prior)))
+    ours_too = [("this epsilon", "answer", level.ln)]
+    others = _others([*ours_too, *((name, "person", one) for name, one in register)])
+    rows = [*frequencies, *beliefs, *prices, *others]
+
+    yes, no = (_hundred(value(row, "exact")) for row in frequencies)
+    half = 100 * points
+    answer = (
+        f"At epsilon {privacy_text(level)}, {yes} of 100 people who have it report it, and {no} of"
+        f" 100 who do not; whoever thought it {_hundred(value(told, 'prior'))} % likely thinks it"
+        f" {_hundred(value(told, 'after'))} % likely at most after the report, and a share to"
+        f" ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes {number(value(ours, 'n'))}"
+        f" people."
+    )
+    days = {one.read.isoformat() for one in deployments()}
+    notes = [
+        f"One report changes the odds by a factor of {odds_text(odds)} at most.",
+        f"Epsilons of others as published, read on {max(days)}. They are for different units, and a"
+        " central one holds against readers alone: the curator sees every answer. So a smaller"
+        " number is not always more protection.",
+    ]
+    return Found(answer, rows, _pictures(frequencies, beliefs, told, prices, ours, others), notes,
+                 mechanism.described)  # fmt: skip
+
+
+def _frequency(who: str, chance: Fraction, count: int) -> dict[str, Cell]:
+    return {
+        "what": "frequency",
+        "who": who,
+        "exact": float(chance),
+        "drawn": count / PEOPLE,
+        "standard_error": sqrt(float(chance * (1 - chance)) / PEOPLE),
+    }
+
+
+def _belief(prior: Fraction, odds: Fraction) -> dict[str, Cell]:
+    """How likely an answer is thought after the report most against it, and most for it."""
+    return {"what": "belief", "prior": float(prior), "against": float(after(prior, 1 / odds)),
+            "after": float(after(prior, odds))}  # fmt: skip
+
+
+def _others(ours: Sequence[tuple[str, str, float]]) -> list[dict[str, Cell]]:
+    """The epsilons of others and ours, the smallest first."""
+    rows: list[dict[str, Cell]] = [
+        {"what": "deployment", "who": f"{one.who}: {one.what}", "epsilon": float(one.epsilon),
+         "delta": float(one.delta), "unit": one.unit, "model": one.model, "year": one.year,
+         "source": one.source, "read": one.read.isoformat()}
+        for one in deployments()
+    ]  # fmt: skip
+    for name, unit, epsilon in ours:
+        rows.append({"what": "deployment", "who": name, "epsilon": epsilon, "unit": unit,
+                     "model": "yours", "source": "this page"})  # fmt: skip
+    return sorted(rows, key=lambda row: (value(row, "epsilon"), str(row["who"])))
+
+
+def _pictures(
+    frequencies: list[dict[str, Cell]],
+    beliefs: list[dict[str, Cell]],
+    told: dict[str, Cell],
+    prices: list[dict[str, Cell]],
+    ours: dict[str, Cell],
+    others: list[dict[str, Cell]],
+) -> list[Picture]:
+    hundred = of_parts([0, 1])
+    people = of_ratios([*column(prices, "n"), *column(prices, "curator"),
+                        *column(prices, "direct")])  # fmt: skip
+    return [
+        Picture(
+            f"Of 100 people; dots are {PEOPLE:,} of each whose coins were thrown",
+            Bars(hundred, "of these people", [
+                bar(row, str(row["who"]), "exact", f"{_hundred(value(row, 'exact'))} of 100",
+                    tone, dot="drawn")
+                for row, tone in zip(frequencies, _FREQUENCY_TONES, strict=True)
+            ]),
+        ),
+        Picture(
+            "How likely the answer is thought to be, before and after one report",
+            Graph(hundred, "thought likely before", hundred, "thought likely after", [
+                band(beliefs, "prior", "against", "after", "whatever is reported"),
+                line(beliefs, "prior", "prior", "nothing learned", "mute", dashed=True),
+                dots([told], "prior", "after", "at most, from here"),
+            ]),
+        ),
+        Picture(
+            "How many people it takes",
+            Graph(of_ratios(column(prices, "epsilon")), "epsilon", people, "people", [
+                line(prices, "epsilon", "n", "no curator", "mark"),
+                line(prices, "epsilon", "curator", "a trusted curator", "mute"),
+                line(prices, "epsilon", "direct", "asked directly", "mute", dashed=True),
+                dots([ours], "epsilon", "n", "at this epsilon"),
+            ]),
+        ),
+        Picture(
+            "The epsilons that others took; pale ones trust a curator",
+            Bars(of_values([0.0, *column(others, "epsilon")]), "epsilon", [
+                bar(row, _short(f"{row['who']}, {row['unit']}"), "epsilon",
+                    _epsilon(value(row, "epsilon")), _TONES[str(row["model"])])
+                for row in others
+            ]),
+        ),
+    ]  # fmt: skip
+
+
+_FREQUENCY_TONES: tuple[Tone, Tone] = ("mark", "second")
+_LONGEST = 38
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1].rstrip(' ,')}…"
+
+
+def _epsilon(found: float) -> str:
+    return to_decimal_text(Fraction(str(round(found, 4))))
+
+
+def _hundred(part: float) -> str:
+    places = 0 if abs(100 * part - round(100 * part)) < 1e-9 else 1 if part < 0.9995 else 2
+    return number(100 * part, places)
