@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
     from deniably.lab.experiments.one_report import one_report as one_report
+    from deniably.lab.experiments.picking_the_winner import picking_the_winner as picking_the_winner
     from deniably.lab.experiments.price_of_privacy import price_of_privacy as price_of_privacy
     from deniably.lab.experiments.slices_and_households import (
         slices_and_households as slices_and_households,
@@ -38,6 +39,7 @@ EXPERIMENTS = (
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "picking_the_winner",
     "adding_up",
     "asked_again",
     "bounds",
@@ -58,6 +60,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "picking_the_winner",
     "adding_up",
     "asked_again",
     "bounds",
