@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.adding_up import adding_up as adding_up
     from deniably.lab.experiments.asked_again import asked_again as asked_again
     from deniably.lab.experiments.bounds import bounds as bounds
+    from deniably.lab.experiments.catastrophe import catastrophe as catastrophe
     from deniably.lab.experiments.choosing_epsilon import choosing_epsilon as choosing_epsilon
     from deniably.lab.experiments.coins import coins as coins
     from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
@@ -45,6 +46,7 @@ EXPERIMENTS = (
     "bounds",
     "ladder_of_trust",
     "choosing_epsilon",
+    "catastrophe",
     "slices_and_households",
 )
 """Every experiment, in the order in which they are told."""
@@ -66,6 +68,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "bounds",
     "ladder_of_trust",
     "choosing_epsilon",
+    "catastrophe",
     "slices_and_households",
     "of_survey",
     "Experiment",

@@ -347,8 +347,8 @@ def _of_survey(question: Question, n: int) -> Found:
         [line(rows, "range", "noise", "noise"),
          dots(ours, "range", "noise", "the range that is asked for", "mark")],
     )  # fmt: skip
-    notes = ["Clipping: unknown. Try the question on numbers of a register with `deniably"
-             " simulate`, which shows it."]  # fmt: skip
+    notes = ["Clipping: unknown. Try the question on numbers of a register with “deniably"
+             " simulate”, which shows it."]  # fmt: skip
     return Found(answer, rows, [Picture("Noise is as wide as the range", graph)], notes,
                  mechanism.described)  # fmt: skip
 
