@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.choosing_epsilon import choosing_epsilon as choosing_epsilon
     from deniably.lab.experiments.coins import coins as coins
     from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
+    from deniably.lab.experiments.laplace_or_gauss import laplace_or_gauss as laplace_or_gauss
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
     from deniably.lab.experiments.one_report import one_report as one_report
     from deniably.lab.experiments.picking_the_winner import picking_the_winner as picking_the_winner
@@ -40,6 +41,7 @@ EXPERIMENTS = (
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "laplace_or_gauss",
     "picking_the_winner",
     "adding_up",
     "asked_again",
@@ -62,6 +64,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "one_report",
     "noise_averages_out",
     "price_of_privacy",
+    "laplace_or_gauss",
     "picking_the_winner",
     "adding_up",
     "asked_again",
