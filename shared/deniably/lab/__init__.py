@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.one_report import one_report as one_report
     from deniably.lab.experiments.picking_the_winner import picking_the_winner as picking_the_winner
     from deniably.lab.experiments.price_of_privacy import price_of_privacy as price_of_privacy
+    from deniably.lab.experiments.propose_test_release import (
+        propose_test_release as propose_test_release,
+    )
     from deniably.lab.experiments.slices_and_households import (
         slices_and_households as slices_and_households,
     )
@@ -43,6 +46,7 @@ EXPERIMENTS = (
     "price_of_privacy",
     "laplace_or_gauss",
     "picking_the_winner",
+    "propose_test_release",
     "adding_up",
     "asked_again",
     "bounds",
@@ -66,6 +70,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "price_of_privacy",
     "laplace_or_gauss",
     "picking_the_winner",
+    "propose_test_release",
     "adding_up",
     "asked_again",
     "bounds",

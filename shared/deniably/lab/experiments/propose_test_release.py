@@ -1,0 +1,225 @@
+"""L14: a curator's median that is published with little noise, if it passes a test."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf, sqrt
+from typing import Annotated, Any
+
+import numpy as np
+from scipy import special
+
+from deniably.core.binomial import Floats
+from deniably.core.table import Cell
+from deniably.estimation.figures import Buckets, Quantile, groups
+from deniably.lab.asked import question as asked
+from deniably.lab.catalogue import each_question, experiment
+from deniably.lab.curator import LaplaceNoise, Proposal, Published, median, median_distance
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import Exact, Level, Real, Seed, Whole, as_privacy
+from deniably.lab.picture import Picture, bar, column, dots, line, value
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Bars, Graph
+from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.survey.privacy import Privacy, to_decimal_text
+from deniably.survey.questions import Number, Question
+
+_RANGE = 100
+_MIDDLE, _DEVIATION = 0.4, 0.1
+"""The people: as parts of the range, spread as evenly as so many people of a normal law can be."""
+_TESTS, _FEWEST = 200, 4
+"""Tests that are drawn at a distance, where so many are expected to pass, and to fail."""
+
+Failing = Annotated[
+    Exact,
+    Real(
+        minimum=Fraction(1, 10**9),
+        maximum=Fraction(1, 10),
+        help="Delta: how often the test may pass a table that it should not.",
+    ),
+]
+Tested = Annotated[
+    Exact | Privacy,
+    Level(minimum=Fraction(1, 10), maximum=2, help="Epsilon of the test, and of the release."),
+]
+Proposed = Annotated[
+    Exact,
+    Real(
+        minimum=Fraction(1, 1000),
+        maximum=Fraction(1, 4),
+        percent=True,
+        help="By how much one person may move the median, as proposed: a part of the range.",
+    ),
+]
+People = Annotated[int, Whole(minimum=20, maximum=1000, help="How many people answer.")]
+
+
+def _of_question(question: Question) -> dict[str, Any] | None:
+    """Questions for a number whose median the results show."""
+    shown = isinstance(question, Number) and _median_of(question) is not None
+    return {"question": question} if shown else None
+
+
+def _median_of(question: Question) -> tuple[Buckets, int] | None:
+    """The figures of a number, and the place of its median among them."""
+    for group in groups(question):
+        if isinstance(group, Buckets) and group.variance(question.report_mechanism) < inf:
+            for place, figure in enumerate(group.figures):
+                if isinstance(figure, Quantile) and figure.level == 0.5:
+                    return group, place
+    return None
+
+
+@experiment(
+    "Propose, test, release",
+    "When does little noise do for a median?",
+    [
+        Source("Dwork and Lei", 2009, "Differential privacy and robust statistics, STOC"),
+        Source("Vadhan", 2017, "The complexity of differential privacy, proposition 3.2"),
+        Source("Nissim, Raskhodnikova and Smith", 2007, "Smooth sensitivity and sampling in private"
+               " data analysis, STOC, section 3.1: the median"),
+    ],
+    each_question(_of_question),
+)  # fmt: skip
+def propose_test_release(
+    *,
+    epsilon: Tested = "1",
+    delta: Failing = "0.00001",
+    proposed: Proposed = "0.01",
+    n: People = 1000,
+    seed: Seed = 1,
+    question: Question | None = None,
+) -> Found:
+    """How often a curator's test passes, by how many people are needed to make a table unstable.
+
+    The median of ``n`` people of a bell-shaped law, in a range of 100 or of a survey's
+    ``question``, is released with noise for the ``proposed`` part of the range. Reports of the
+    same people, at the epsilon of test and release together, are beside it.
+    """
+    privacy, failing = as_privacy(epsilon), Fraction(delta)
+    proposal = Proposal(privacy.ln, float(failing))
+    both, _ = proposal.total
+    local = question or asked(
+        type="number", aim="distribution", minimum=0, maximum=_RANGE, step=1, **_twice(privacy)
+    )
+    assert isinstance(local, Number)
+    low, high = float(local.range.minimum), float(local.range.maximum)
+    width = high - low
+    values = low + width * np.clip(
+        _MIDDLE + _DEVIATION * special.ndtri((np.arange(n) + 0.5) / n), 0, 1
+    )
+    reach = float(Fraction(proposed)) * width
+    distance = median_distance(values, low, high, reach)
+    little = LaplaceNoise(privacy.ln).noise(reach)
+
+    draws = Draws(seed, "propose")
+    published = Published(median(values, low, high), little)
+    people = of_values([0.0, 2 * proposal.threshold])
+    passing = [_passing(proposal, people.high * step / 25, published, draws) for step in range(26)]
+    middle = _passing(proposal, proposal.threshold)
+    here: dict[str, Cell] = _passing(proposal, distance) | {
+        "what": "these people", "total": both, "delta": float(failing),
+    }  # fmt: skip
+    middle["what"] = "threshold"
+    ways = [
+        _way("noise for the proposal", both, little.margin(), width),
+        _way("noise for the whole range", both, LaplaceNoise(both).noise(width).margin(), width),
+    ]
+    if (half := _by_reports(local, values, draws)) is not None:
+        ways.append(_way("from reports", local.report_mechanism.loss.epsilon, half, width))
+
+    answer = (
+        f"A table passes the test half of the time if {number(proposal.threshold, 2)} people would"
+        f" have to change their answers before one person could move its median by more than was"
+        f" proposed; here it takes {int(distance)} people, which passes"
+        f" {_short(100 * value(here, 'exact'), 1)} times of 100, and test and release spend"
+        f" epsilon {_short(both)} together, with delta {to_decimal_text(failing)}."
+    )
+    pictures = [
+        Picture(
+            "How often the median is released, by how far the table is from an unstable one",
+            Graph(people, "people who have to change", of_parts([0, 1]), "released",
+                  [
+                line(passing, "distance", "exact", "released"),
+                dots(passing, "distance", "drawn", f"{_TESTS} tests that were drawn"),
+                dots([middle], "distance", "exact", "the threshold", "mark", hollow=True),
+            ]),
+        ),
+        Picture(
+            "How far the published median is off, in 95 of 100 releases",
+            Bars(of_ratios([*column(ways, "part"), *(2 * one for one in column(ways, "part"))]),
+                 "part of the range", [
+                bar(row, str(row["way"]), "part", f"±{number(value(row, 'half'), 2)}",
+                    "mark" if row["way"] == "from reports" else "second")
+                for row in ways
+            ]),
+        ),
+    ]  # fmt: skip
+    return Found(answer, [*passing, middle, here, *ways], pictures, _notes(proposal, local, n),
+                 local.report_mechanism.described)  # fmt: skip
+
+
+def _notes(proposal: Proposal, local: Number, n: int) -> list[str]:
+    total = _short(proposal.total[0])
+    return [
+        "Many texts say that all of it keeps (epsilon, delta). But the test spends epsilon, and the"
+        f" release spends it again: {total} in all, and delta.",
+        f"The interval from reports is that of {n:,} people who answer at epsilon"
+        f" {_short(local.report_mechanism.loss.epsilon)}; it also holds the chance of the"
+        " sample, which the curator's noise does not.",
+        "A table that does not pass gives no answer at all, and its privacy is spent all the same.",
+    ]
+
+
+def _twice(privacy: Privacy) -> dict[str, object]:
+    """Twice a level of privacy, as authors write it."""
+    if privacy.odds is not None:
+        return {"odds": str(privacy.odds**2)}
+    assert privacy.epsilon is not None
+    return {"epsilon": float(2 * privacy.epsilon)}
+
+
+def _passing(
+    proposal: Proposal,
+    distance: float,
+    published: Published | None = None,
+    draws: Draws | None = None,
+) -> dict[str, Cell]:
+    """How often a table at this distance is released: the law, and tests that are drawn."""
+    chance = proposal.release_probability(distance)
+    row: dict[str, Cell] = {"what": "distance", "distance": distance, "exact": chance}
+    few = _TESTS * min(chance, 1 - chance)
+    if draws and published and few >= _FEWEST:
+        released = [proposal.release(distance, published, draws) for _ in range(_TESTS)]
+        row |= {
+            "drawn": sum(one is not None for one in released) / _TESTS,
+            "standard_error": sqrt(chance * (1 - chance) / _TESTS),
+        }
+    return row
+
+
+def _way(way: str, epsilon: float, half: float, width: float) -> dict[str, Cell]:
+    return {"what": "median", "way": way, "epsilon": epsilon, "half": half, "part": half / width}
+
+
+def _by_reports(question: Number, values: Floats, draws: Draws) -> float | None:
+    """Half the interval of the median that results estimate from everybody's reports."""
+    found = _median_of(question)
+    assert found is not None
+    group, place = found
+    people: dict[Any, int] = {}
+    step, low = Fraction(question.range.step), Fraction(question.range.minimum)
+    for one in values:
+        given = low + step * round((Fraction(float(one)) - low) / step)
+        cell = question.encode(to_decimal_text(given))
+        people[cell] = people.get(cell, 0) + 1
+    estimated = group.found(draws.tally(question.report_mechanism, people))[place]
+    if estimated is None:
+        return None
+    below, above = estimated.population_margin
+    return (above - below) / 2
+
+
+def _short(found: float, decimals: int = 2) -> str:
+    return number(found, 0 if abs(found - round(found)) < 0.0005 else decimals)
