@@ -55,6 +55,24 @@ def test_json_csv_and_pictures(tmp_path: Path) -> None:
     assert found["answer"] in (tmp_path / "coins.html").read_text(encoding="utf-8")
 
 
+def test_known_numbers_come_from_a_column_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "incomes.csv"
+    file.write_text("name,income\nAnn,1000\nBob,2000\nCid,3000\nDan,10000\n")
+    told = ("lab", "bounds", "--n", "10", "--maximum", "4000", "--values", file)
+    found = json.loads(call(*told, "--column", "income", "--json").stdout)
+
+    (row,) = (row for row in found["rows"] if row["what"] == "maximum that was given")
+    assert (row["clipped"], row["clipping"]) == (0.25, 1500)
+    assert "the columns name, income; name one by --column" in call(*told).stderr
+    refused = call(*told, "--column", "name")
+    assert "line 2: name has no number there" in refused.stderr
+    assert "Ann" not in refused.stderr, "never what stands there"
+    file.write_text("income\n-5\n")
+    assert "values are numbers from 0" in call(*told).stderr
+    file.write_text("")
+    assert call(*told).returncode == 2
+
+
 def test_a_handout_of_everything_needs_nothing_else(tmp_path: Path) -> None:
     done = call("lab", "all", "-o", tmp_path / "handout.html", "--seed", "3")
     text = (tmp_path / "handout.html").read_text(encoding="utf-8")

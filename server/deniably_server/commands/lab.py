@@ -5,6 +5,7 @@ There is a command for each experiment of the catalogue, with its inputs as opti
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ _FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 _OUTPUT = click.Option(
     ["--output", "-o"], type=_FILE, help="Write one HTML page that needs nothing else."
 )
-_SEED = "seed"
+_SEED, _VALUES = "seed", "values"
 
 
 class _Lab(click.Group):
@@ -76,10 +77,13 @@ def _one(entry: Entry) -> click.Command:
     """The command of an experiment."""
 
     def run(
-        as_json: bool, as_csv: bool, svg: Path | None, output: Path | None, **given: str | None
-    ) -> None:
+        as_json: bool, as_csv: bool, svg: Path | None, output: Path | None,
+        values: Path | None = None, column: str | None = None, **given: str | None,
+    ) -> None:  # fmt: skip
         try:
-            found = entry.run(**{name: one for name, one in given.items() if one is not None})
+            read = entry.read({name: one for name, one in given.items() if one is not None})
+            table = {} if values is None else {_VALUES: _numbers(values, column)}
+            found = entry.function(**read, **table)
         except ValueError as error:
             raise click.UsageError(printable(str(error))) from None
         if svg:
@@ -98,6 +102,7 @@ def _one(entry: Entry) -> click.Command:
         entry.name,
         params=[
             *_inputs(entry),
+            *_table(entry),
             click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."),
             click.Option(["--csv", "as_csv"], is_flag=True, help="Print the table as CSV."),
             click.Option(
@@ -121,6 +126,39 @@ def _inputs(entry: Entry) -> Iterator[click.Option]:
             metavar=name.upper(),
             help=f"{one.help} It is {one.allowed}. [default: {shown}]",
         )
+
+
+def _table(entry: Entry) -> Iterator[click.Option]:
+    """Where an experiment can be made of known numbers: the options that name them."""
+    if _VALUES in inspect.signature(entry.function).parameters:
+        file = click.Path(exists=True, dir_okay=False, path_type=Path)
+        yield click.Option(
+            [f"--{_VALUES}"], type=file, help="A CSV file of numbers that are known."
+        )
+        yield click.Option(["--column"], metavar="NAME", help="Its column, if it has several.")
+
+
+def _numbers(file: Path, column: str | None) -> list[float]:
+    """The numbers of a column. Errors name the line and never what stands there."""
+    from deniably.simulation.written import rows_of
+
+    try:
+        names, *lines = [*rows_of(file)] or [[]]
+    except OSError as error:
+        raise click.ClickException(f"{file}: {error.strerror}") from None
+    name = column if column is not None else names[0] if len(names) == 1 else None
+    if name is None or name not in names:
+        known = f"the columns {', '.join(map(printable, names))}" if names else "no columns"
+        raise click.UsageError(f"{file} has {known}; name one by --column")
+    found: list[float] = []
+    for place, line in enumerate(lines, start=2):
+        try:
+            found.append(float(line[names.index(name)]))
+        except (ValueError, IndexError):
+            raise click.UsageError(
+                f"{file}, line {place}: {printable(name)} has no number there"
+            ) from None
+    return found
 
 
 def _everything() -> click.Command:
