@@ -21,7 +21,7 @@ from deniably.design.composition import (
     rho_of_pure,
     zcdp_epsilon,
 )
-from deniably.design.exact_totals import DELTA, Total, total_of
+from deniably.design.exact_totals import Total, total_of
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import Draws
 from deniably.lab.experiment import Found, Source
@@ -39,7 +39,7 @@ MOST = 10_000
 """Answers of one person."""
 _POINTS = 24
 _PEOPLE, _REPORTS = 400, 400_000  # who are drawn
-_TIMES = (1, 2, 5, 10)
+_OF_A_SURVEY = 150  # answers of one person, if it is made again and again
 _DEVIATIONS = 4
 """Of the loss, to either side of its mean, that the second picture shows."""
 
@@ -132,6 +132,8 @@ _NOTES = (
     "The loss is how much likelier the answers of one person are with one truth than with another:"
     " that of yes-or-no questions with randomised response, the worst case of their epsilon.",
 )
+
+_FEW = "Where answers are few, zCDP says more than their sum."
 
 
 def _row(n: int, epsilon: float, delta: float, *, is_false: bool) -> list[dict[str, Cell]]:
@@ -250,23 +252,25 @@ def _of_survey(survey: Survey) -> Found:
         one.memo if isinstance(one, Memoised) else one
         for one in (question.mechanism for question in survey.questions)
     ]
-    totals = {times: total_of(mechanisms, survey.asked, times) for times in _TIMES}
+    most = max(2, _OF_A_SURVEY // survey.asked)
+    given = sorted({1, 1 + most // 4, 1 + most // 2, most})
+    totals = {times: total_of(mechanisms, survey.asked, times) for times in given}
     rows = [row for times, total in totals.items() for row in _of_total(times, total)]
-    once, often = totals[1], totals[_TIMES[-1]]
+    once, often = totals[1], totals[most]
+    waves = " in all waves" if survey.waves else ""
     answer = (
-        f"The {once.answers} answers of one person give away {_up(once.loss.epsilon)} by the"
-        f" plain sum and {_up(once.exact)} exactly, but for one in a million; in {_TIMES[-1]} such"
+        f"The {once.answers} answers of one person{waves} give away {_up(once.loss.epsilon)} by the"
+        f" plain sum and {_up(once.exact)} exactly, but for one in a million; in {most} such"
         f" surveys it is {_up(often.loss.epsilon)} and {_up(often.exact)}."
     )
-    rows.append({"what": "one in", "exact": float(1 / DELTA)})
     layers: list[Layer] = [
         _line(rows, "the sum"), _line(rows, "exact"), _line(rows, "zCDP")
     ]  # fmt: skip
     at = column(rows, "answers")
-    graph = Graph(of_values([0, *at]), "answers", of_values([0, *column(rows[:-1], "exact")]),
+    graph = Graph(of_values([0, *at]), "answers", of_values([0, *column(rows, "exact")]),
                   "epsilon", layers)  # fmt: skip
     title = "What the answers to this survey keep, if it is made again and again"
-    return Found(answer, rows, [Picture(title, graph)], _NOTES[:1])
+    return Found(answer, rows, [Picture(title, graph)], [f"{_NOTES[0]} {_FEW}"])
 
 
 def _of_total(times: int, total: Total) -> list[dict[str, Cell]]:
