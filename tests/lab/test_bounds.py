@@ -12,6 +12,7 @@ from scipy import integrate
 from deniably import lab
 from deniably.authoring.files import load_survey
 from deniably.design.planning import mean_goal
+from deniably.estimation.channels import matrix, position_scores
 from deniably.lab.asked import question
 from deniably.lab.draws import Draws
 from deniably.lab.experiment import Experiment
@@ -111,6 +112,17 @@ def test_a_simulation_of_the_same_people_clips_as_much_and_is_as_noisy() -> None
     noise = sqrt(variance - spread)
     assert abs(mean.noise - noise) < 4 * noise / sqrt(2 * runs) + 30
     assert value(told, "clipped") == pytest.approx(mean.truth.outside)
+
+
+def test_the_exact_error_is_that_of_the_reports_law() -> None:
+    """Everybody has one number: only the noise of its reports is left."""
+    told = row(lab.bounds(values=[20_000.0], maximum=40_000, n=100), "maximum that was given")
+    mechanism = question(type="number", minimum=0, maximum=1000, step=1, epsilon=1).report_mechanism
+    assert isinstance(mechanism, Channel)
+    chances, scores = matrix(mechanism)[500], position_scores(mechanism)
+    noise = float(chances @ scores**2 - (chances @ scores) ** 2)
+
+    assert value(told, "exact") == pytest.approx(sqrt(noise / 100) * 40, rel=1e-6)
 
 
 def test_numbers_of_a_table_are_clipped_as_they_are() -> None:

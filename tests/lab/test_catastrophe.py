@@ -87,6 +87,10 @@ def test_more_reports_prove_more() -> None:
         ]
         assert proved == sorted(proved)
         assert proved[0] == 0
+    (row,) = (
+        row for row in rows(usual(), "certified") if (row["size"], row["trials"]) == (0.01, 10_000)
+    )
+    assert value(row, "epsilon") == pytest.approx(float(_proved(100, 10_000)))
 
 
 def test_a_survey_lends_its_own_mechanism() -> None:

@@ -35,6 +35,8 @@ def test_every_picture_is_about_the_same_epsilon(epsilon: str) -> None:
         prior = value(row, "prior")
         bayes = prior * having / (prior * having + (1 - prior) * others)
         assert value(row, "after") == pytest.approx(bayes)
+        other = prior * (1 - having) / (prior * (1 - having) + (1 - prior) * (1 - others))
+        assert value(row, "against") == pytest.approx(other)
     (ours,) = (row for row in rows(found, "deployment") if row["who"] == "this epsilon")
     assert exp(value(ours, "epsilon")) == pytest.approx(odds)
     for row in rows(found, "respondents"):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import exp, floor, log, log10, sqrt
 from typing import Annotated, Any, Protocol
 
 import numpy as np
@@ -358,5 +358,7 @@ def _hundred(row: dict[str, Cell]) -> str:
 
 
 def _short(found: float) -> str:
-    """Whole numbers where they are large, else with as many decimals as tell something."""
-    return number(found, 0 if found >= 100 else 2 if found >= 1 else 4)
+    """Whole where it is large or whole, else with three digits."""
+    if found >= 100 or found == round(found):
+        return number(found)
+    return number(found, 2 - floor(log10(abs(found))))
