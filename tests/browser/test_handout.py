@@ -62,3 +62,32 @@ def test_a_handout_is_for_everybody_on_any_screen_and_on_paper(
     assert page.locator("td").first.is_visible(), "on paper, numbers are unfolded"
     assert len(asked) == 1, "nothing is fetched but the file itself"
     page.close()
+
+
+def test_a_dossier_is_for_everybody_on_any_screen_and_prints_on_a4(
+    chromium: Browser, axe_light_and_dark: Callable[[Page], list[str]], tmp_path: Path
+) -> None:
+    survey, file = tmp_path / "survey.yaml", tmp_path / "dossier.html"
+    survey.write_text(
+        "name: s\ntitle: Habits\nquestions:\n"
+        "  - {name: stolen, type: yes_no, label: Stolen?, coins: {truth: 0.5}}\n"
+    )
+    made = call("dossier", survey, "--n", "800", "--trials", "10", "-o", file)
+    assert made.returncode == 0
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+
+    for width in (1280, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.evaluate(TINY) == []
+    assert axe_light_and_dark(page) == []
+    printable = 672  # CSS pixels: A4 less two margins of 16 mm
+    page.set_viewport_size({"width": printable, "height": 900})
+    page.emulate_media(media="print")
+    cut = "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+    assert page.eval_on_selector_all(".scroll, pre", cut) == 0, "paper does not scroll"
+    assert len(asked) == 1, "nothing is fetched but the file itself"
+    page.close()

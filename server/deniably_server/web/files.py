@@ -34,6 +34,7 @@ SHEETS = {
     "style/home-page.css": ("tokens", "base", "rain", "results", "home"),
     "style/how-page.css": ("tokens", "base", "rain", "how"),
     "style/lab-page.css": ("tokens", "base", "results", "lab"),
+    "style/dossier-page.css": ("tokens", "base", "dossier"),
 }
 """The first stylesheet of a page, with the sheets that it is joined from."""
 ALONE = "style/form-page.css"

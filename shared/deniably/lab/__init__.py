@@ -18,6 +18,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from deniably.lab.board import Dossier as Dossier
+    from deniably.lab.board import dossier as dossier
     from deniably.lab.catalogue import of_survey as of_survey
     from deniably.lab.experiment import Experiment as Experiment
     from deniably.lab.experiments.adding_up import adding_up as adding_up
@@ -58,7 +60,9 @@ EXPERIMENTS = (
 """Every experiment, in the order in which they are told."""
 
 _HOMES = {
+    "Dossier": "board",
     "Experiment": "experiment",
+    "dossier": "board",
     "of_survey": "catalogue",
     **{name: f"experiments.{name}" for name in EXPERIMENTS},
 }
@@ -79,7 +83,9 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "catastrophe",
     "slices_and_households",
     "of_survey",
+    "dossier",
     "Experiment",
+    "Dossier",
 ]
 
 

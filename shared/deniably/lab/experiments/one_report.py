@@ -91,9 +91,9 @@ def one_report(
 
     told = next(row for row in risen if row["prior"] == float(Fraction(prior)))
     answer = (
-        f"Whoever thought the answer {_hundred(told['prior'])}{NARROW}% likely thinks it at most"
-        f" {_hundred(told['exact'])}{NARROW}% likely after the report that speaks most for it; from"
-        f" 50{NARROW}% it rises to {_hundred(risen[_at(risen, 0.5)]['exact'])}{NARROW}% at most."
+        f"Whoever thought the answer {percent(told['prior'])}{NARROW}% likely thinks it at most"
+        f" {percent(told['exact'])}{NARROW}% likely after the report that speaks most for it; from"
+        f" 50{NARROW}% it rises to {percent(risen[_at(risen, 0.5)]['exact'])}{NARROW}% at most."
     )
     layers: list[Layer] = [
         band(risen, "prior", "low", "high", "any mechanism of this epsilon"),
@@ -206,7 +206,12 @@ def _at(rows: Sequence[dict[str, Cell]], prior: float) -> int:
     return [row["prior"] for row in rows].index(prior)
 
 
-def _hundred(part: Cell) -> str:
+def percent(part: Cell) -> str:
+    """A part as a percentage, with more digits near the whole.
+
+    >>> percent(0.25), percent(0.99966)
+    ('25', '99.97')
+    """
     assert isinstance(part, float)
     places = 0 if abs(100 * part - round(100 * part)) < 1e-9 else 1 if part < 0.9995 else 2
     return number(100 * part, places)

@@ -1,0 +1,64 @@
+"""``deniably dossier``: the document about a survey for an ethics board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from deniably.core.steering import one_line, printable
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--n", "n", type=click.IntRange(1), required=True, help="Number of respondents expected."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of the example reports.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(10),
+    default=20_000,
+    show_default=True,
+    help="For the audit: reports of each of two answers, for every question.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Write one HTML page that needs nothing else and prints on A4.",
+)
+def dossier(file: Path, n: int, seed: int, trials: int, output: Path | None) -> None:
+    """Write the dossier of the survey FILE for an ethics board.
+
+    It has the questions word by word, example reports, who sees what, what reports give away, what
+    somebody could conclude and a court order yields, margins, alternatives, fake reports, the
+    verdict of the audit, and what is not protected. Each part names the commands that print its
+    numbers. Without --output it prints the text.
+    """
+    from deniably.core.errors import BadSurvey
+    from deniably.lab.board import dossier as make
+    from deniably.lab.board_page import as_text
+    from deniably_server.web.files import text_of
+
+    try:
+        found = make(file, n=n, seed=seed, trials=trials, file=str(file))
+    except BadSurvey as error:
+        problems = "\n".join(one_line(str(problem)) for problem in error.problems)
+        raise click.ClickException(f"{file} is no valid survey:\n{problems}") from None
+    except (OSError, ValueError) as error:
+        raise click.ClickException(printable(str(error))) from None
+    if output is None:
+        click.echo(printable(as_text(found)))
+        return
+    try:
+        output.write_text(found.html(text_of("style/dossier-page.css")), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{output}: {error.strerror}") from None
+    click.echo(f"wrote {output}", err=True)

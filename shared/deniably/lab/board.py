@@ -1,0 +1,426 @@
+"""The dossier of a survey for an ethics board: what is asked, what leaves a device, what it tells.
+
+Nothing is computed anew here: its numbers are those of commands, and each part names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from importlib.metadata import version
+from math import ceil
+from pathlib import Path
+from shlex import quote
+from typing import cast
+
+from deniably.audit.question_audit import TRIALS
+from deniably.audit.survey_audit import Audited, audit_survey, of_whole
+from deniably.authoring.checking import Checked, check_survey, fake_text
+from deniably.core.loss import Loss
+from deniably.design.counts_alone import counts_notes
+from deniably.design.delta_rule import delta_warning
+from deniably.design.plan_table import Planned, plan_survey
+from deniably.lab.board_words import (
+    Part,
+    answers,
+    as_text,
+    cut,
+    label,
+    rules,
+    some_answer,
+    subpoena,
+    unprotected,
+    who_sees_what,
+)
+from deniably.lab.deployments import deployments
+from deniably.lab.draws import Draws
+from deniably.lab.experiments.one_report import after, percent
+from deniably.lab.inputs import EPSILON, SEED
+from deniably.survey.guessing import rate_text
+from deniably.survey.odds import odds_text, surest
+from deniably.survey.privacy import to_decimal_text
+from deniably.survey.report import randomise_answers
+from deniably.survey.survey import Survey, Waves
+
+REPORTS = 3
+"""Examples of what leaves a device."""
+PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
+TIMES = {"half": 0.5, "as planned": 1, "double": 2}
+"""Of the survey's epsilons: the alternatives that a board is shown."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dossier:
+    """A dossier for an ethics board, in ``parts``. ``signed`` says what it was made of: the
+    version, the survey's digest, the day. In a notebook it shows itself."""
+
+    survey: Survey
+    n: int
+    signed: str
+    parts: Sequence[Part]
+
+    def html(self, style: str = "") -> str:
+        """A page that stands alone and prints on A4: one stylesheet inside, no script."""
+        from deniably.lab.board_page import page
+
+        return page(self, style)
+
+    def _repr_html_(self) -> str:
+        from deniably.lab.board_page import notebook
+
+        return notebook(self)
+
+
+def dossier(
+    source: str | Path | Mapping[str, object],
+    *,
+    n: int,
+    seed: int = 1,
+    file: str | None = None,
+    today: date | None = None,
+    trials: int = TRIALS,
+) -> Dossier:
+    """The dossier of an author's survey for ``n`` respondents, for an ethics board.
+
+    ``source`` is a YAML or JSON file as authors write it, or the document itself. The example
+    reports are drawn with ``seed``. ``file`` is what the commands in it call the survey. It runs
+    the audit with ``trials`` reports of each of two answers to a question. Raises OSError,
+    BadSurvey, and ValueError where ``n`` is below 1 or the noise hides every figure.
+    """
+    checked = check_survey(source)
+    survey = checked.survey
+    named = quote(file or (f"{survey.name}.yaml" if isinstance(source, Mapping) else str(source)))
+    board = _Board(checked, survey, n, named, SEED.read("seed", seed), trials)
+    today = today or datetime.now(UTC).date()
+    return Dossier(survey, n, board.signed(today), list(board.parts(today)))
+
+
+@dataclass(frozen=True)
+class _Board:
+    checked: Checked
+    survey: Survey
+    n: int
+    file: str
+    seed: int
+    trials: int
+
+    def parts(self, today: date) -> Iterator[Part]:
+        planned = plan_survey(self.survey, n=self.n)
+        yield self._asked()
+        yield Part(
+            "What respondents read first",
+            self.checked.first_page,
+            commands=[self._command("check")],
+        )
+        yield self._sent()
+        yield who_sees_what(self.survey)
+        yield self._odds(planned)
+        yield self._concluded()
+        yield subpoena(self.survey)
+        yield self._delta()
+        yield self._counts()
+        yield self._margins(planned)
+        yield self._alternatives(planned)
+        yield self._fakes()
+        yield self._audited(audit_survey(self.survey, trials=self.trials), today)
+        yield unprotected(self.survey)
+        yield self._others()
+        yield self._register()
+
+    def signed(self, today: date) -> str:
+        return (
+            f"Made on {today.isoformat()} by deniably {version('deniably')} from the survey with"
+            f" the digest {self.survey.digest}, for {self.n:,} respondents."
+        )
+
+    def _command(self, *words: object) -> str:
+        first, *rest = map(str, words)
+        return " ".join(["deniably", first, self.file, *rest])
+
+    # --- what is asked and sent -----------------------------------------------------------------
+
+    def _asked(self) -> Part:
+        survey = self.survey
+        texts = [one for one in (survey.intro, survey.contact) if isinstance(one, str)]
+        lines = [("question, word by word", "answers and bounds")]
+        lines += [(label(one), answers(one)) for one in survey.questions]
+        return Part("What is asked", [survey.title, *texts, *rules(survey)], lines)
+
+    def _sent(self) -> Part:
+        given = {one.name: some_answer(one) for one in self.survey.questions}
+        draws = Draws(self.seed, "dossier")
+        reports = [
+            randomise_answers(self.survey, given, draws.coins).canonical.decode()
+            for _ in range(REPORTS)
+        ]
+        return Part(
+            "What leaves the device",
+            [
+                "True answers stay on the device. It mixes each with chance and sends only the"
+                " mixed values, under a random id, and the digest of the survey: no name, no"
+                " address, no time. Numbers in a report stand for answers and count from 0.",
+                "These are the reports of three people who all gave the same true answers, below."
+                " Here the coins come from a seed, so that everybody gets the same examples. On a"
+                " device they come from its own generator.",
+            ],
+            [("question", "the true answer of all three"),
+             *((name, as_text(answer)) for name, answer in given.items())],
+            [cut(one) for one in reports],
+            commands=[self._command("dossier", "--n", self.n, "--seed", self.seed)],
+        )  # fmt: skip
+
+    # --- what it gives away ---------------------------------------------------------------------
+
+    def _odds(self, planned: Planned) -> Part:
+        heads, *lines = self.checked.lines
+        odds = heads.index("odds")
+        kept = slice(odds, heads.index("margin"))
+        guess_at = planned.lines[0].index("worst guess")
+        guesses = {line[0]: line[guess_at] for line in planned.lines[1:]}
+        names = {one.name for one in self.survey.questions}
+        table = [("about", *heads[kept], "of 100 guesses, right at most")]
+        for line in lines:
+            if line[0] in names:
+                guess = guesses.get(line[0], "")  # of what noise hides, plans say nothing
+            else:
+                guess = str(rate_text(surest(self._of_all(line[0]).odds_bound)))
+            table.append((line[0], *line[kept], guess))
+        return Part(
+            "How much the reports give away",
+            [
+                "Odds of 3 mean: no report is more than 3 times as likely from one true answer as"
+                " from another. The last column says the same in frequencies: somebody is torn"
+                " between two answers, sees what was sent and guesses. Without any report, 50 of"
+                " 100 guesses are right. Epsilon is the logarithm of the odds; epsilons of several"
+                " answers add up.",
+            ],
+            table,
+            commands=[self._command("check"), self._command("plan", "--n", self.n)],
+        )
+
+    def _of_all(self, name: str) -> Loss:
+        return self.survey.history if name == "all waves" else self.survey.total
+
+    def _levels(self) -> Iterator[tuple[str, Loss]]:
+        survey = self.survey
+        yield "one answer, of the question that gives away most", survey.worst
+        if survey.asked > 1:
+            yield "all answers of one person", survey.total
+        if isinstance(survey.waves, Waves):
+            yield "all waves", survey.history
+
+    def _concluded(self) -> Part:
+        heads = [f"{percent(float(prior))} % likely before: at most" for prior in PRIORS]
+        lines: list[tuple[str, ...]] = [("from", *heads)]
+        commands: list[str] = []
+        for name, loss in self._levels():
+            text = odds_text(loss.odds_bound)
+            if loss.epsilon > float(EPSILON.maximum):
+                lines.append((name, *("nearly certain" for _ in PRIORS)))
+                continue
+            ratio = Fraction(text)
+            lines.append((name, *(f"{percent(float(after(one, ratio)))} %" for one in PRIORS)))
+            commands.append(f'deniably lab one-report --epsilon "ln {text}"')
+        notes = ["But for the chance of delta, below."] if self.survey.total.delta else []
+        return Part(
+            "What the worst reader can conclude",
+            [
+                "Somebody holds a true answer to be 1, 10 or 50 % likely and then sees what was"
+                " sent. However the coins fell, and whatever else is known, it becomes at most"
+                " this likely:"
+            ],
+            lines,
+            notes=notes,
+            commands=list(dict.fromkeys(commands)),
+        )
+
+    def _delta(self) -> Part:
+        delta = self.survey.total.delta
+        if not delta:
+            return Part(
+                "Exceptions to the promise",
+                [
+                    "None. The odds hold for every report, however the coins fall: there is no"
+                    " delta."
+                ],
+                commands=[self._command("check")],
+            )
+        fine = "That is far below one in the number of respondents."
+        return Part(
+            "Exceptions to the promise",
+            [
+                "The odds may fail for a person's report with a chance of delta,"
+                f" {to_decimal_text(delta)} in all.",
+                delta_warning(delta, self.n) or fine,
+            ],
+            commands=[self._command("plan", "--n", self.n)],
+        )
+
+    def _counts(self) -> Part:
+        return Part(
+            "What the published counts tell",
+            [
+                "Readers of the results see counts and no reports. What that hides is called"
+                " shuffling. It holds against outsiders only.",
+                *counts_notes(self.survey, self.n),
+            ],
+            commands=[self._command("plan", "--n", self.n, "--counts")],
+        )
+
+    # --- what it is worth -----------------------------------------------------------------------
+
+    def _margins(self, planned: Planned) -> Part:
+        heads = planned.lines[0]
+        kept = [heads.index(name) for name in
+                ("question", "figure", "respondents", "margin", "asked directly",
+                 "trusted curator")]  # fmt: skip
+        return Part(
+            f"What {self.n:,} respondents are worth",
+            ["Half the 95 % interval, for the worst share; of a mean, in percent of its range."],
+            [tuple(line[at] for at in kept) for line in planned.lines],
+            notes=planned.notes,
+            commands=[self._command("plan", "--n", self.n)],
+        )
+
+    def _alternatives(self, planned: Planned) -> Part:
+        margin = ceil(1000 * cast(float, planned.rows[-1]["margin"]) - 1e-9) / 1000
+        plans: list[dict[str, object]] = [{"n": self.n}]
+        heads = ["epsilons", "all together", "odds", f"margin of {self.n:,} respondents"]
+        if margin < 1:
+            plans.append({"margin": margin})
+            heads.append(f"respondents for {100 * margin:.1f} %")
+        lines: list[Sequence[str]] = [heads]
+        commands: list[str] = []
+        for name, times in TIMES.items():
+            try:
+                line = self._at(times, None if margin >= 1 else margin)
+            except ValueError as error:
+                lines.append([name, str(error), *[""] * (len(heads) - 2)])
+                continue
+            lines.append([name, *line])
+            for plan in plans:
+                given = (word for key, value in plan.items() for word in (f"--{key}", value))
+                commands.append(self._command("plan", *given, "--times", times))
+        others = [
+            f"{row['question']}: {row['alternatives']}"
+            for row in self.checked.rows
+            if row["alternatives"]
+        ]
+        of_others = (
+            "Other mechanisms at the same epsilon, with their margins for a share of 30 % among"
+            " 1,000 respondents, in points:"
+        )
+        return Part(
+            "Alternatives considered",
+            ["The same survey with half and with double the epsilons of all its questions:"],
+            lines,
+            notes=[of_others, *others] if others else [],
+            commands=[*commands, self._command("check")],
+        )
+
+    def _at(self, times: float, margin: float | None) -> list[str]:
+        """Epsilon, odds and margin with so many times the epsilons, and the respondents for a
+        ``margin``. Raises ValueError where no mechanism keeps that."""
+        found = plan_survey(self.survey, n=self.n, times=times)
+        cells = dict(zip(found.lines[0], found.lines[-1], strict=True))
+        line = [cells["epsilon"], cells["odds"], cells["margin"]]
+        if margin is None:
+            return line
+        needed = plan_survey(self.survey, margin=margin, times=times).lines
+        return [*line, needed[-1][needed[0].index("respondents")]]
+
+    def _fakes(self) -> Part:
+        lines = [("question", "one fake report weighs as much as, and 5 % move a figure by up to")]
+        lines += [(str(row["question"]), fake_text(row)) for row in self.checked.rows]
+        return Part(
+            "Fake reports",
+            [
+                "A server cannot know whether a report came from an honest device. Fake reports"
+                " harm the results, not the protection of people. Points of a share, or percent of"
+                " the range of a mean:"
+            ],
+            lines,
+            notes=[
+                "By invitation, a person can send one report and no more."
+                if self.survey.invited is True
+                else "Without invitations, nothing bounds the number of fake reports."
+            ],
+            commands=[self._command("check")],
+        )
+
+    def _others(self) -> Part:
+        loss = self.survey.history
+        delta = to_decimal_text(loss.delta) if loss.delta else "0"
+        lines = [("who", "epsilon", "delta", "for one", "model", "source")]
+        lines += [("this survey", loss.epsilon_text(), delta, "person, in all", "local", "above")]
+        lines += [
+            (
+                f"{one.who}: {one.what}",
+                f"{float(one.epsilon):g}",
+                f"{float(one.delta):g}",
+                one.unit,
+                one.model,
+                f"{one.source}; {one.year}, read {one.read.isoformat()}",
+            )
+            for one in deployments()
+        ]
+        return Part(
+            "Epsilons that others use",
+            [
+                "An epsilon is for a unit. A user-day is spent again every day. Local means that"
+                " answers are mixed on the device, as here. Central means that a curator has every"
+                " true answer, and that epsilon holds against readers alone. So a smaller number is"
+                " not always more protection."
+            ],
+            lines,
+            commands=["deniably lab choosing-epsilon", self._command("check")],
+        )
+
+    # --- who vouches for it ---------------------------------------------------------------------
+
+    def _audited(self, found: Audited, today: date) -> Part:
+        heads, *lines = found.lines
+        certified = heads.index("certified")
+        shown = [(*line[:certified], line[-1]) for line in lines]
+        verdict = "Passed" if found.passed else "FAILED"
+        if found.passed and any(one.outcome != "passed" for one in found.verdicts):
+            verdict = "Nothing found against it, but not everything was shown"
+        recognition = [f"Recognition: FAILED: {found.recognition}"] if found.recognition else []
+        return Part(
+            "Verdict of the audit",
+            [
+                f"{verdict}. On {today.isoformat()} version {version('deniably')} walked the code"
+                " that devices run, and compared it with the integers of the survey with the digest"
+                f" {self.survey.digest}."
+            ],
+            [(*heads[:certified], "outcome"), *shown],
+            notes=[f"Whole reports: {of_whole(found.whole)}.", *recognition],
+            commands=[
+                self._command("audit", "--trials", self.trials),
+                self._command("check"),
+                "deniably --version",
+            ],
+        )
+
+    def _register(self) -> Part:
+        return Part(
+            "Entry in the public register",
+            [
+                "Every survey is signed by its author and listed in its server's public register,"
+                " whose entries never change. Devices refuse a survey that is not listed. To be"
+                " filled in when it is published:"
+            ],
+            [
+                ("what", "entry"),
+                ("address of the server", ""),
+                ("digest, as above", self.survey.digest),
+                ("fingerprint of the author's key", ""),
+                ("number and day of the entry", ""),
+                ("responsible, signature", ""),
+                ("ethics board, decision, signature", ""),
+            ],
+            notes=["After publication `deniably register SERVER` lists the entries."],
+            commands=[self._command("check")],
+        )

@@ -1,0 +1,196 @@
+"""The words of a dossier: what is asked, who sees what, what is not protected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from msgspec import UNSET
+
+from deniably.survey.parts import Range
+from deniably.survey.questions import (
+    Number,
+    Point,
+    Product,
+    Question,
+    Scale,
+    SelectMultiple,
+    VectorOfNumbers,
+)
+from deniably.survey.survey import Survey, Waves, show_if
+
+_LONGEST = 600  # characters of an example
+_YES, _NO = "yes", "no"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a dossier: sentences, a table whose first line names its columns, texts as they are
+    sent, sentences below; and the ``commands`` that print all its numbers."""
+
+    title: str
+    said: Sequence[str] = ()
+    lines: Sequence[Sequence[str]] = ()
+    exactly: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    commands: Sequence[str] = ()
+
+
+# --- what is asked --------------------------------------------------------------------------------
+
+
+def rules(survey: Survey) -> Iterator[str]:
+    """The rules of a survey, in sentences."""
+    results = survey.results
+    who = "analysts" if results.to == "analysts" else "everybody"
+    when = "from then on" if results.while_open else "once the survey is closed"
+    yield f"Results are shown to {who} with at least {results.minimum:,} reports, {when}."
+    if survey.asked < len(survey.questions):
+        yield f"Each device draws {survey.asked} of the {len(survey.questions)} questions."
+    if survey.invited is True:
+        yield "By invitation only: one report for each invitation."
+    if isinstance(survey.waves, Waves):
+        again = (
+            f"at most {survey.count} times, with fresh coins each time"
+            if survey.count
+            else "from a memo on the device, so that waves cannot be averaged"
+        )
+        yield f"A wave of the panel {survey.waves.panel}: the same people are asked again, {again}."
+
+
+def label(question: Question) -> str:
+    """A question as respondents read it, with its name."""
+    hint = f" ({question.hint})" if question.hint is not UNSET else ""
+    return f"{question.name}: {question.label}{hint}"
+
+
+def answers(question: Question) -> str:
+    """What can be answered, with bounds and condition."""
+    match question:
+        case Number():
+            text = _range(question.range)
+        case VectorOfNumbers():
+            text = "; ".join(f"{part.label}: {_range(part.range)}" for part in question.parts)
+        case Point():
+            each = "; ".join(f"{part.label}: {_range(part.range)}" for part in question.parts)
+            text = f"{each}; as one of {question.grid} × {question.grid} areas"
+        case Product():
+            text = "; ".join(
+                f"{part.label}: {' · '.join(one.label for one in part.choices)}"
+                for part in question.parts
+            )
+        case _:
+            text = " · ".join(one.label for one in question.choices)
+            if isinstance(question, Scale):
+                text = f"in this order: {text}"
+            elif isinstance(question, SelectMultiple):
+                text = f"up to {question.most} of: {text}"
+    condition = show_if(question)
+    if condition is None:
+        return text
+    return f"{text}. Shown after {condition.question}: {', '.join(condition.among)}"
+
+
+def _range(grid: Range) -> str:
+    unit = f" {grid.unit}" if grid.unit is not UNSET else ""
+    return (
+        f"{grid.minimum} to {grid.maximum}{unit} in steps of {grid.step}; what is beyond counts as"
+        " the nearer bound"
+    )
+
+
+def some_answer(question: Question) -> object:
+    """One of the two answers that reports tell apart best."""
+    domain: Any = question.report_mechanism.law.domain
+    return question.decode(domain.extremes[0])
+
+
+def as_text(answer: object) -> str:
+    """An answer for people."""
+    if isinstance(answer, Mapping):
+        named = cast(Mapping[str, object], answer)
+        return ", ".join(f"{name} {value}" for name, value in named.items())
+    return ", ".join(cast(list[str], answer)) if isinstance(answer, list) else str(answer)
+
+
+def cut(report: str) -> str:
+    """A report, of which the beginning is enough."""
+    if len(report) <= _LONGEST:
+        return report
+    return f"{report[:_LONGEST]}… ({len(report):,} characters in all)"
+
+
+# --- what no number says --------------------------------------------------------------------------
+
+
+def who_sees_what(survey: Survey) -> Part:
+    """The table of who sees what."""
+    readers = "analysts with a token" if survey.results.to == "analysts" else "everybody"
+    return Part(
+        "Who sees what",
+        lines=[
+            ("who", "true answer", "mixed answers", "whose they are", "that somebody took part"),
+            ("the respondent's device", _YES, _YES, _YES, _YES),
+            ("the network and its providers", _NO, "no, with HTTPS", _NO, _YES),
+            ("the server, while somebody is connected", _NO, _YES, "it could note it", _YES),
+            ("the server's database afterwards", _NO, _YES, _NO, _NO),
+            ("the authors", _NO, "if they run the server", _NO, _NO),
+            (f"readers of the results: {readers}", _NO, "counts only", _NO, _NO),
+        ],
+        notes=[
+            "That the server notes nothing is a promise of its software. A server with other"
+            " software could note whose report is whose. The odds below hold against that, too."
+        ],
+    )
+
+
+def subpoena(survey: Survey) -> Part:
+    """What the database yields to somebody who has all of it."""
+    invited = (
+        " Of each invitation that was used it has a hash, but not which report came by it."
+        if survey.invited is True
+        else ""
+    )
+    return Part(
+        "What a court order for the database yields",
+        [
+            "The published survey, and every report as above: mixed answers under a random id. No"
+            " true answer was ever there. There is no name, address, time, browser or cookie."
+            + invited,
+            "While the survey is open, the file may show in which order reports came. When it is"
+            " closed, the server puts them in the order of their ids.",
+            "Whoever knows from elsewhere which report is whose, such as by a receipt that the"
+            " respondent kept, learns what stands above under “What the worst reader can"
+            " conclude”, and no more. A court order can make an operator run other software from"
+            " then on; the same bound holds.",
+        ],
+        notes=["On a running server `deniably doctor --privacy` shows what is kept."],
+    )
+
+
+def unprotected(survey: Survey) -> Part:
+    """What no mechanism protects."""
+    panel = (
+        [
+            "Waves: whoever has two waves' reports may recognise some people from one to the other."
+            " What respondents read first says how many, where it is more than a few."
+        ]
+        if isinstance(survey.waves, Waves)
+        else []
+    )
+    return Part(
+        "What is not protected",
+        [
+            "Taking part. The network and the server can see that a device talked to the server.",
+            "What is true of groups. If nearly everybody in a known group answers alike, the"
+            " results tell about its members, whether they took part or not.",
+            "Households and friends. People who would all answer the same give away together the"
+            " product of their odds.",
+            "Answers told elsewhere: to somebody in the room, or to software on the device that"
+            " reads the screen.",
+            "The page itself. A browser runs the code that a server sends; who trusts no server"
+            " answers with `deniably answer`.",
+            *panel,
+        ],
+    )

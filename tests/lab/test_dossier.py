@@ -1,0 +1,250 @@
+"""The dossier for an ethics board: every number in it is printed by the command below it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from datetime import date
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from deniably import lab
+from deniably.audit import whole_reports
+from deniably.lab.board import PRIORS, Dossier
+from deniably.lab.board_words import Part
+from deniably.survey.report import read_report
+from support.commands import call, in_a_process
+from support.whole_faults import PLANTED, send_with
+
+SURVEY = """
+name: honesty
+title: Honesty at work
+contact: Ada <ada@example.org>
+results: {minimum: 50}
+questions:
+  - {name: stolen, type: yes_no, label: "Stolen <more> than 20?", hint: Ever., coins: {truth: 0.5}}
+  - {name: often, type: select_one, label: "How often?", choices: [Never, Weekly], epsilon: 1}
+"""
+PANEL = """
+name: honesty-1
+title: Honesty at work
+waves: {panel: honesty, history: 2}
+questions:
+  - {name: stolen, type: yes_no, label: "Stolen?", odds: 3}
+"""
+GAUSSIAN = """
+name: drinks
+title: Drinks
+results: {minimum: 50, while_open: true, to: analysts}
+invited: true
+questions:
+  - {name: drinks, type: number, label: Drinks, minimum: 0, maximum: 3, unit: glasses,
+     epsilon: 1, delta: 0.00001, mechanism: gaussian}
+"""
+SURVEYS = {"honesty": SURVEY, "honesty-1": PANEL, "drinks": GAUSSIAN}
+N, TRIALS = 1800, 100
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("board")
+    for name, text in SURVEYS.items():
+        (found / f"{name}.yaml").write_text(text)
+    return found
+
+
+@cache
+def made(file: Path) -> Dossier:
+    return lab.dossier(file, n=N, trials=TRIALS)
+
+
+@cache
+def printed(command: str) -> str:
+    """What a command prints whose words stand in the dossier."""
+    name, *words = shlex.split(command)
+    assert name == "deniably"
+    done = call(*words)
+    assert done.returncode == 0, command
+    return done.stdout
+
+
+def part(of: Dossier, title: str) -> Part:
+    return next(one for one in of.parts if one.title.startswith(title))
+
+
+def numbers(text: str) -> set[str]:
+    return {one.rstrip(",") for one in NUMBER.findall(text)}
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_every_number_is_printed_by_the_commands_that_are_named(folder: Path, name: str) -> None:
+    """Those of a table's line in lines about the same question; the conclusions and alternatives
+    have tests of their own."""
+    found = made(folder / f"{name}.yaml")
+    of_lines = {
+        "How much", "What the published", f"What {N:,}", "Fake reports", "Verdict",
+    }  # fmt: skip
+    told = 0
+    for title in of_lines:
+        one = part(found, title)
+        outputs = "\n".join(map(printed, one.commands))
+        for label, *cells in one.lines[1:]:
+            about = "\n".join(row for row in outputs.splitlines() if row.startswith(label))
+            if missing := numbers(" ".join(cells)) - numbers(about):
+                assert label in ("all together", "what is asked"), (title, label, missing)
+                assert missing <= numbers(outputs), (title, label, missing)
+            told += len(numbers(" ".join(cells)))
+        digest = found.survey.digest
+        for note in one.notes:
+            assert numbers(note) <= numbers(outputs), (title, note)
+        assert digest not in str(one) or digest in outputs
+    assert told >= 8
+
+    for sentence in part(found, "What respondents").said:
+        assert sentence in printed(f"deniably check {folder / name}.yaml").replace("\n  ", " ")
+
+
+@pytest.mark.parametrize(("name", "title"), [(name, "What the worst") for name in SURVEYS])
+def test_conclusions_are_those_of_one_report(folder: Path, name: str, title: str) -> None:
+    one = part(made(folder / f"{name}.yaml"), title)
+    assert len(one.commands) == len(one.lines) - 1
+    for (_, *cells), command in zip(one.lines[1:], one.commands, strict=True):
+        for prior, cell in zip(PRIORS, cells, strict=True):
+            answer = printed(f"{command} --prior {prior}").splitlines()[2].replace("\u202f", " ")
+            assert f"at most {cell} likely" in answer, answer
+
+
+def test_of_two_coins_one_in_a_hundred_becomes_three_and_the_half_three_quarters(
+    folder: Path,
+) -> None:
+    lines = part(made(folder / "honesty.yaml"), "What the worst").lines
+    assert list(lines[1][1:]) == ["2.9 %", "25 %", "75 %"]
+    of_waves = part(made(folder / "honesty-1.yaml"), "What the worst").lines[-1]
+    assert list(of_waves) == ["all waves", "8.3 %", "50 %", "90 %"], "odds of 9"
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_half_and_double_the_epsilon_are_what_plans_print(folder: Path, name: str) -> None:
+    one = part(made(folder / f"{name}.yaml"), "Alternatives")
+    commands = iter(one.commands)
+    heads, *lines = one.lines
+    margin = re.search(r"for ([\d.]+) %", heads[-1])
+    assert margin
+    assert [line[0] for line in lines] == ["half", "as planned", "double"]
+    for _, epsilon, odds, reached, needed in lines:
+        for given in (
+            {epsilon, odds, f"{N:,}", reached},
+            {epsilon, odds, needed, margin[1] + " %"},
+        ):
+            (together,) = [row for row in printed(next(commands)).splitlines()
+                           if row.startswith("all together")]  # fmt: skip
+            assert given <= set(re.split(r"\s{2,}", together)), (together, given)
+
+
+def test_epsilons_of_others_have_unit_model_and_source(folder: Path) -> None:
+    one = part(made(folder / "honesty.yaml"), "Epsilons that others")
+    of_others, of_this = map(printed, one.commands)
+
+    assert one.lines[1][1] == "2.10"
+    assert f" {one.lines[1][1]}" in of_this
+    assert len(one.lines) > 8
+    for who, epsilon, delta, unit, model, source in one.lines[2:]:
+        (row,) = [row for row in of_others.splitlines() if f" {who} " in row]
+        for cell in (epsilon, delta, unit, model, source.rpartition("; ")[0]):
+            assert f" {cell} " in row
+        assert source[-10:] in row
+
+
+def test_three_reports_of_the_same_answers_are_reports_and_come_from_the_seed(
+    folder: Path,
+) -> None:
+    file = folder / "honesty.yaml"
+    found = made(file)
+    sent = part(found, "What leaves")
+    reports = [read_report(one.encode()) for one in sent.exactly]
+
+    assert len(reports) == 3
+    for one in reports:
+        one.check(found.survey)
+    assert len({one.id for one in reports}) == 3
+    assert sent.lines[1:] == [("stolen", "yes"), ("often", "never")]
+    again = printed(f"{sent.commands[0]} --trials {TRIALS}")
+    assert all(one in again for one in sent.exactly)
+    other = lab.dossier(file, n=9, seed=2, trials=TRIALS)
+    assert not set(part(other, "What leaves").exactly) & set(sent.exactly)
+
+
+def test_it_says_what_is_asked_and_by_which_rules_word_by_word(folder: Path) -> None:
+    asked = str(part(made(folder / "honesty.yaml"), "What is asked"))
+    assert "Stolen <more> than 20? (Ever.)" in asked
+    assert "Never · Weekly" in asked
+    assert "at least 50 reports, once the survey is closed" in asked
+
+    drinks = str(part(made(folder / "drinks.yaml"), "What is asked"))
+    assert "0 to 3 glasses in steps of 1; what is beyond counts as the nearer bound" in drinks
+    assert "shown to analysts with at least 50 reports, from then on" in drinks
+    assert "one report for each invitation" in drinks
+    assert "asked again, from a memo" in str(part(made(folder / "honesty-1.yaml"), "What is asked"))
+
+
+def test_a_delta_is_an_exception_that_is_held_against_the_number_of_people(folder: Path) -> None:
+    none = part(made(folder / "honesty.yaml"), "Exceptions")
+    some = part(made(folder / "drinks.yaml"), "Exceptions")
+
+    assert none.said[0].startswith("None.")
+    assert "0.00001 in all" in some.said[0]
+    assert some.said[1] in printed(some.commands[0]).replace("\n", " "), "1,800 people"
+    assert "1.8 %" in some.said[1]
+
+
+def test_the_verdict_is_the_audits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict = part(made(folder / "honesty.yaml"), "Verdict").said[0]
+    assert verdict.startswith("Passed. On 20")
+    assert made(folder / "honesty.yaml").survey.digest in verdict
+
+    planted = next(
+        one for one in PLANTED if one.name == "the last digit of the id carries an answer"
+    )
+    assert planted.python
+    send = send_with(planted.python)[0]
+    monkeypatch.setattr(whole_reports, "reports", lambda: send)
+    found = lab.dossier(folder / "honesty.yaml", n=9, trials=TRIALS, today=date(2026, 1, 2))
+    assert part(found, "Verdict").said[0].startswith("FAILED. On 2026-01-02 version ")
+
+
+def test_the_page_stands_alone_and_says_the_same(folder: Path, tmp_path: Path) -> None:
+    file = folder / "honesty.yaml"
+    done = in_a_process(
+        "dossier", file, "--n", str(N), "--trials", str(TRIALS), "-o", tmp_path / "dossier.html"
+    )
+    page = (tmp_path / "dossier.html").read_text(encoding="utf-8")
+
+    assert done.returncode == 0
+    assert "dossier.html" in done.stderr
+    for banned in ("<script", "<link", "src=", "url(", " style=", "http"):
+        assert banned not in page
+    assert "Stolen &lt;more&gt; than 20?" in page
+    assert "@page" in page
+    found = made(file)
+    for one in found.parts:
+        assert one.title in page
+        for line in one.lines:
+            assert all(escape(cell) in page for cell in line)
+    assert found._repr_html_().startswith("<div")
+
+
+def test_a_survey_that_cannot_be_read_or_planned_is_refused_in_words(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("name: wrong\ntitle: Wrong\nquestions: []\n")
+    done = call("dossier", wrong, "--n", "9")
+    assert done.returncode == 1
+    assert "is no valid survey" in done.stderr
+    assert call("dossier", wrong, "--n", "0").returncode == 2
+    with pytest.raises(ValueError, match="n is 0"):
+        lab.dossier(json.loads('{"name":"a","title":"A","questions":[{"name":"b","type":"yes_no",'
+                               '"label":"B","odds":3}]}'), n=0)  # fmt: skip
