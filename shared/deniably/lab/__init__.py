@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.slices_and_households import (
         slices_and_households as slices_and_households,
     )
+    from deniably.lab.experiments.true_or_false import true_or_false as true_or_false
 
 EXPERIMENTS = (
     "coins",
@@ -56,6 +57,7 @@ EXPERIMENTS = (
     "choosing_epsilon",
     "catastrophe",
     "slices_and_households",
+    "true_or_false",
 )
 """Every experiment, in the order in which they are told."""
 
@@ -82,6 +84,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "choosing_epsilon",
     "catastrophe",
     "slices_and_households",
+    "true_or_false",
     "of_survey",
     "dossier",
     "Experiment",
