@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from math import exp, floor, log, log10, sqrt
 from typing import Annotated
 
@@ -37,7 +38,7 @@ from deniably.survey.survey import Survey
 
 MOST = 10_000
 """Answers of one person."""
-_POINTS = 24
+_POINTS = 16
 _PEOPLE, _REPORTS = 400, 400_000  # who are drawn
 _OF_A_SURVEY = 150  # answers of one person, if it is made again and again
 _DEVIATIONS = 4
@@ -96,7 +97,7 @@ def adding_up(
         return _of_survey(survey)
     privacy, left = as_privacy(epsilon), float(Fraction(delta))
     each = privacy.ln
-    first = _first(lambda n: textbook(n, each, left) < kairouz_epsilon(n, each, left), k)
+    first = _first(lambda n: textbook(n, each, left) < _exact(n, each, left), k)
     shown = {1 + (k - 1) * place // _POINTS for place in range(_POINTS + 1)}
     shown |= {one for one in (first, first and first - 1) if one}
     rows: list[dict[str, Cell]] = []
@@ -142,7 +143,7 @@ def _row(n: int, epsilon: float, delta: float, *, is_false: bool) -> list[dict[s
         {"what": what, "answers": n, "exact": whole}
         for what, whole in (
             ("the sum", basic_composition([epsilon] * n)),
-            ("exact", kairouz_epsilon(n, epsilon, delta)),
+            ("exact", _exact(n, epsilon, delta)),
             ("zCDP", zcdp_epsilon(n * rho_of_pure(epsilon), delta)),
             ("closed form", kairouz_closed_form(n, epsilon, delta)),
             (claimed, textbook(n, epsilon, delta)),
@@ -152,13 +153,18 @@ def _row(n: int, epsilon: float, delta: float, *, is_false: bool) -> list[dict[s
 
 def _facts(k: int, epsilon: float, delta: float, false: int | None) -> list[dict[str, Cell]]:
     """From how many answers on something is so, up to k; None where it is not."""
-    tenth = _first(lambda n: kairouz_epsilon(n, epsilon, delta) <= 0.9 * n * epsilon, k)
+    tenth = _first(lambda n: _exact(n, epsilon, delta) <= 0.9 * n * epsilon, k)
     below = _first(lambda n: textbook(n, epsilon, delta) < n * epsilon, k)
     return [
         {"what": "exact saves a tenth from", "answers": tenth},
         {"what": "the formula is below the sum from", "answers": below},
         {"what": "the formula is false from", "answers": false},
     ]
+
+
+@lru_cache(maxsize=256)
+def _exact(n: int, epsilon: float, delta: float) -> float:
+    return kairouz_epsilon(n, epsilon, delta)
 
 
 def _first(holds: Callable[[int], bool], most: int) -> int | None:
