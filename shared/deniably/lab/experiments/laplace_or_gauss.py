@@ -82,7 +82,7 @@ def _cases(survey: Survey) -> Iterator[Case]:
     [
         Source("Dwork, McSherry, Nissim and Smith", 2006, "Calibrating noise to sensitivity, TCC"),
         Source("Balle and Wang", 2018, "Improving the Gaussian mechanism, ICML, theorem 8"),
-        Source("Desfontaines", 2020, "The privacy loss of Gaussian noise, desfontain.es: Laplace"
+        Source("Desfontaines", 2020, "The magic of Gaussian noise, desfontain.es: Laplace"
                " and Gauss against the number of statistics"),
     ],
     _cases,
