@@ -17,6 +17,7 @@ from deniably_server.api import (
     handbook,
     home,
     how,
+    lab,
     openapi,
     register,
     reports,
@@ -80,6 +81,7 @@ def create_app(
     app.register_blueprint(handbook.blueprint)
     app.register_blueprint(home.blueprint)
     app.register_blueprint(how.blueprint)
+    app.register_blueprint(lab.blueprint)
     app.register_blueprint(files.web)
     metrics_page.attach_metrics(app, metrics)
     app.register_blueprint(status.blueprint)

@@ -54,7 +54,7 @@ FEW = [(390, "light"), (1280, "dark")]
 MOST = 2_000_000
 """Bytes of all pictures."""
 _QUALITY = 0.15
-_HIGHEST = 2200
+_HIGHEST = 1500
 """Pixels of a page that a picture shows."""
 _NAME = re.compile(r"(.+)-(390|1280)-(light|dark)\.webp")
 
@@ -89,10 +89,14 @@ questions:
     label: Has a partner hit you in the last month?
     odds: 3
 """
+LAB = "/surveys/everything/lab"
 PAGES = {
     "home": "/",
     "how this works": "/how",
     "register": "/register",
+    "lab": "/lab",
+    "experiment": "/lab/coins",
+    "experiment on a survey": f"{LAB}?experiment=noise-averages-out&case=1&n=750,3000,12000",
     "handbook": "/handbook",
     "handbook page": "/handbook/budgets",
     "results": "/surveys/workplace",

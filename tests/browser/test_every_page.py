@@ -27,9 +27,12 @@ pytestmark = pytest.mark.browser
 
 WIDTHS = (1280, 970, 950, 390, 320)
 CROSSTAB = "/surveys/everything/crosstab"
+LAB = "/surveys/everything/lab"
 PAGES = {
     "/": ["/"],
     "/how": ["/how?language=de"],
+    "/lab": ["/lab"],
+    "/lab/<name>": ["/lab/price-of-privacy"],
     "/register": ["/register"],
     "/handbook": ["/handbook"],
     "/handbook/<name>": ["/handbook/authors", "/handbook/commands", "/handbook/none"],
@@ -45,6 +48,7 @@ PAGES = {
     "/surveys/<name>/differences/figure": ["/surveys/everything/differences/figure?question=what"],
     "/surveys/<name>/figures/<question>": ["/surveys/everything/figures/happy"],
     "/surveys/<name>/groups": ["/surveys/everything/groups?question=home&count=2"],
+    "/surveys/<name>/lab": [LAB, f"{LAB}?experiment=noise-averages-out&case=3&n=75,300"],
     "/surveys/<name>/status": ["/surveys/hidden/status"],
     "/surveys/<name>/waves": ["/surveys/home-1/waves"],
     "/surveys/<name>/waves/figure": ["/surveys/home-1/waves/figure?question=hit"],

@@ -23,6 +23,8 @@ PATHS = [
     "/api/surveys/private/differences.csv?question=often",
     "/api/surveys/private/crosstab.csv?rows=stolen&columns=often",
     "/api/surveys/private/differences?question=often&survey=workplace",
+    "/api/surveys/private/crosstab.svg?rows=stolen&columns=often",
+    "/api/surveys/private/differences.svg?question=often",
     "/api/surveys/private/figures/stolen.svg",
     "/api/surveys/workplace/difference?question=stolen&choice=yes&survey=private",
 ]
@@ -30,8 +32,10 @@ PATHS = [
 PAGES = [
     "/surveys/private",
     "/surveys/private/crosstab?rows=stolen&columns=often",
+    "/surveys/private/crosstab/figure?rows=stolen&columns=often",
     "/surveys/private/checks",
     "/surveys/private/differences",
+    "/surveys/private/differences/figure?question=often",
     "/surveys/private/differences?question=often",
     "/surveys/private/figures/stolen",
 ]
@@ -83,10 +87,13 @@ def test_every_route_to_results_is_among_those_that_are_tried(app: Flask) -> Non
     tried = {path.partition("?")[0] for path in PATHS}
     tried |= {path.partition("?")[0] for path in PAGES}
     known = {"/api/surveys/<name>"}  # the definition
+    known |= {f"/api/surveys/<name>/lab{end}" for end in ("", ".csv", ".svg")}  # from it alone
+    known.add("/surveys/<name>/lab")
     known.add("/api/surveys/<name>/groups")  # of points, which this survey has not
     known.add("/surveys/<name>/groups")
     # Of panels, see ``test_waves_that_the_caller_may_not_see_are_counted_and_not_shown``.
     known |= {"/surveys/<name>/waves", "/api/surveys/<name>/waves", "/api/surveys/<name>/waves.csv"}
+    known |= {"/surveys/<name>/waves/figure", "/api/surveys/<name>/waves.svg"}
     known |= {"/surveys/<name>/status", "/api/surveys/<name>/status"}  # for authors, always
 
     for rule in app.url_map.iter_rules():

@@ -232,6 +232,38 @@ def test_a_dashboard_does_not_wait_for_all_the_cross_tables_before_it(work: Work
     assert work.asked.index("dashboard") <= 2
 
 
+def test_experiments_leave_half_of_the_waiting_room_to_results(work: Work) -> None:
+    queue = ComputationQueue(work, 30, 4)
+    with ThreadPoolExecutor(4) as threads:
+        asking = [threads.submit(queue.answer, n, job(f"play {n}"), "nothing") for n in range(2)]
+        until(lambda: len(queue._works) == 2)
+        with pytest.raises(Busy):
+            queue.answer(2, job("play 2"), "nothing")
+        asking.append(threads.submit(queue.answer, "it", job("dashboard"), "tallies"))
+        until(lambda: len(queue._works) == 3)
+        work.go.set()
+
+        assert {each.result().body for each in asking} == {b"answer"}
+
+    assert work.asked.index("dashboard") <= 1
+
+
+def test_experiments_push_no_result_out_of_what_is_kept(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_PLAYED", 10_000)
+    work.go.set()
+    work.answer = Computed([], bytes(4000))
+    queue = ComputationQueue(work, 30, 4)
+    queue.answer("it", job("result"), "tallies")
+
+    for n in (0, 1, 2, 3, 3, 0):
+        queue.answer(n, job(f"play {n}"), "nothing")
+    queue.answer("it", job("result"), "tallies")
+
+    assert work.asked == ["result", "play 0", "play 1", "play 2", "play 3", "play 0"]
+
+
 # --- a process apart ----------------------------------------------------------------------------
 
 

@@ -93,7 +93,7 @@ def test_every_link_leads_to_a_place_that_is_there(shelf: FlaskClient) -> None:
             target, _, anchor = link.partition("#")
             target = target or path
             if not target.startswith("/handbook"):
-                assert target in ("/", "/register", "/how?language=en") or re.match(
+                assert target in ("/", "/register", "/lab", "/how?language=en") or re.match(
                     r"https://", target
                 ), (path, link)
                 continue

@@ -1,8 +1,9 @@
 """The queue of computations: one runs at a time, and its answer is cached.
 
 Equal requests share one computation. The length of the queue, the wait in it and the time of a
-computation are bounded. Computations that read every report and those that read only tallies
-alternate, so that a dashboard does not wait for all the cross-tables before it.
+computation are bounded. Computations that read every report, those that read only tallies, and
+those of the lab, which read no data, take turns: a dashboard does not wait for all the cross-tables
+before it, and no result for more than one experiment.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from deniably_server import errors
 from deniably_server.errors import Busy, Refusal, TooMuch, Unavailable, Uncomputed
 from deniably_server.web.worker_process import TookTooLong
 
-Reads = Literal["tallies", "reports"]
+Reads = Literal["tallies", "reports", "nothing"]
 
+_TURNS: tuple[Reads, ...] = ("tallies", "reports", "nothing")
 _MOST_KEPT = 16 << 20
 """Bytes of cached answers."""
+_MOST_PLAYED = 2 << 20
+"""Bytes of cached experiments: anybody can ask for ever new ones, which push out no result."""
 _AGAIN_SECONDS = 10
 _SLOW_SECONDS = 600
 """How long a computation that took too long is refused at once."""
@@ -81,7 +85,8 @@ class _Work:
     """One computation, with the number of requests that wait for it."""
 
     def __init__(self, key: Hashable, job: Job, reads: Reads) -> None:
-        self.key, self.job, self.reads = key, job, reads
+        self.key, self.job = key, job
+        self.reads: Reads = reads
         self.waiting = 0
         self.begun, self.done = Event(), Event()
         self.answer: Computed | None = None
@@ -95,19 +100,46 @@ class _Work:
         return self.answer
 
 
+class _Cache:
+    """Answers of at most ``most`` bytes; that which was not asked for the longest goes first."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._size = most, 0
+        self._kept: OrderedDict[Hashable, Computed] = OrderedDict()
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._kept
+
+    def get(self, key: Hashable) -> Computed | None:
+        """The answer if it is kept."""
+        if found := self._kept.get(key):
+            self._kept.move_to_end(key)
+        return found
+
+    def keep(self, key: Hashable, answer: Computed) -> None:
+        """Keep an answer that was not kept."""
+        self._kept[key] = answer
+        self._size += answer.size
+        while self._size > self._most:
+            self._size -= self._kept.popitem(last=False)[1].size
+
+
 class ComputationQueue:
     """Runs one job at a time by ``ask``, which raises TookTooLong after ``seconds``.
 
-    A request waits as many seconds for its job to begin. At most ``most`` requests wait.
+    A request waits as many seconds for its job to begin. At most ``most`` requests wait, and no
+    more than half as many for what reads nothing.
     """
 
     def __init__(self, ask: Callable[[bytes], bytes], seconds: float, most: int) -> None:
         self._ask, self._seconds, self._most = ask, seconds, most
         self._news = Condition()
         self._works: dict[Hashable, _Work] = {}
-        self._queues: dict[str, deque[_Work]] = {"tallies": deque(), "reports": deque()}
-        self._kept: OrderedDict[Hashable, Computed] = OrderedDict()
-        self._size = 0
+        self._queues: dict[Reads, deque[_Work]] = {reads: deque() for reads in _TURNS}
+        results = _Cache(_MOST_KEPT)
+        self._kept: dict[Reads, _Cache] = {
+            "tallies": results, "reports": results, "nothing": _Cache(_MOST_PLAYED)
+        }  # fmt: skip
         self._slow: dict[Hashable, float] = {}
         self._thread: Thread | None = None
 
@@ -118,7 +150,7 @@ class ComputationQueue:
         too long, Uncomputed if the worker process failed, and what the job itself raised.
         """
         with self._news:
-            if found := self._taken(key):
+            if found := self._kept[reads].get(key):
                 return found
             if self._slow.get(key, 0.0) > monotonic():
                 raise self._too_slow(job)
@@ -140,8 +172,8 @@ class ComputationQueue:
         A job that has begun goes on, and its answer is kept for the next request.
         """
         with self._news:
-            if key in self._kept or self._slow.get(key, 0.0) > monotonic():
-                return self._taken(key)
+            if key in self._kept[reads] or self._slow.get(key, 0.0) > monotonic():
+                return self._kept[reads].get(key)
             try:
                 work = self._enter(key, job, reads)
             except Busy:
@@ -154,18 +186,14 @@ class ComputationQueue:
         return work.answer
 
     def kept(self, key: Hashable) -> Computed | None:
-        """The answer if it was computed before."""
+        """The result if it was computed before."""
         with self._news:
-            return self._taken(key)
-
-    def _taken(self, key: Hashable) -> Computed | None:
-        if found := self._kept.get(key):
-            self._kept.move_to_end(key)
-        return found
+            return self._kept["tallies"].get(key)
 
     def _enter(self, key: Hashable, job: Job, reads: Reads) -> _Work:
-        waiting = sum(each.waiting for each in self._works.values())
-        if waiting >= self._most:
+        waiting = [each.reads for each in self._works.values() for _ in range(each.waiting)]
+        playing = reads == "nothing" and 2 * waiting.count(reads) >= self._most
+        if playing or len(waiting) >= self._most:
             raise Busy("more results are asked for than can be computed", _AGAIN_SECONDS)
         work = self._works.get(key)
         if work is None:
@@ -185,13 +213,15 @@ class ComputationQueue:
             self._queues[work.reads].remove(work)
 
     def _run(self) -> None:
-        last = "reports"
+        turns: deque[Reads] = deque(_TURNS)
         while True:
             with self._news:
                 self._news.wait_for(lambda: any(self._queues.values()))
-                work = (self._queues[_other(last)] or self._queues[last]).popleft()
+                while not self._queues[turns[0]]:
+                    turns.rotate(-1)
+                work = self._queues[turns[0]].popleft()
                 work.begun.set()
-            last = work.reads
+            turns.rotate(-1)
             self._do(work)
 
     def _do(self, work: _Work) -> None:
@@ -209,14 +239,8 @@ class ComputationQueue:
         with self._news:
             del self._works[work.key]
             if work.answer is not None:
-                self._keep(work.key, work.answer)
+                self._kept[work.reads].keep(work.key, work.answer)
         work.done.set()
-
-    def _keep(self, key: Hashable, answer: Computed) -> None:
-        self._kept[key] = answer
-        self._size += answer.size
-        while self._size > _MOST_KEPT:
-            self._size -= self._kept.popitem(last=False)[1].size
 
     def _remember_slow(self, key: Hashable) -> None:
         now = monotonic()
@@ -229,7 +253,3 @@ class ComputationQueue:
             f"this takes longer than the {self._seconds:g} seconds, or more memory, than this"
             f" server gives it; {job.instead}; its operator may set more seconds (--longest)"
         )
-
-
-def _other(reads: str) -> str:
-    return "reports" if reads == "tallies" else "tallies"

@@ -51,6 +51,7 @@ _FEWER = (
     "most of it goes into the designs of means (number, scale, vector): ask for fewer of different"
     " ranges and epsilons, or publish two surveys"
 )
+_SMALLER = "ask for fewer people or numbers"
 
 
 def use_queue(app: Flask, queue: ComputationQueue) -> None:
@@ -88,6 +89,17 @@ def costly(
         return answered
 
     return around
+
+
+def experiment(key: Hashable, view: Callable[[], ResponseReturnValue]) -> ResponseReturnValue:
+    """The answer of a view that reads no data; equal keys have equal answers."""
+    queue = cast("ComputationQueue | None", current_app.extensions.get(_KEY))
+    if queue is None:
+        return view()
+    job = msgspec.structs.replace(_job(), instead=_SMALLER)
+    with let_others_read(request.environ):
+        found = queue.answer((request.endpoint, key), job, "nothing")
+    return _response(found)
 
 
 def computed_before(

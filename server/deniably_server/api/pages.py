@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from flask import Blueprint, render_template
 from markupsafe import Markup
@@ -28,6 +29,7 @@ from deniably_server.api.crosstabs import crosstab_links
 from deniably_server.api.differences import difference_links
 from deniably_server.api.groups import group_links
 from deniably_server.api.hidden import hidden_page
+from deniably_server.api.lab import funnel_address
 from deniably_server.api.results import (
     SHOWN,
     confidence,
@@ -111,6 +113,7 @@ def dashboard(name: str) -> str:
         counts_alone=_counts_alone(survey, results),
         glance=cards.glance(found, results.confidence),
         precision=cards.precision(results, found),
+        funnel=_funnel(survey, found),
         pairs=crossed[1:],
         links=[
             *crossed[:1],
@@ -125,6 +128,13 @@ def dashboard(name: str) -> str:
         same_level=given_query("confidence"),
         survey=survey,
     )
+
+
+def _funnel(survey: Survey, found: Sequence[cards.Card]) -> str | None:
+    """The page that shows why shares are as uncertain as they are, of the least precise."""
+    halves = [(card.half, card.question) for card in found if card.half is not None]
+    halves.sort(key=lambda one: -one[0])
+    return funnel_address(survey, ((question.label, question.n) for _, question in halves))
 
 
 def _counts_alone(survey: Survey, results: SurveyResult) -> dict[str, str]:

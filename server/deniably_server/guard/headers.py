@@ -32,8 +32,9 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", ", ".join(f"{feature}=()" for feature in _UNUSED)),
 )
-_RESULTS = "/surveys/"
-"""Pages of results have forms that choose what to show; a respondent's form submits nothing."""
+_PAGES_THAT_ASK = ("/surveys/", "/lab/")
+"""Pages of results and of the lab have forms that choose what to show; a respondent's form submits
+nothing."""
 _CHOOSING = dict(SECURITY_HEADERS) | {
     "Content-Security-Policy": _POLICY.replace("form-action 'none'", "form-action 'self'")
 }
@@ -52,7 +53,7 @@ class ResponseHeaders:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
         """Serve one request."""
-        chooses = str(environ.get("PATH_INFO", "")).startswith(_RESULTS)
+        chooses = str(environ.get("PATH_INFO", "")).startswith(_PAGES_THAT_ASK)
 
         def start(
             status: str, headers: list[tuple[str, str]], *exc_info: object

@@ -23,9 +23,11 @@ _AT_ONCE = 2
 _KEY = "deniably.read_limit"
 _LOOKS = ("GET", "HEAD")
 _LOOKED_AT = re.compile(
-    r"/|/how|/handbook.*|/surveys/.*|/api/surveys/[^/]*/.*|/api/openapi\.json|/schema/.*", re.S
+    r"/|/how|/lab.*|/handbook.*|/surveys/.*|/api/surveys/[^/]*/.*|/api/lab.*|/api/openapi\.json"
+    r"|/schema/.*",
+    re.S,
 )
-"""Paths of results, lists, descriptions and the handbook."""
+"""Paths of results, lists, descriptions, the lab and the handbook."""
 _REGISTER, _HTML = "/register", "text/html"
 """Devices read the register as JSON; only its page is limited."""
 

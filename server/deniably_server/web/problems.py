@@ -28,6 +28,7 @@ MEDIA_TYPE = "application/problem+json"
 _HTML = "text/html"
 
 _FOR_RESPONDENTS = ("pages.form",)
+_OF_THE_LAB = ("lab.page", "lab.index")
 _MISSING = ("missing.title", "missing.heading", "missing.text", "missing.link")
 _ADDRESS = ("address.title", "address.heading", "address.text", "address.link")
 _TROUBLE = ("trouble.title", "trouble.heading", "trouble.text", "trouble.link")
@@ -326,7 +327,9 @@ def _page(error: Exception) -> str:
     if request.endpoint in _FOR_RESPONDENTS:
         return _message(_ADDRESS if kind.name == "bad-parameter" else _TROUBLE, request.path)
     link = ("/", ENGLISH("missing.link"))
-    if name is not None and not missing:
+    if request.endpoint in _OF_THE_LAB:
+        link = ("/lab", "All experiments") if missing else (request.path, "As it comes")
+    elif name is not None and not missing:
         link = (url_for("pages.dashboard", name=name), "All results")
     return render_template(
         "message.html", title=kind.title, heading=kind.title, text=members(error)["detail"],

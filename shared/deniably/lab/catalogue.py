@@ -49,24 +49,35 @@ class Entry:
     sources: Sequence[Source]
     cases: Cases
     function: Callable[..., Experiment]
+    instead: Mapping[str, Sequence[str]]
 
-    def read(self, given: Mapping[str, object]) -> dict[str, Any]:
-        """The inputs, typed: those that are given, in Python or as text, else their defaults.
+    def left(self, case: Case | None) -> dict[str, Input]:
+        """The inputs that a case of a survey leaves to choose; all of them without one."""
+        given: Mapping[str, Any] = case.given if case else {}
+        taken = {*given, *(name for key in given for name in self.instead.get(key, ()))}
+        return {name: one for name, one in self.inputs.items() if name not in taken}
+
+    def read(self, given: Mapping[str, object], case: Case | None = None) -> dict[str, Any]:
+        """The inputs that are left, typed: those that are given, in Python or as text, else their
+        defaults.
 
         Raises ValueError where there is no such input, or where one is out of range.
         """
-        if unknown := sorted(set(given) - set(self.inputs)):
+        left = self.left(case)
+        if unknown := sorted(set(given) - set(left)):
             raise ValueError(
-                f"{self.name} has no input {unknown[0]}; it has {', '.join(self.inputs)}"
+                f"{self.name} has no input {unknown[0]}; it has {', '.join(left) or 'none'}"
             )
         return {
-            name: one.read(name, given.get(name, self.defaults[name]))
-            for name, one in self.inputs.items()
+            name: one.read(name, given.get(name, self.defaults[name])) for name, one in left.items()
         }
 
-    def run(self, **given: object) -> Experiment:
-        """The experiment with these inputs. Raises ValueError as ``read`` does."""
-        return self.function(**self.read(given))
+    def run(self, case: Case | None = None, /, **given: object) -> Experiment:
+        """The experiment with these inputs, of a survey's case if there is one. Raises ValueError
+        as ``read`` does."""
+        if case is None:
+            return self.function(**self.read(given))
+        return replace(self.function(**self.read(given, case), **case.given), about=case.about)
 
 
 def experiment(
@@ -118,6 +129,7 @@ def experiment(
             sources,
             cases or (lambda _: iter(())),
             run,
+            instead or {},
         )
         run.__dict__["entry"] = entry
         run.__dict__["__signature__"] = signature.replace(return_annotation="Experiment")
@@ -146,7 +158,7 @@ def entries() -> dict[str, Entry]:
 def of_survey(survey: Survey, *, seed: int = 1) -> list[Experiment]:
     """All experiments that apply to a survey, with the whole numbers of its own mechanisms."""
     return [
-        replace(entry.function(**_seeded(entry, seed), **case.given), about=case.about)
+        entry.run(case, **_seeded(entry, seed))
         for entry in entries().values()
         for case in entry.cases(survey)
     ]

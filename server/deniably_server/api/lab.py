@@ -1,0 +1,333 @@
+"""The lab: the textbooks' experiments as pages, JSON, CSV and SVG, by themselves and on the
+questions of a survey.
+
+They read no reports, and nothing of them is stored. Every input is read and bounded before an
+experiment waits for its turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, make_response, render_template, request
+from markupsafe import Markup
+
+from deniably.lab.catalogue import Case, Entry, entries
+from deniably.lab.experiment import Experiment, text_of
+from deniably.lab.page import fragment
+from deniably.survey.survey import Survey
+from deniably_server.api.costly import experiment
+from deniably_server.errors import BadParameter, NotFound
+from deniably_server.guard.app_state import current_store
+from deniably_server.web.body import JSON
+from deniably_server.web.lab_form import LONGEST, fields
+from deniably_server.web.operation import CSV, PAGE, SVG, Operation, Parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from flask.typing import ResponseReturnValue
+
+blueprint = Blueprint("lab", __name__)
+
+_FUNNEL = "noise-averages-out"
+_MOST_PEOPLE = 1_000_000
+_KEPT = "public, max-age=60"
+"""It depends on the address and the version of Deniably alone, and a new version is shown soon."""
+
+
+def _inputs() -> Parameters:
+    helps: dict[str, dict[str, None]] = {}
+    for entry in entries().values():
+        for name, one in entry.inputs.items():
+            helps.setdefault(name, {})[one.help] = None
+    return {
+        name: {"type": "string", "maxLength": LONGEST, "description": " Or: ".join(found)}
+        for name, found in sorted(helps.items())
+    }
+
+
+INPUTS = _inputs()
+"""Those of all experiments. Each refuses the inputs that it has not, and says which it has."""
+_PICTURE: Parameters = {
+    "picture": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 1,
+        "description": "Which one, of an experiment with several.",
+    }
+}
+_CASE: Parameters = {
+    "case": {
+        "type": "integer",
+        "minimum": 1,
+        "default": 1,
+        "description": "Which of the survey’s questions, of those that the experiment applies to.",
+    },
+    **INPUTS,
+}
+_NAMED = {"enum": list(entries()), "description": "An experiment that applies to the survey."}
+_CHOSEN: Parameters = {"experiment": _NAMED, **_CASE}
+_NEEDED: Parameters = {"experiment!": _NAMED, **_CASE}
+_PROBLEMS = ("not-found", "too-much", "busy")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An experiment with all inputs that a request asks for; on a ``case`` of a survey, the
+    ``number``-th of ``cases``, or by itself."""
+
+    entry: Entry
+    values: dict[str, Any]
+    survey: Survey | None = None
+    cases: tuple[Case, ...] = ()
+    number: int = 1
+
+    @property
+    def case(self) -> Case | None:
+        """The question of the survey."""
+        return self.cases[self.number - 1] if self.cases else None
+
+    @property
+    def page(self) -> str:
+        """The address of the page, without a query."""
+        return f"/surveys/{self.survey.name}/lab" if self.survey else f"/lab/{self.entry.name}"
+
+    @property
+    def data(self) -> str:
+        """The address of the same as JSON, without a query."""
+        return f"/api{self.page}"
+
+    def query(self, **other: object) -> str:
+        """What names the survey's case, and the inputs that are not as they come, with others."""
+        case = {"experiment": self.entry.name, "case": self.number} if self.survey else {}
+        usual = self.entry.read({}, self.case)
+        changed = {
+            name: text_of(value) for name, value in self.values.items() if value != usual[name]
+        }
+        found = urlencode({**case, **changed, **other})
+        return f"?{found}" if found else ""
+
+    def made(self) -> Experiment:
+        """The experiment. Raises BadParameter where its inputs do not go together."""
+        try:
+            return self.entry.run(self.case, **self.values)
+        except ValueError as error:
+            raise BadParameter(str(error)) from None
+
+
+# --- by themselves ------------------------------------------------------------------------------
+
+
+@blueprint.get("/lab")
+@Operation(PAGE)
+def index() -> Response:
+    """All experiments, with the question that each answers."""
+    return _fresh(make_response(render_template("lab.html", entries=entries().values())))
+
+
+@blueprint.get("/lab/<name>")
+@Operation(PAGE, _PROBLEMS, query=INPUTS)
+def page(name: str) -> Response:
+    """An experiment with its inputs, as a page."""
+    return _fresh(_answered(_entry(name), _page))
+
+
+@blueprint.get("/api/lab/<name>")
+@Operation({200: {JSON: dict[str, Any]}}, _PROBLEMS, query=INPUTS)
+def as_json(name: str) -> Response:
+    """An experiment: its answer, and all rows of its table."""
+    return _fresh(_answered(_entry(name), _json))
+
+
+@blueprint.get("/api/lab/<name>.csv")
+@Operation({200: {CSV: None}}, _PROBLEMS, query=INPUTS, headers=("Content-Disposition",))
+def as_csv(name: str) -> Response:
+    """The rows of an experiment for a spreadsheet."""
+    return _fresh(_answered(_entry(name), _csv))
+
+
+@blueprint.get("/api/lab/<name>.svg")
+@Operation(
+    {200: {SVG: None}}, _PROBLEMS, query={**_PICTURE, **INPUTS}, headers=("Content-Disposition",)
+)
+def as_svg(name: str) -> Response:
+    """A picture of an experiment, as a file that needs nothing else."""
+    return _fresh(_answered(_entry(name), _svg))
+
+
+# --- on a survey --------------------------------------------------------------------------------
+
+
+@blueprint.get("/surveys/<name>/lab")
+@Operation(PAGE, _PROBLEMS, query=_CHOSEN)
+def survey_page(name: str) -> ResponseReturnValue:
+    """The experiments that apply to a survey; one of them on a question of it, as a page."""
+    survey = current_store().survey(name)
+    if "experiment" in request.args:
+        return _answered(_chosen(), _page, survey)
+    if request.args:
+        raise BadParameter("“experiment” names the experiment that the inputs are for")
+    return experiment((survey.digest,), lambda: _chooser(survey))
+
+
+@blueprint.get("/api/surveys/<name>/lab")
+@Operation({200: {JSON: dict[str, Any]}}, _PROBLEMS, query=_NEEDED)
+def survey_as_json(name: str) -> Response:
+    """An experiment on a question of a survey: its answer, and all rows of its table."""
+    return _answered(_chosen(), _json, current_store().survey(name))
+
+
+@blueprint.get("/api/surveys/<name>/lab.csv")
+@Operation({200: {CSV: None}}, _PROBLEMS, query=_NEEDED, headers=("Content-Disposition",))
+def survey_as_csv(name: str) -> Response:
+    """The rows of an experiment on a question of a survey, for a spreadsheet."""
+    return _answered(_chosen(), _csv, current_store().survey(name))
+
+
+@blueprint.get("/api/surveys/<name>/lab.svg")
+@Operation(
+    {200: {SVG: None}}, _PROBLEMS, query={**_PICTURE, **_NEEDED}, headers=("Content-Disposition",)
+)
+def survey_as_svg(name: str) -> Response:
+    """A picture of an experiment on a question of a survey, as a file that needs nothing else."""
+    return _answered(_chosen(), _svg, current_store().survey(name))
+
+
+def funnel_address(survey: Survey, questions: Iterable[tuple[str, int]]) -> str | None:
+    """The page that shows how uncertain a question is with its own number of people, with a quarter
+    and with four times as many: the first of ``questions``, labels with people, of which it can be
+    shown; None without one."""
+    labels = [case.about for case in entries()[_FUNNEL].cases(survey)]
+    for label, people in questions:
+        if label in labels and 2 <= people <= _MOST_PEOPLE:
+            several = sorted({max(2, people // 4), people, min(4 * people, _MOST_PEOPLE)})
+            number, n = labels.index(label) + 1, ",".join(map(str, several))
+            return f"/surveys/{survey.name}/lab?experiment={_FUNNEL}&case={number}&n={n}"
+    return None
+
+
+# --- what is asked for --------------------------------------------------------------------------
+
+
+def _entry(name: str) -> Entry:
+    """The experiment of this name. Raises NotFound."""
+    if name not in entries():
+        raise NotFound(f"there is no such experiment; there are {', '.join(entries())}")
+    return entries()[name]
+
+
+def _chosen() -> Entry:
+    """The experiment that the query names. Raises BadParameter."""
+    name = request.args.get("experiment", "")
+    if name not in entries():
+        raise BadParameter(f"“experiment” is one of {', '.join(entries())}")
+    return entries()[name]
+
+
+def _asked(entry: Entry, survey: Survey | None) -> Asked:
+    """The experiment with what the query gives, on the survey's case that it names."""
+    if survey is None:
+        return Asked(entry, entry.read(_given(entry)))
+    cases = tuple(entry.cases(survey))
+    if not cases:
+        names = ", ".join(one.name for one, _ in _applying(survey)) or "there is none"
+        raise BadParameter(f"“experiment” names one that applies to this survey: {names}")
+    number = _number("case", len(cases))
+    case = cases[number - 1]
+    return Asked(entry, entry.read(_given(entry, case), case), survey, cases, number)
+
+
+def _applying(survey: Survey) -> Iterator[tuple[Entry, tuple[Case, ...]]]:
+    for entry in entries().values():
+        if cases := tuple(entry.cases(survey)):
+            yield entry, cases
+
+
+def _given(entry: Entry, case: Case | None = None) -> dict[str, Any]:
+    """The inputs of the query, read. Raises BadParameter for one that is not left or is wrong."""
+    found, left = dict[str, Any](), entry.left(case)
+    for name, text in request.args.items():
+        if name not in INPUTS:
+            continue
+        if name not in left:
+            listed = ", ".join(left) or "none"
+            raise BadParameter(f"“{name}” is no input of this experiment; it has {listed}")
+        try:
+            if len(text) > LONGEST:
+                raise ValueError
+            found[name] = left[name].read(name, text)
+        except ValueError:  # what was given is not repeated: a link must not speak on this page
+            raise BadParameter(f"“{name}” is {left[name].allowed}") from None
+    return found
+
+
+def _number(name: str, most: int) -> int:
+    """A whole number of the query from 1 to ``most``; 1 where it is not there."""
+    text = request.args.get(name, "1")
+    if text not in map(str, range(1, most + 1)):
+        raise BadParameter(f"“{name}” is a whole number from 1 to {most}")
+    return int(text)
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+
+def _answered(
+    entry: Entry, form: Callable[[Asked], ResponseReturnValue], survey: Survey | None = None
+) -> Response:
+    """The answer, computed in its turn. Wrong inputs are refused before, as far as they are known
+    to be without the questions of the survey."""
+    given = tuple(sorted((name, text_of(value)) for name, value in _given(entry).items()))
+    args = tuple(request.args.get(name) for name in ("case", "picture"))
+    key = (entry.name, survey.digest if survey else None, given, args)
+    return make_response(experiment(key, lambda: form(_asked(entry, survey))))
+
+
+def _fresh(response: Response) -> Response:
+    response.headers["Cache-Control"] = _KEPT
+    return response
+
+
+def _page(asked: Asked) -> str:
+    made, values, names = asked.made(), asked.values, list(entries())
+    later = names[names.index(asked.entry.name) + 1 :]
+    return render_template(
+        "lab_experiment.html",
+        asked=asked,
+        fields=fields(asked.entry.left(asked.case), values),
+        article=Markup(fragment(made)),  # noqa: S704  # it escapes every text
+        again={"seed": (values["seed"] + 1) % 2**32} if "seed" in values else None,
+        pictures=len(made.pictures),
+        later=entries()[later[0]] if later and not asked.survey else None,
+    )
+
+
+def _chooser(survey: Survey) -> str:
+    return render_template("lab_survey.html", survey=survey, applying=list(_applying(survey)))
+
+
+def _json(asked: Asked) -> Response:
+    return Response(asked.made().to_json(), mimetype=JSON)
+
+
+def _csv(asked: Asked) -> Response:
+    return _file(asked, asked.made().to_csv(), CSV, "attachment", "")
+
+
+def _svg(asked: Asked) -> Response:
+    pictures = asked.made().pictures
+    number = _number("picture", len(pictures))
+    last = f"-{number}" if number > 1 else ""
+    return _file(asked, pictures[number - 1].svg(), SVG, "inline", last)
+
+
+def _file(asked: Asked, text: str, kind: str, how: str, last: str) -> Response:
+    response = Response(text, mimetype=kind)
+    about = f"{asked.survey.name}-" if asked.survey else ""
+    end = "svg" if kind == SVG else "csv"
+    name = f"{about}{asked.entry.name}{last}.{end}"
+    response.headers["Content-Disposition"] = f'{how}; filename="{name}"'
+    return response
