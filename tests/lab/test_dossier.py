@@ -136,6 +136,8 @@ def test_half_and_double_the_epsilon_are_what_plans_print(folder: Path, name: st
     margin = re.search(r"for ([\d.]+) %", heads[-1])
     assert margin
     assert [line[0] for line in lines] == ["half", "as planned", "double"]
+    times = [command.split()[-1] for command in one.commands]
+    assert times[:-1] == ["0.5", "0.5", "1", "1", "2", "2"]
     for _, epsilon, odds, reached, needed in lines:
         for given in (
             {epsilon, odds, f"{N:,}", reached},
@@ -189,6 +191,7 @@ def test_it_says_what_is_asked_and_by_which_rules_word_by_word(folder: Path) -> 
     assert "0 to 3 glasses in steps of 1; what is beyond counts as the nearer bound" in drinks
     assert "shown to analysts with at least 50 reports, from then on" in drinks
     assert "one report for each invitation" in drinks
+    assert "who used one" in str(part(made(folder / "drinks.yaml"), "What is not"))
     assert "asked again, from a memo" in str(part(made(folder / "honesty-1.yaml"), "What is asked"))
 
 
@@ -248,3 +251,21 @@ def test_a_survey_that_cannot_be_read_or_planned_is_refused_in_words(tmp_path: P
     with pytest.raises(ValueError, match="n is 0"):
         lab.dossier(json.loads('{"name":"a","title":"A","questions":[{"name":"b","type":"yes_no",'
                                '"label":"B","odds":3}]}'), n=0)  # fmt: skip
+
+
+def test_a_board_reads_that_devices_refuse_a_survey_and_what_has_no_number(tmp_path: Path) -> None:
+    """Epsilon 10, and another question that no single respondent says anything about."""
+    file = tmp_path / "a board's.yaml"
+    file.write_text(
+        "name: high\ntitle: High\nquestions:\n"
+        "  - {name: a, type: yes_no, label: A, epsilon: 10}\n"
+        "  - {name: b, type: yes_no, label: B, epsilon: 0.05}\n"
+    )
+    found = lab.dossier(file, n=1, trials=TRIALS)
+    odds, alternatives = part(found, "How much"), part(found, "Alternatives")
+
+    assert "Devices refuse this survey" in " ".join(odds.notes)
+    assert odds.notes[0] in printed(odds.commands[0]), "a file's name may have any letters"
+    assert part(found, "What the worst").lines[-1][1] == "nearly certain"
+    assert alternatives.lines[-1][:2] == ["double", "a: no mechanism keeps epsilon 20"]
+    assert len(alternatives.lines[0]) == 4, "no number of people for a margin above the whole"

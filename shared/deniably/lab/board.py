@@ -197,6 +197,7 @@ class _Board:
                 " answers add up.",
             ],
             table,
+            notes=self.checked.refused,
             commands=[self._command("check"), self._command("plan", "--n", self.n)],
         )
 

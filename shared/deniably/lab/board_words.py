@@ -136,7 +136,7 @@ def who_sees_what(survey: Survey) -> Part:
             ("the server, while somebody is connected", _NO, _YES, "it could note it", _YES),
             ("the server's database afterwards", _NO, _YES, _NO, _NO),
             ("the authors", _NO, "if they run the server", _NO, _NO),
-            (f"readers of the results: {readers}", _NO, "counts only", _NO, _NO),
+            (f"readers of the results: {readers}", _NO, "counts and tables", _NO, _NO),
         ],
         notes=[
             "That the server notes nothing is a promise of its software. A server with other"
@@ -148,16 +148,17 @@ def who_sees_what(survey: Survey) -> Part:
 def subpoena(survey: Survey) -> Part:
     """What the database yields to somebody who has all of it."""
     invited = (
-        " Of each invitation that was used it has a hash, but not which report came by it."
+        " Of each invitation it has a hash, and whether it was used, but not by which report."
         if survey.invited is True
         else ""
     )
     return Part(
         "What a court order for the database yields",
         [
-            "The published survey, and every report as above: mixed answers under a random id. No"
-            " true answer was ever there. There is no name, address, time, browser or cookie."
-            + invited,
+            "The published survey and its entry in the register, counts, and every report as above:"
+            " mixed answers under a random id. No true answer was ever there. Of respondents there"
+            " is no name, address, time, browser or cookie. Of those who run the survey there are"
+            " hashes of their tokens, with what they noted beside them." + invited,
             "While the survey is open, the file may show in which order reports came. When it is"
             " closed, the server puts them in the order of their ids.",
             "Whoever knows from elsewhere which report is whose, such as by a receipt that the"
@@ -171,6 +172,14 @@ def subpoena(survey: Survey) -> Part:
 
 def unprotected(survey: Survey) -> Part:
     """What no mechanism protects."""
+    invited = (
+        [
+            "Invitations: whoever has the database and a list of who got which invitation can see"
+            " who used one, but not with which report."
+        ]
+        if survey.invited is True
+        else []
+    )
     panel = (
         [
             "Waves: whoever has two waves' reports may recognise some people from one to the other."
@@ -191,6 +200,7 @@ def unprotected(survey: Survey) -> Part:
             " reads the screen.",
             "The page itself. A browser runs the code that a server sends; who trusts no server"
             " answers with `deniably answer`.",
+            *invited,
             *panel,
         ],
     )
