@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from deniably.core.steering import one_line, printable
+from deniably_server.commands.audit import show_progress
 
 
 @click.command()
@@ -47,6 +48,7 @@ def dossier(file: Path, n: int, seed: int, trials: int, output: Path | None) -> 
     from deniably.lab.board_page import as_text
     from deniably_server.web.files import text_of
 
+    show_progress("planning and auditing")
     try:
         found = make(file, n=n, seed=seed, trials=trials, file=str(file))
     except BadSurvey as error:
@@ -54,6 +56,8 @@ def dossier(file: Path, n: int, seed: int, trials: int, output: Path | None) -> 
         raise click.ClickException(f"{file} is no valid survey:\n{problems}") from None
     except (OSError, ValueError) as error:
         raise click.ClickException(printable(str(error))) from None
+    finally:
+        show_progress("")
     if output is None:
         click.echo(printable(as_text(found)))
         return

@@ -160,7 +160,8 @@ class _Board:
             [
                 "True answers stay on the device. It mixes each with chance and sends only the"
                 " mixed values, under a random id, and the digest of the survey: no name, no"
-                " address, no time. Numbers in a report stand for answers and count from 0.",
+                " address, no time. Numbers in a report stand for answers and count from 0; noise"
+                " can lead beyond them.",
                 "These are the reports of three people who all gave the same true answers, below."
                 " Here the coins come from a seed, so that everybody gets the same examples. On a"
                 " device they come from its own generator.",

@@ -110,7 +110,7 @@ def as_text(answer: object) -> str:
     """An answer for people."""
     if isinstance(answer, Mapping):
         named = cast(Mapping[str, object], answer)
-        return ", ".join(f"{name} {value}" for name, value in named.items())
+        return ", ".join(f"{name}: {value}" for name, value in named.items())
     return ", ".join(cast(list[str], answer)) if isinstance(answer, list) else str(answer)
 
 
