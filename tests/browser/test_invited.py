@@ -59,7 +59,7 @@ def bodies(phone: Watched) -> list[Request]:
     return [request for request in phone.posts() if "/api/" in request.url]
 
 
-def test_a_link_leads_to_a_receipt_and_stays_in_no_address(
+def test_a_link_leads_to_a_receipt_that_stays_and_the_code_is_in_no_address(
     phone: Watched, server: Server, invite: Callable[[], str]
 ) -> None:
     before, code = count(server), invite()
@@ -87,23 +87,22 @@ def test_a_link_leads_to_a_receipt_and_stays_in_no_address(
     assert code not in phone.page.content()
     assert code.replace("-", "") not in phone.page.evaluate("JSON.stringify(history.state)")
 
-
-def test_a_letter_is_typed_as_it_comes(
-    phone: Watched, server: Server, invite: Callable[[], str]
-) -> None:
-    before = count(server)
-    phone.open(PATH)
-    phone.page.fill(FIELD, f" {invite().lower().replace('0', 'O').replace('-', ' ')} ")
-    answer(phone)
+    phone.page.goto("about:blank")
+    phone.open(f"{PATH}#{invite()}")
+    assert phone.page.url == phone.url + PATH
+    assert "One invitation gives one report" in phone.page.inner_text("[data-before]")
+    assert phone.page.locator("#changed").is_hidden()
+    assert phone.page.locator("[data-known]").is_hidden()
+    phone.page.click("#same")
     phone.wait("receipt")
-
     assert count(server) == before + 1
 
 
 def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
     phone: Watched, chromium: Browser, server: Server, invite: Callable[[], str]
 ) -> None:
-    code = invite()
+    """And a letter is typed as it comes."""
+    before, code = count(server), invite()
     phone.open(PATH)
     swapped = code[:2] + code[3] + code[2] + code[4:]
     if swapped == code:
@@ -128,33 +127,41 @@ def test_a_typing_error_is_told_from_an_unknown_and_a_used_invitation(
     other.page.context.close()
     assert "used already" in told(code)
 
-    phone.page.fill(FIELD, invite())
+    phone.page.fill(FIELD, f" {invite().lower().replace('0', 'O').replace('-', ' ')} ")
     answer(phone)
     phone.wait("receipt")
+    assert count(server) == before + 1
 
 
-def test_a_link_that_was_cut_short_says_so(phone: Watched, invite: Callable[[], str]) -> None:
+def test_a_link_that_was_cut_short_says_so_and_a_second_one_leaves_the_address_too(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
     phone.open(f"{PATH}#{invite()[:-3]}")
 
     assert "missing" in phone.page.inner_text(f"{ERROR} a")
     assert phone.page.url == phone.url + PATH
 
-
-def test_a_second_link_in_the_same_tab_leaves_the_address_too(
-    phone: Watched, invite: Callable[[], str]
-) -> None:
-    phone.open(PATH)
     code = invite()
     phone.page.evaluate("code => { location.hash = code; }", code)
     phone.page.wait_for_function("code => document.querySelector('#code').value === code", arg=code)
-
     assert phone.page.url == phone.url + PATH
 
 
-def test_nobody_gets_past_the_start_without_an_invitation(
+def test_nobody_gets_past_the_start_without_an_invitation_and_only_they_fetch_what_it_needs(
     phone: Watched, invite: Callable[[], str]
 ) -> None:
     phone.open(PATH)
+    sizes = phone.page.evaluate(
+        "performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
+        ".map(({name, encodedBodySize}) => [name, encodedBodySize])"
+    )
+
+    assert any("page-invited.js" in name for name, _ in sizes)
+    assert not any(name.endswith("/page.js") for name, _ in sizes)
+    # What is kept for use without a network is fetched again, from the browser's cache or not.
+    once = dict(sorted(map(tuple, sizes)))
+    assert 20_000 < sum(once.values()) < 50_000
+
     phone.page.click("#practise")
     phone.wait("practice")
     phone.page.click("[data-step=practice] [data-go='1']")
@@ -195,17 +202,39 @@ def test_what_was_traded_survives_a_reload_and_is_answered_without_a_network(
     assert count(server) == before + 1
 
 
-def test_without_a_network_the_invitation_waits(phone: Watched, invite: Callable[[], str]) -> None:
+def test_without_a_network_the_invitation_waits_and_a_lost_answer_costs_none(
+    phone: Watched, invite: Callable[[], str]
+) -> None:
+    """The server signed, and the line broke: the same is asked again, and signed again."""
+    code = invite()
     phone.page.add_init_script(IMPATIENT)
-    phone.open(f"{PATH}#{invite()}")
+    phone.open(f"{PATH}#{code}")
     phone.page.context.set_offline(True)
     phone.click("Start")
     phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
     assert "cannot be reached" in phone.page.inner_text(f"{ERROR} a")
 
     phone.page.context.set_offline(False)
+    lost: list[bytes] = []
+
+    def lose(route: object, request: Request) -> None:
+        lost.append(route.fetch().body())  # type: ignore[attr-defined]
+        route.abort()  # type: ignore[attr-defined]
+
+    phone.page.context.route("**/tickets", lose)
+    phone.page.fill(FIELD, code)
+    assert phone.page.locator(ERROR).is_hidden(), "so that it is the next one that is waited for"
+    phone.click("Start")
+    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
+    phone.page.context.unroute("**/tickets")
+    phone.page.reload()
+    phone.page.wait_for_selector("#survey[data-kept]")
     phone.click("Start")
     phone.page.wait_for_selector("[data-step=question]:not([hidden])")
+
+    assert lost
+    assert len(set(lost)) == 1
+    assert len({request.post_data for request in bodies(phone)}) == 1
 
 
 def test_where_codes_are_guessed_it_is_said_when_to_try_again_and_nothing_is_lost(
@@ -245,7 +274,7 @@ def test_leaving_forgets_an_invitation_that_was_not_traded(
     assert "trades" not in phone.page.evaluate(READ_INVITED)
 
 
-def test_the_code_leaves_the_address_also_where_the_survey_is_refused(
+def test_the_code_leaves_the_address_of_a_refused_survey_and_no_other_key_is_taken(
     phone: Watched, invite: Callable[[], str]
 ) -> None:
     phone.page.context.route("**/register", lambda route: route.fulfill(status=200, body="{}"))
@@ -256,6 +285,18 @@ def test_the_code_leaves_the_address_also_where_the_survey_is_refused(
     phone.page.context.unroute("**/register")
     phone.open(PATH)
     assert phone.page.input_value(FIELD) != "", "and is kept for another try"
+
+    def change(route: object, request: Request) -> None:
+        answer = route.fetch()  # type: ignore[attr-defined]
+        signature = answer.json()["signature"]
+        other = signature[:-1] + f"{int(signature[-1], 16) ^ 1:x}"
+        route.fulfill(response=answer, json={"signature": other})  # type: ignore[attr-defined]
+
+    phone.page.context.route("**/tickets", change)
+    phone.click("Start")
+    phone.wait("refused")
+
+    assert "not this key's" in phone.page.inner_text("#detail")
 
 
 def test_a_newer_link_takes_the_place_of_an_older_one(
@@ -295,10 +336,12 @@ def test_two_tabs_trade_one_invitation_once_and_send_one_report(
     assert len({each.post_data for each in reports}) == 1
 
 
-def test_what_another_tab_let_be_forgotten_is_asked_for_before_anything_else(
+def test_a_ticket_that_a_device_forgot_is_asked_for_in_all_its_tabs(
     phone: Watched, server: Server, invite: Callable[[], str]
 ) -> None:
-    phone.open(f"{PATH}#{invite()}")
+    """Who lets it be forgotten is told what is lost, and that the code is used."""
+    code = invite()
+    phone.open(f"{PATH}#{code}")
     phone.click("Start")
     phone.page.wait_for_selector("[data-step=question]:not([hidden])")
     tabs = [Watched(phone.page.context.new_page(), server) for _ in range(2)]
@@ -306,12 +349,20 @@ def test_what_another_tab_let_be_forgotten_is_asked_for_before_anything_else(
         tab.open(PATH)
         assert tab.page.locator("#traded").is_visible()
     tabs[0].page.click("[data-step=start] [data-forget] summary")
+    assert "not answered by is lost" in tabs[0].page.inner_text("[data-step=start] [data-forget]")
     tabs[0].page.click("[data-step=start] [data-forget] button")
     tabs[0].page.wait_for_selector(f"{FIELD}:visible")
     tabs[1].click("Start")
 
     tabs[1].page.wait_for_selector(f"{ERROR}:not([hidden])")
     assert tabs[1].page.locator("[data-step=question]:visible").count() == 0
+    tabs[0].page.fill(FIELD, code)
+    tabs[0].click("Start")
+    tabs[0].page.wait_for_selector(f"{ERROR}:not([hidden])")
+    assert "before it forgot" in tabs[0].page.inner_text(f"{ERROR} a")
+    tabs[0].page.fill(FIELD, invite())
+    tabs[0].click("Start")
+    tabs[0].page.wait_for_selector("[data-step=question]:not([hidden])")
 
 
 def test_how_long_to_wait_is_read_from_whatever_a_server_says(
@@ -329,91 +380,6 @@ def test_how_long_to_wait_is_read_from_whatever_a_server_says(
         says["Retry-After"] = text
         phone.click("Start")
         phone.page.wait_for_selector(f"{ERROR} a:text('try again in {told}.')")
-
-
-def test_who_lets_the_device_forget_a_ticket_is_told_and_asked_for_another_invitation(
-    phone: Watched, invite: Callable[[], str]
-) -> None:
-    code = invite()
-    phone.open(f"{PATH}#{code}")
-    phone.click("Start")
-    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
-    phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
-    phone.page.click("[data-step=start] [data-forget] summary")
-    assert "not answered by is lost" in phone.page.inner_text("[data-step=start] [data-forget]")
-    phone.page.click("[data-step=start] [data-forget] button")
-    phone.page.wait_for_selector(f"{FIELD}:visible")
-
-    phone.page.fill(FIELD, code)
-    phone.click("Start")
-    phone.page.wait_for_selector(f"{ERROR}:not([hidden])")
-    assert "before it forgot" in phone.page.inner_text(f"{ERROR} a")
-    phone.page.fill(FIELD, invite())
-    phone.click("Start")
-    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
-
-
-def test_an_answer_that_was_lost_costs_no_invitation(
-    phone: Watched, server: Server, invite: Callable[[], str]
-) -> None:
-    """The server signed, and the line broke: the same is asked again, and signed again."""
-    phone.page.add_init_script(IMPATIENT)
-    phone.open(f"{PATH}#{invite()}")
-    lost: list[bytes] = []
-
-    def lose(route: object, request: Request) -> None:
-        lost.append(route.fetch().body())  # type: ignore[attr-defined]
-        route.abort()  # type: ignore[attr-defined]
-
-    phone.page.context.route("**/tickets", lose)
-    phone.click("Start")
-    phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
-    phone.page.context.unroute("**/tickets")
-    phone.page.reload()
-    phone.page.wait_for_selector("#survey[data-kept]")
-    phone.click("Start")
-    phone.page.wait_for_selector("[data-step=question]:not([hidden])")
-
-    assert len(set(lost)) == 1
-    assert len({request.post_data for request in bodies(phone)}) == 1
-
-
-def test_a_server_that_signs_with_another_key_is_refused(
-    phone: Watched, invite: Callable[[], str]
-) -> None:
-    phone.open(f"{PATH}#{invite()}")
-
-    def change(route: object, request: Request) -> None:
-        answer = route.fetch()  # type: ignore[attr-defined]
-        signature = answer.json()["signature"]
-        other = signature[:-1] + f"{int(signature[-1], 16) ^ 1:x}"
-        route.fulfill(response=answer, json={"signature": other})  # type: ignore[attr-defined]
-
-    phone.page.context.route("**/tickets", change)
-    phone.click("Start")
-    phone.wait("refused")
-
-    assert "not this key's" in phone.page.inner_text("#detail")
-
-
-def test_who_has_answered_is_told_that_it_stays(
-    phone: Watched, server: Server, invite: Callable[[], str]
-) -> None:
-    phone.open(f"{PATH}#{invite()}")
-    answer(phone)
-    phone.wait("receipt")
-    after = count(server)
-    phone.page.goto("about:blank")
-    phone.open(f"{PATH}#{invite()}")
-
-    assert phone.page.url == phone.url + PATH
-    assert "One invitation gives one report" in phone.page.inner_text("[data-before]")
-    assert phone.page.locator("#changed").is_hidden()
-    assert phone.page.locator("[data-known]").is_hidden()
-    phone.page.click("#same")
-    phone.wait("receipt")
-    assert count(server) == after
 
 
 def test_the_page_of_another_survey_sends_what_waits_with_its_ticket(
@@ -448,17 +414,3 @@ def test_the_start_fits_a_narrow_screen_and_everybody(
         phone.page.set_viewport_size({"width": width, "height": 700})
         assert phone.page.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
-
-
-def test_only_who_is_invited_fetches_what_invitations_need(phone: Watched, server: Server) -> None:
-    phone.open(PATH)
-    sizes = phone.page.evaluate(
-        "performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))"
-        ".map(({name, encodedBodySize}) => [name, encodedBodySize])"
-    )
-
-    assert any("page-invited.js" in name for name, _ in sizes)
-    assert not any(name.endswith("/page.js") for name, _ in sizes)
-    # What is kept for use without a network is fetched again, from the browser's cache or not.
-    once = dict(sorted(map(tuple, sizes)))
-    assert 20_000 < sum(once.values()) < 50_000
