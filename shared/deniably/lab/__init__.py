@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deniably.lab.experiments.catastrophe import catastrophe as catastrophe
     from deniably.lab.experiments.choosing_epsilon import choosing_epsilon as choosing_epsilon
     from deniably.lab.experiments.coins import coins as coins
+    from deniably.lab.experiments.groups_on_a_map import groups_on_a_map as groups_on_a_map
     from deniably.lab.experiments.ladder_of_trust import ladder_of_trust as ladder_of_trust
     from deniably.lab.experiments.laplace_or_gauss import laplace_or_gauss as laplace_or_gauss
     from deniably.lab.experiments.noise_averages_out import noise_averages_out as noise_averages_out
@@ -50,6 +51,7 @@ EXPERIMENTS = (
     "laplace_or_gauss",
     "picking_the_winner",
     "propose_test_release",
+    "groups_on_a_map",
     "adding_up",
     "asked_again",
     "bounds",
@@ -77,6 +79,7 @@ __all__ = [  # noqa: RUF022  # in the order in which they are told
     "laplace_or_gauss",
     "picking_the_winner",
     "propose_test_release",
+    "groups_on_a_map",
     "adding_up",
     "asked_again",
     "bounds",

@@ -329,6 +329,79 @@ def median_distance(values: npt.ArrayLike, low: float, high: float, proposed: fl
     )
 
 
+# --- groups of places ---------------------------------------------------------------------------
+
+STEPS = 5
+"""Rounds of a curator's k-means, which share epsilon (Su et al. 2016)."""
+_STARTS, _ROUNDS = 8, 100
+
+
+def k_means(points: Floats, weights: Floats, groups: int) -> Floats:
+    """Centres of weighted points, shape (groups, 2), without any protection.
+
+    Lloyd's rounds from as many starts as ``_STARTS``, each from a heavy point and then from the
+    points that weigh most by their squared distance. The same points give the same centres.
+    """
+    best, least = points[:groups], inf
+    for start in np.argsort(-weights, kind="stable")[:_STARTS]:
+        centres = points[[start]]
+        while len(centres) < groups:
+            far = weights * _apart(points, centres).min(axis=1)
+            centres = np.vstack([centres, points[[int(far.argmax())]]])
+        for _ in range(_ROUNDS):
+            nearest = _apart(points, centres).argmin(axis=1)
+            mass = np.bincount(nearest, weights, minlength=groups)
+            sums = np.stack([np.bincount(nearest, weights * axis, minlength=groups)
+                             for axis in points.T], axis=1)  # fmt: skip
+            moved = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centres)
+            if np.array_equal(moved, centres):
+                break
+            centres = moved
+        if (off := float(weights @ _apart(points, centres).min(axis=1))) < least:
+            best, least = centres, off
+    return best
+
+
+def k_means_in_process(
+    points: Floats, groups: int, epsilon: float, draws: Draws, steps: int = STEPS
+) -> Floats:
+    """Centres by rounds of k-means whose counts and sums have Laplace noise.
+
+    ``points`` are in the square from -1 to 1, to which they are clipped. One person who moves
+    changes two counts by 1 and four sums by up to 1 each: 6 in all, in every round, among which
+    epsilon is divided. Source: Blum, Dwork, McSherry and Nissim 2005 (PODS); Su, Cao, Li, Bertino
+    and Jin 2016 (CODASPY), whose neighbours have a person more or less, so that theirs is 3.
+    """
+    inside = np.clip(points, -1, 1)
+    noise = LaplaceNoise(epsilon / steps).noise(6.0)
+    centres = 2 * draws.uniform(2 * groups).reshape(groups, 2) - 1
+    for _ in range(steps):
+        nearest = _apart(inside, centres).argmin(axis=1)
+        counts: Floats = np.bincount(nearest, minlength=groups) + noise.draw(draws, groups)
+        sums = np.stack(
+            [np.bincount(nearest, axis, minlength=groups) for axis in inside.T], axis=1
+        ) + noise.draw(draws, 2 * groups).reshape(groups, 2)
+        moved = np.clip(sums / np.maximum(counts, 1.0)[:, None], -1, 1)
+        centres = np.where(counts[:, None] >= 1, moved, centres)
+    return np.asarray(centres)
+
+
+def counted_on_a_grid(cells: npt.NDArray[np.int64], areas: int, epsilon: float) -> list[Published]:
+    """How many people are in each area: one person who moves changes two counts by 1."""
+    noise = LaplaceNoise(epsilon).noise(2.0)
+    return [Published(float(one), noise) for one in np.bincount(cells, minlength=areas)]
+
+
+def spread(points: Floats, centres: Floats) -> float:
+    """The mean squared distance of points from the nearest centre."""
+    return float(_apart(points, centres).min(axis=1).mean())
+
+
+def _apart(points: Floats, centres: Floats) -> Floats:
+    """Squared distances, a row for each point."""
+    return np.asarray(((points[:, None] - centres) ** 2).sum(axis=2))
+
+
 # --- below --------------------------------------------------------------------------------------
 
 

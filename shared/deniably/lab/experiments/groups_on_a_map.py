@@ -1,0 +1,223 @@
+"""L13: three groups on a map, found by a curator in rounds, by one on a grid, and from reports."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import sqrt
+from statistics import median
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from deniably.core.binomial import Floats
+from deniably.core.table import Cell
+from deniably.estimation.estimate import estimate, project
+from deniably.estimation.tally import Tally
+from deniably.lab.asked import question as asked
+from deniably.lab.catalogue import each_question, experiment
+from deniably.lab.curator import Published, counted_on_a_grid, k_means, k_means_in_process, spread
+from deniably.lab.draws import Draws
+from deniably.lab.experiment import Found, Source
+from deniably.lab.inputs import Exact, Level, Seed, Whole, as_privacy
+from deniably.lab.picture import Picture, bar, dots, value
+from deniably.results.figures.digits import number
+from deniably.results.figures.graph import Bars, Graph
+from deniably.results.figures.scale import of_ratios, of_values
+from deniably.survey.privacy import Privacy
+from deniably.survey.questions import Point, Question
+
+GROUPS = 3
+_CENTRES = np.array([[-0.5, -0.5], [0.5, -0.3], [0.0, 0.5]])
+_DEVIATION = 0.12
+"""The groups, in the square from −1 to 1; each axis is spread by this deviation."""
+_RUNS = 9
+"""Surveys that are drawn: the median of their results is told, and the first is shown."""
+_SHOWN = 90
+
+NONE, IN_PROCESS = "without protection", "curator, in rounds"
+GRID, REPORTS = "curator, on the grid", "from reports"
+
+People = Annotated[int, Whole(minimum=300, maximum=5000, help="How many people answer.")]
+Cells = Annotated[int, Whole(minimum=3, maximum=8, help="Areas of the map along each side.")]
+Mapped = Annotated[
+    Exact | Privacy,
+    Level(minimum=Fraction(1, 10), maximum=5, help="Epsilon, the protection of a place."),
+]
+
+
+def _of_question(question: Question) -> dict[str, Any] | None:
+    """Maps that have an area for each group at least, and not so many that it takes long."""
+    small = isinstance(question, Point) and question.grid <= 32
+    return {"question": question} if small else None
+
+
+@experiment(
+    "Groups on a map",
+    "Can groups be found on a map whose places nobody knows?",
+    [
+        Source("Blum, Dwork, McSherry and Nissim", 2005, "Practical privacy: the SuLQ framework,"
+               " PODS: k-means in rounds"),
+        Source("Su, Cao, Li, Bertino and Jin", 2016, "Differentially private k-means clustering,"
+               " CODASPY: on a grid"),
+        Source("Ye and Barg", 2018, "Optimal schemes for discrete distribution estimation under"
+               " locally differential privacy, IEEE Trans. Information Theory: the reports"),
+    ],
+    each_question(_of_question),
+    instead={"question": ("epsilon", "grid")},
+)  # fmt: skip
+def groups_on_a_map(
+    *,
+    epsilon: Mapped = "1",
+    n: People = 2000,
+    grid: Cells = 6,
+    seed: Seed = 1,
+    question: Question | None = None,
+) -> Found:
+    """How far ``n`` people are from the nearest of three centres, found in four ways.
+
+    A curator in rounds adds noise to every round of k-means; on the grid, to the number of people
+    in each area, once; reports name areas, without a curator. ``question`` is that of a survey for
+    a place on a map, whose areas and epsilon are used instead.
+    """
+    privacy = as_privacy(epsilon)
+    asking = question or asked(type="point", grid=grid, parts=_PARTS, **_stated(privacy))
+    assert isinstance(asking, Point)
+    level = asking.report_mechanism.loss.epsilon if question else privacy.ln
+    runs = [_Run(asking, _people(n, run), level, Draws(seed, "map", run)) for run in range(_RUNS)]
+    first = runs[0]
+    rows: list[dict[str, Cell]] = [
+        {"what": "distance", "way": way, "epsilon": level, "squared": found,
+         "root": sqrt(found)}
+        for way in (NONE, GRID, IN_PROCESS, REPORTS)
+        for found in [median(run.spread(way) for run in runs)]
+    ]  # fmt: skip
+    shown: list[dict[str, Cell]] = [
+        {"what": "centre", "way": way, "east": float(x), "north": float(y)}
+        for way in (NONE, GRID, IN_PROCESS, REPORTS)
+        for x, y in first.centres[way]
+    ]
+    people: list[dict[str, Cell]] = [
+        {"what": "person", "east": float(x), "north": float(y)} for x, y in first.places[:_SHOWN]
+    ]
+    told = {str(row["way"]): _three(row) for row in rows}
+    answer = (
+        f"Of {n:,} people at epsilon {_short(level)}, the mean squared distance from the nearest"
+        f" centre is {told[GRID]} where a curator finds the centres on a grid and"
+        f" {told[IN_PROCESS]} where one works in rounds; from reports alone it is {told[REPORTS]},"
+        f" and {told[NONE]} without protection."
+    )
+    layers = [dots(people, "east", "north", f"{_SHOWN} of the people", "mute", hollow=True)]
+    for way, tone, hollow in (
+        (NONE, "mute", False), (IN_PROCESS, "second", True), (GRID, "second", False),
+        (REPORTS, "mark", False),
+    ):  # fmt: skip
+        mine = [row for row in shown if row["way"] == way]
+        layers.append(dots(mine, "east", "north", way, tone, hollow=hollow))  # type: ignore[arg-type]
+    axis = of_values([-1.0, 1.0])
+    squared = [value(row, "squared") for row in rows]
+    pictures = [
+        Picture("The centres of one survey", Graph(axis, "east", axis, "north", layers)),
+        Picture(
+            f"Mean squared distance from the nearest centre, the median of {_RUNS} surveys",
+            Bars(of_ratios([min(squared) / 2, *squared]), "squared distance", [
+                bar(row, str(row["way"]), "squared", _three(row),
+                    "mark" if row["way"] == REPORTS else "second")
+                for row in rows
+            ]),
+        ),
+    ]  # fmt: skip
+    return Found(answer, [*rows, *shown, *first.areas(), *people], pictures, _NOTES,
+                 asking.report_mechanism.described)  # fmt: skip
+
+
+_NOTES = (
+    "The map is a square from −1 to 1. The three groups are a third of the people each.",
+    "A curator in rounds divides epsilon among them and adds noise in each. On the grid noise is"
+    " added once, and groups are found in what is published: that is better at the same epsilon.",
+    "A person who moves changes two counts and four sums by up to 1. Texts whose neighbours have a"
+    " person more or less add half of this noise in rounds, and are closer.",
+)
+_PARTS = [
+    {"name": name, "label": name, "minimum": -1, "maximum": 1, "step": 0.01}
+    for name in ("east", "north")
+]
+
+
+class _Run:
+    """The people of one survey, their reports, and what is found in four ways."""
+
+    def __init__(self, question: Point, places: Floats, epsilon: float, draws: Draws) -> None:
+        self.places, self.mechanism = places, question.report_mechanism
+        n, grid = len(places), question.grid
+        self.cells = _cells(self.places, grid)
+        self.counts = np.bincount(self.cells, minlength=grid**2)
+        self.tally: Tally = draws.tally(
+            self.mechanism, {cell: int(self.counts[cell]) for cell in np.flatnonzero(self.counts)}
+        )
+        self.published: list[Published] = counted_on_a_grid(self.cells, grid**2, epsilon)
+        self.noisy = np.array([float(one.draw(draws)[0]) for one in self.published]) / n
+        self.estimated = np.asarray(estimate(self.tally, self.mechanism.law).raw)
+        middles = _middles(grid)
+        self.centres = {
+            NONE: k_means(self.places, np.ones(n), GROUPS),
+            IN_PROCESS: k_means_in_process(self.places, GROUPS, epsilon, draws),
+            GRID: k_means(middles, project(self.noisy), GROUPS),
+            REPORTS: k_means(middles, project(self.estimated), GROUPS),
+        }
+
+    def spread(self, way: str) -> float:
+        """The mean squared distance of the people from the centres that a way finds."""
+        return spread(self.places, self.centres[way])
+
+    def areas(self) -> list[dict[str, Cell]]:
+        """The shares of the fullest areas, as they are and as both are told."""
+        law, n = self.mechanism.law, len(self.places)
+        p, q = float(law.p), float(law.q)
+        rows: list[dict[str, Cell]] = []
+        fullest: list[int] = np.argsort(-self.counts, kind="stable")[: 2 * GROUPS].tolist()
+        for cell in fullest:
+            having = int(self.counts[cell])
+            noise = having * p * (1 - p) + (n - having) * q * (1 - q)
+            for way, drawn, error in (
+                (GRID, self.noisy[cell], self.published[cell].noise.deviation / n),
+                (REPORTS, self.estimated[cell], sqrt(noise) / n / (p - q)),
+            ):
+                rows.append({
+                    "what": "share of an area", "way": way, "area": cell, "exact": having / n,
+                    "drawn": float(drawn), "standard_error": error,
+                })  # fmt: skip
+        return rows
+
+
+def _people(n: int, run: int) -> Floats:
+    """The places of n people, who are the same whatever the seed of their reports is."""
+    around = special.ndtri(Draws(0, "people", run).uniform(2 * n)).reshape(n, 2)
+    return np.asarray(np.clip(_CENTRES[np.arange(n) % GROUPS] + _DEVIATION * around, -1, 1))
+
+
+def _cells(places: Floats, grid: int) -> npt.NDArray[np.int64]:
+    """The area of each place: column by column, as questions have them."""
+    at = np.minimum((places + 1) / 2 * grid, grid - 1).astype(np.int64)
+    return np.asarray(at[:, 0] * grid + at[:, 1])
+
+
+def _middles(grid: int) -> Floats:
+    """The middles of all areas."""
+    middle = (2 * np.arange(grid) + 1) / grid - 1
+    return np.stack([np.repeat(middle, grid), np.tile(middle, grid)], axis=1)
+
+
+def _stated(privacy: Privacy) -> dict[str, object]:
+    if privacy.epsilon is not None:
+        return {"epsilon": float(privacy.epsilon)}
+    return {"odds": str(privacy.odds)}
+
+
+def _three(row: dict[str, Cell]) -> str:
+    return number(value(row, "squared"), 3)
+
+
+def _short(epsilon: float) -> str:
+    return number(epsilon, 0 if abs(epsilon - round(epsilon)) < 1e-4 else 2)
