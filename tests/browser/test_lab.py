@@ -51,6 +51,11 @@ def test_a_slider_shows_the_new_picture_in_place_and_a_form_does_without(
     expect(page.locator("#why")).to_be_hidden()
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
+    page.locator("#found a", has_text="Draw again").press("Enter")
+    expect(page.locator("#found a", has_text="Draw again")).to_have_attribute("data-seed", "3")
+    expect(page.locator("#found a", has_text="Draw again")).to_be_focused()
+    expect(page.locator("#i-seed")).to_have_value("2")
+
     page.emulate_media(media="print")
     expect(page.locator("#inputs")).to_be_hidden()
     expect(shown).to_be_visible()

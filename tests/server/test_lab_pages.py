@@ -59,6 +59,11 @@ def answer_of(page: str) -> str:
     return unescape(found[1])
 
 
+def plain(page: str) -> str:
+    """A page whose links to experiments read as their names."""
+    return re.sub(r'See <a href="/lab/([^"]+)">[^<]*</a>', r"See \1", page)
+
+
 def values_of(page: str) -> dict[str, str]:
     return {name: unescape(value) for name, value in re.findall(
         r'<input id="[^"]*" name="([^"]*)" value="([^"]*)"', page)}  # fmt: skip
@@ -93,7 +98,8 @@ def test_every_experiment_is_a_page_with_a_field_for_each_input(
 
     page = gzip.decompress(answer.data).decode()
     made = entry.run()
-    assert fragment(made) in page
+    assert plain(fragment(made)) in plain(page)
+    assert ('id="inputs"' in page) == bool(entry.inputs)
     for key, one in entry.inputs.items():
         assert f'<label for="i-{key}">{one.help.rstrip(".")}</label>' in unescape(page)
         tag = "select" if isinstance(one, Choice) else "input"
@@ -105,6 +111,14 @@ def test_every_experiment_is_a_page_with_a_field_for_each_input(
     assert wire < WIRE
     assert not re.search(r"<script(?! type=\"module\" src)|<style| style=| on\w+=", page)
     assert answer.headers["Cache-Control"] == "public, max-age=60"
+
+
+def test_statements_lead_to_the_experiments_that_settle_them(client: FlaskClient) -> None:
+    page = client.get("/lab/true-or-false").text
+
+    named = set(re.findall(r'See <a href="/lab/([^"]+)">', page))
+    assert len(named) > 3
+    assert named <= set(ENTRIES)
 
 
 def test_the_list_and_the_script_are_light(client: FlaskClient) -> None:
@@ -122,7 +136,7 @@ def test_what_is_chosen_is_shown_and_goes_along_with_every_link(client: FlaskCli
     assert values_of(page) == {"truth": "80 %", "yes": "50 %", "share": "25 %", "seed": "7"}
     assert answer_of(page) == ENTRIES["coins"].run(share="1/4", truth="0.8", seed=7).answer
     query = "truth=4%2F5&amp;share=1%2F4&amp;seed="
-    assert f'<a href="/lab/coins?{query}8">Draw again</a>' in page
+    assert f'<a data-seed="8" href="/lab/coins?{query}8">Draw again</a>' in page
     for end, more in (("", ""), (".csv", ""), (".svg", ""), (".svg", "&amp;picture=2")):
         assert f'href="/api/lab/coins{end}?{query}7{more}"' in page
     assert client.get(unescape(f"/api/lab/coins?{query}7")).status_code == 200

@@ -7,12 +7,13 @@ experiment waits for its turn.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, make_response, render_template, request
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from deniably.lab.catalogue import Case, Entry, entries
 from deniably.lab.experiment import Experiment, text_of
@@ -298,11 +299,21 @@ def _page(asked: Asked) -> str:
         "lab_experiment.html",
         asked=asked,
         fields=fields(asked.entry.left(asked.case), values),
-        article=Markup(fragment(made)),  # noqa: S704  # it escapes every text
+        article=_linked(fragment(made)),
         again={"seed": (values["seed"] + 1) % 2**32} if "seed" in values else None,
         pictures=len(made.pictures),
         later=entries()[later[0]] if later and not asked.survey else None,
     )
+
+
+def _linked(article: str) -> Markup:
+    """An article whose notes lead to the experiments that they name; it escapes every text."""
+    names = "|".join(map(re.escape, entries()))
+    return Markup(re.sub(rf"\bSee ({names})\.", _link, article))  # noqa: S704
+
+
+def _link(found: re.Match[str]) -> str:
+    return f'See <a href="/lab/{found[1]}">{escape(entries()[found[1]].title)}</a>.'
 
 
 def _chooser(survey: Survey) -> str:

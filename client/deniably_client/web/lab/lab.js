@@ -37,7 +37,9 @@ function show(page) {
   if (here === null || there === null) return tell(NETWORK); // a proxy's page
   const open = [...here.querySelectorAll("details")].map((one) => one.open);
   there.querySelectorAll("details").forEach((one, index) => (one.open = open[index] ?? false));
+  const again = document.activeElement?.matches("[data-seed]");
   here.replaceWith(document.adoptNode(there));
+  if (again) /** @type {HTMLElement | null} */ (there.querySelector("[data-seed]"))?.focus();
   for (const slider of sliders()) {
     const field = page.getElementById(slider.dataset.of ?? "");
     if (slider !== document.activeElement && field) slider.value = field.dataset.at ?? "";
@@ -97,6 +99,16 @@ form.addEventListener("input", ({ target }) => {
   // Another question of a survey may leave other inputs: that is another page.
   if (target instanceof HTMLSelectElement && target.name === "case") return form.submit();
   later();
+});
+// "Draw again" is a link to the next seed; here the page stays where it is.
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element && event.target.closest("a[data-seed]");
+  const seed = form.elements.namedItem("seed");
+  if (!(link instanceof HTMLElement && seed instanceof HTMLInputElement)) return;
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  seed.value = link.dataset.seed ?? "";
+  void ask();
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
