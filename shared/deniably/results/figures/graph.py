@@ -218,10 +218,17 @@ def _graph(graph: Graph) -> tuple[int, list[str]]:
         parts.append(_text("0", y - 4, words))
     for value, words in graph.across.ticks:
         parts.append(_grid(_x(graph.across, value), None, bottom, bottom + 5, dark=True))
-        parts.append(_text(_x(graph.across, value), bottom + 19, words, "middle"))
+        x = _x(graph.across, value)
+        parts.append(_text(x, bottom + 19, words, "middle", _inwards(x, words)))
     parts.append(_text("100%", bottom + _BELOW - 5, graph.across_label, "end"))
     parts += [_layer(layer, graph, top) for layer in graph.layers]
     return bottom + _BELOW, parts
+
+
+def _inwards(x: str, words: str) -> str:
+    """A long number at the right end would leave the card on a phone."""
+    long = len(words) > len("100,000") and float(x.rstrip("%")) > RIGHT - 4
+    return ' dx="-12"' if long else ""
 
 
 def _layer(layer: Layer, graph: Graph, top: float) -> str:
