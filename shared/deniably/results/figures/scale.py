@@ -41,8 +41,8 @@ class Axis:
         return math.log10(value) if self.log else value
 
 
-_LONG = 5
-"""Powers of ten whose neighbours would touch on a phone."""
+_LONG, _FEW = 5, 3
+"""Powers of ten above which neighbours would touch on a phone, and steps between such ticks."""
 _CHARACTER = 2.6  # per cent of the narrowest strip
 _LONGEST = 16
 
@@ -135,7 +135,7 @@ def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
     if least <= 0:
         raise ValueError(f"{least:g} has no place on a scale of ratios; values are above 0")
     low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
-    every = max(1, math.ceil((high - low) / _MOST_STEPS))
+    every = max(1, math.ceil((high - low) / (_MOST_STEPS if high <= _LONG else _FEW)))
     few = high - low > 2 or high > _LONG
     inner = (1,) if few else (1, 2, 5)
     round_ = [part * 10.0**k for k in range(low, high + 1) for part in inner]
