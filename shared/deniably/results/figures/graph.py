@@ -31,6 +31,7 @@ LONGEST = 38
 
 _LINE, _TALL, _BELOW = 20, 240, 44  # pixels
 _BAR, _BAR_ROW = 14, 44
+_BESIDE = 32  # characters of a label and its value that fit side by side on a phone
 _EDGE = 12
 """Around a drawing that stands alone."""
 _PERSON, _OF_A_ROW = 22, 10
@@ -276,41 +277,41 @@ def _key(layer: Layer, place: int) -> str:
 
 
 def _bars(bars: Bars) -> tuple[int, list[str]]:
-    bottom = _BAR_ROW * len(bars.bars) + 4
+    lines, at = list[str](), 0
+    for bar in bars.bars:
+        beside = len(bar.label) + len(bar.text) <= _BESIDE
+        lines.append(_text("0", at + 15, bar.label, fill="ink"))
+        at += 0 if beside else _LINE
+        lines.append(_text("100%", at + 15, bar.text, "end", ' font-weight="bold"', fill="ink"))
+        lines += _bar(bar, bars.across, at)
+        at += _BAR_ROW
+    bottom = at + 4
     parts: list[str] = []
     for value, words in bars.across.ticks:
-        dark = value == bars.across.low
-        parts.append(_grid(_wide(bars.across, value), None, 0, bottom, dark=dark))
-        parts.append(
-            _text(
-                _wide(bars.across, value),
-                bottom + 15,
-                words,
-                "middle" if value > bars.across.low else "",
-            )
-        )
-    for place, bar in enumerate(bars.bars):
-        y = _BAR_ROW * place
-        parts.append(_text("0", y + 15, bar.label, fill="ink"))
-        parts.append(_text("100%", y + 15, bar.text, "end", ' font-weight="bold"', fill="ink"))
-        parts.append(
-            f'<rect class="b b50 t-{bar.tone}" y="{y + 22}" height="{_BAR}"'
-            f' width="{_wide(bars.across, bar.value)}"'
-            f' fill="{TONES[bar.tone]}" fill-opacity="{_OPACITY[50]}"/>'
-        )
-        if bar.ends:
-            low, high = (_wide(bars.across, end) for end in bar.ends)
-            parts.append(
-                f'<line class="l t-{bar.tone}" x1="{low}" x2="{high}" y1="{y + 29}" y2="{y + 29}"'
-                f' stroke="{TONES[bar.tone]}" stroke-width="2"/>'
-            )
-        if bar.dot is not None:
-            parts.append(
-                f"<g {_dot_look('second', False)}>"
-                f'<circle cx="{_wide(bars.across, bar.dot)}" cy="{y + 29}" r="5"/></g>'
-            )
-    parts.append(_text("100%", bottom + 36, bars.across_label, "end"))
+        x, dark = _wide(bars.across, value), value == bars.across.low
+        parts.append(_grid(x, None, 0, bottom, dark=dark))
+        parts.append(_text(x, bottom + 15, words, "" if dark else "middle"))
+    parts += [*lines, _text("100%", bottom + 36, bars.across_label, "end")]
     return bottom + _BELOW, parts
+
+
+def _bar(bar: Bar, across: Axis, y: int) -> Iterator[str]:
+    yield (
+        f'<rect class="b b50 t-{bar.tone}" y="{y + 22}" height="{_BAR}"'
+        f' width="{_wide(across, bar.value)}"'
+        f' fill="{TONES[bar.tone]}" fill-opacity="{_OPACITY[50]}"/>'
+    )
+    if bar.ends:
+        low, high = (_wide(across, end) for end in bar.ends)
+        yield (
+            f'<line class="l t-{bar.tone}" x1="{low}" x2="{high}" y1="{y + 29}" y2="{y + 29}"'
+            f' stroke="{TONES[bar.tone]}" stroke-width="2"/>'
+        )
+    if bar.dot is not None:
+        yield (
+            f"<g {_dot_look('second', False)}>"
+            f'<circle cx="{_wide(across, bar.dot)}" cy="{y + 29}" r="5"/></g>'
+        )
 
 
 def _crowd(crowd: Crowd) -> tuple[int, list[str]]:
