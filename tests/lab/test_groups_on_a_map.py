@@ -135,6 +135,21 @@ def test_a_person_who_moves_changes_counts_and_sums_by_six_at_most() -> None:
     assert LaplaceNoise(1 / 5).noise(most).scale == pytest.approx(30), "in each of five rounds"
 
 
+def test_a_person_who_moves_changes_the_counts_of_a_grid_by_two() -> None:
+    """The histograms of every two neighbours among three people in three areas."""
+    most = 0
+    for table in product(range(3), repeat=3):
+        for person, area in product(range(3), repeat=2):
+            other = [*table[:person], area, *table[person + 1 :]]
+            here, there = (np.bincount(one, minlength=3) for one in (table, other))
+            most = max(most, int(np.abs(here - there).sum()))
+
+    (published, *_) = counted_on_a_grid(np.array([0, 1, 1]), 3, 0.5)
+    assert most == 2
+    assert published.noise == LaplaceNoise(0.5).noise(most)
+    assert published.exact == 1
+
+
 def test_a_survey_shows_its_own_map() -> None:
     (case,) = entries()["groups-on-a-map"].cases(survey_of_everything())
     found = lab.groups_on_a_map(n=500, **case.given)

@@ -47,6 +47,13 @@ def test_500_people_find_the_leader_of_five_directly_but_hardly_from_reports() -
     assert [row["way"] for row in DEFAULT.rows if row.get("n") == 500] == WAYS
 
 
+def test_what_is_nearly_certain_is_not_told_as_certain() -> None:
+    answer = lab.picking_the_winner(n=[1000], k=2).answer
+
+    assert "found nearly 100 times of 100 if they are asked directly" in answer
+    assert "and 99.83 times from their reports" in answer
+
+
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("shares", [SHARES, [0.6, 0.4], [0.5, 0.3, 0.2]])
 def test_chances_are_those_of_all_tables(n: int, shares: list[float]) -> None:

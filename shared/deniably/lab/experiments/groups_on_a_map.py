@@ -103,7 +103,7 @@ def groups_on_a_map(
     ]
     told = {str(row["way"]): _three(row) for row in rows}
     answer = (
-        f"Of {n:,} people at epsilon {_short(level)}, the mean squared distance from the nearest"
+        f"Of {n:,} people at epsilon {level:.4g}, the mean squared distance from the nearest"
         f" centre is {told[GRID]} where a curator finds the centres on a grid and"
         f" {told[IN_PROCESS]} where one works in rounds; from reports alone it is {told[REPORTS]},"
         f" and {told[NONE]} without protection."
@@ -217,7 +217,3 @@ def _stated(privacy: Privacy) -> dict[str, object]:
 
 def _three(row: dict[str, Cell]) -> str:
     return number(value(row, "squared"), 3)
-
-
-def _short(epsilon: float) -> str:
-    return number(epsilon, 0 if abs(epsilon - round(epsilon)) < 1e-4 else 2)

@@ -261,4 +261,6 @@ def _sale(way: str, drawn: Floats, mean: float, square: float) -> dict[str, Cell
 
 def _hundred(row: dict[str, Cell]) -> str:
     found = 100 * value(row, "exact")
+    if found >= 99.995:
+        return "nearly 100"
     return number(found, 0 if found < 99.5 else 2)
