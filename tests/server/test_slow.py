@@ -122,8 +122,27 @@ def test_slow_connections_of_every_kind_are_ended(patient: Server) -> None:
     assert patient.post(SURVEY, a_report(SURVEY)).status_code == 201
 
 
-def test_a_byte_now_and_then_does_not_help(patient: Server) -> None:
-    """In whichever part of a request; all at once, as each lasts as long as our patience."""
+def test_who_goes_on_steadily_is_waited_for_and_a_byte_now_and_then_does_not_help(
+    patient: Server,
+) -> None:
+    """A batch, and an answer, that take three times our patience, and a byte now and then in
+    whichever part of a request or of an answer: all at once, to wait once."""
+    with ThreadPoolExecutor(4) as threads:
+        sent, read = threads.submit(send_steadily, patient), threads.submit(read_steadily, patient)
+        dripped = threads.submit(send_a_byte_now_and_then, patient)
+        received = threads.submit(read_a_byte_now_and_then, patient)
+
+        answer = sent.result()
+        assert answer.status_code == 200, patient.log
+        assert answer.json()["stored"] == answer.json()["read"] >= 500
+        whole, answers = read.result()
+        assert answers.count(whole) == 3
+        assert dripped.result(), "all are ended"
+        assert received.result() < 4 * len(whole)
+
+
+def send_a_byte_now_and_then(server: Server) -> bool:
+    """Whether the server ends them all."""
     stop = threading.Event()
 
     def trickle(line: socket.socket) -> None:
@@ -134,19 +153,19 @@ def test_a_byte_now_and_then_does_not_help(patient: Server) -> None:
     starts = [SLOW[each].replace(b"300", b"300000")
               for each in ("half a head", "half a body", "half a chunk")]  # fmt: skip
     with ExitStack() as opened, ThreadPoolExecutor(len(starts)) as threads:
-        lines = [opened.enter_context(connected(patient, start)) for start in starts]
+        lines = [opened.enter_context(connected(server, start)) for start in starts]
         trickles = [threads.submit(trickle, line) for line in lines]
         try:
-            assert all(map(ended, lines))
+            return all(map(ended, lines))
         finally:
             stop.set()
-        for each in trickles:
-            each.result()
+            for each in trickles:
+                each.result()
 
 
-def test_to_read_a_byte_now_and_then_does_not_help(patient: Server) -> None:
-    size = len(identity(patient).content)
-    with connected(patient, (ASK + b"\r\n") * 8) as line:
+def read_a_byte_now_and_then(server: Server) -> int:
+    """How much of eight answers there is to read in the end."""
+    with connected(server, (ASK + b"\r\n") * 8) as line:
         received, until = 0, time.monotonic() + 3
         with suppress(ConnectionError):
             while time.monotonic() < until:
@@ -154,25 +173,13 @@ def test_to_read_a_byte_now_and_then_does_not_help(patient: Server) -> None:
                 time.sleep(0.02)
             while part := line.recv(65536):  # what the kernel has
                 received += len(part)
-    assert received < 4 * size
+    return received
 
 
 def identity(server: Server) -> requests.Response:
     """A long answer, as it is without compression."""
     headers = {"Accept-Encoding": "identity"}
     return requests.get(server.url + LONGEST, headers=headers, timeout=30)
-
-
-def test_who_sends_or_reads_steadily_is_waited_for(patient: Server) -> None:
-    """A batch, and an answer, that take three times our patience: at once, to wait once."""
-    with ThreadPoolExecutor(2) as threads:
-        sent, read = threads.submit(send_steadily, patient), threads.submit(read_steadily, patient)
-
-        answer = sent.result()
-        assert answer.status_code == 200, patient.log
-        assert answer.json()["stored"] == answer.json()["read"] >= 500
-        whole, received = read.result()
-        assert received.count(whole) == 3
 
 
 def send_steadily(server: Server) -> requests.Response:
