@@ -246,6 +246,7 @@ def test_where_codes_are_guessed_it_is_said_when_to_try_again_and_nothing_is_los
     assert requests.post(address, json=wrong, headers=from_there, timeout=30).status_code == 403
     before, code = count(server), invite()
     phone.page.set_extra_http_headers(from_there)
+    phone.page.add_init_script(IMPATIENT)
     phone.open(f"{PATH}#{code}")
     phone.click("Start")
     phone.page.wait_for_selector(f"{ERROR}:not([hidden])", timeout=30_000)
