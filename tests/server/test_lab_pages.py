@@ -142,6 +142,15 @@ def test_what_is_chosen_is_shown_and_goes_along_with_every_link(client: FlaskCli
     assert client.get(unescape(f"/api/lab/coins?{query}7")).status_code == 200
 
 
+def test_a_field_shows_a_number_as_people_write_it(client: FlaskClient) -> None:
+    page = client.get("/lab/adding-up?delta=1/100000").text
+
+    assert values_of(page)["delta"] == "0.00001"
+    assert "data-stops=" in page
+    assert not re.search(r'[|"]\d[\d.]*(e-|/)\d+[|"]', page)
+    assert values_of(client.get("/lab/coins?share=1/3").text)["share"] == "1/3"
+
+
 def test_the_form_that_a_page_shows_asks_for_that_page(client: FlaskClient) -> None:
     """Also what a browser sends of it without a script: every field, as it is written there."""
     page = client.get("/lab/one-report?epsilon=ln+9&prior=1%25").text

@@ -12,10 +12,13 @@ from typing import Any
 from deniably.lab.experiment import text_of
 from deniably.lab.inputs import SEED, Choice, Input, Level, Real, Whole
 from deniably.results.figures.digits import MINUS
+from deniably.survey.privacy import to_decimal_text
 
 LONGEST = 200
 """Characters of an input."""
 _STOPS = 40
+_DIGITS = 15
+"""Of a decimal."""
 _EACH = 100
 """A whole number of a range up to this has a stop at each."""
 _WIDE = 1000
@@ -55,10 +58,13 @@ def _field(name: str, one: Input, value: Any) -> Field:
 
 
 def shown(one: Input, value: Any) -> str:
-    """A value as its field has it: whole per cents of an input that has them."""
-    if isinstance(one, Real) and one.percent and (100 * Fraction(value)).denominator == 1:
+    """A value as its field has it: whole per cents of an input that has them, else a decimal where
+    that is exact."""
+    if not isinstance(one, Real):
+        return text_of(value)
+    if one.percent and (100 * Fraction(value)).denominator == 1:
         return f"{100 * value} %"
-    return text_of(value)
+    return to_decimal_text(value) if 10**_DIGITS % value.denominator == 0 else text_of(value)
 
 
 def _stops(one: Input) -> list[str]:
@@ -80,7 +86,7 @@ def _stops(one: Input) -> list[str]:
     steps = [low + (high - low) * k / _STOPS for k in range(_STOPS + 1)]
     if isinstance(one, Whole):
         return [str(number) for number in sorted({round(step) for step in steps})]
-    return [f"{float(step):.3g}" for step in steps]
+    return [shown(one, one.read("", f"{float(step):.3g}")) for step in steps]
 
 
 def _by_factors(one: Input, low: float, high: float) -> list[str]:
@@ -92,7 +98,7 @@ def _by_factors(one: Input, low: float, high: float) -> list[str]:
     kept = sorted({low, high, *(each for each in rounded if low <= each <= high)})
     if isinstance(one, Whole):
         return [str(number) for number in sorted({round(each) for each in kept})]
-    return [f"{each:.4g}" for each in kept]
+    return [shown(one, one.read("", f"{each:.4g}")) for each in kept]
 
 
 def _size(value: Any) -> float:
