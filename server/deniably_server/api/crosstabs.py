@@ -65,7 +65,7 @@ def crosstab_as_json(name: str) -> Response:
 @Operation({200: {CSV: None}}, RESULTS, query=_PAIR, headers=("Content-Disposition",))
 @costly("reports")
 def crosstab_as_csv(name: str) -> Response:
-    """The same for a spreadsheet, with a row for each figure."""
+    """The cross-table for a spreadsheet, with a row for each figure."""
     found = _current(name)
     return as_attachment(written(COLUMNS, crosstab_rows(found)), _file(found))
 
@@ -79,7 +79,7 @@ def crosstab_as_csv(name: str) -> Response:
 )
 @costly("reports")
 def crosstab_as_svg(name: str) -> Response:
-    """The same as a figure for a paper: a file that needs nothing else."""
+    """The cross-table as a figure for a paper: a file that needs nothing else."""
     width, (found, of) = wanted_width(), _current_of(name)
     return figure_file(_paper(found, of), width, _file(found))
 

@@ -89,7 +89,7 @@ def differences(name: str) -> Response:
 @Operation({200: {CSV: None}}, RESULTS, query=_QUESTION, headers=("Content-Disposition",))
 @costly("tallies")
 def differences_as_csv(name: str) -> Response:
-    """The same for a spreadsheet, with a row for each difference."""
+    """The differences for a spreadsheet, with a row for each difference."""
     found = _current(name)
     text = written(difference_figures.COLUMNS, difference_figures.difference_rows(found))
     return as_attachment(text, _file(found))
@@ -101,7 +101,7 @@ def differences_as_csv(name: str) -> Response:
 )
 @costly("tallies")
 def differences_as_svg(name: str) -> Response:
-    """The same as a figure for a paper: a file that needs nothing else."""
+    """The differences as a figure for a paper: a file that needs nothing else."""
     width, found = wanted_width(), _current(name)
     return figure_file(_paper(found), width, _file(found))
 

@@ -58,7 +58,7 @@ def waves_as_json(name: str) -> Response:
 @Operation({200: {CSV: None}}, RESULTS, query=LEVEL, headers=("Content-Disposition",))
 @costly("tallies", _others)
 def waves_as_csv(name: str) -> Response:
-    """The same for a spreadsheet, with a row for each figure in each wave."""
+    """The waves for a spreadsheet, with a row for each figure in each wave."""
     return as_attachment(written(COLUMNS, wave_rows(_current(name))), f"{name}-waves")
 
 

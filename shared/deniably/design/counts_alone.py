@@ -1,7 +1,7 @@
 """What a question's published counts give away to people who see nothing else.
 
-Whoever sees only how often each report was sent, and of nobody which, learns less than the epsilon
-of a report: privacy amplification by shuffling. See ``shuffle`` for the limits of that.
+A reader of the counts alone, who sees no single report, learns less than the epsilon of a report:
+privacy amplification by shuffling. See ``shuffle`` for the limits of that.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     one report.
 
     Also None for Gaussian noise, for which it is not proved here, and where results are shown while
-    the survey is open: whoever notes them each time can subtract, and sees a few reports at a time.
+    the survey is open: a reader who notes them each time can subtract, and sees a few at a time.
     """
     if survey.results.while_open:
         return None
@@ -85,9 +85,9 @@ def counts_notes(survey: Survey, n: int) -> list[str]:
         return told
     if survey.results.while_open:
         return [
-            "Results are shown while the survey is open. Whoever notes them can subtract, and sees"
-            " a few reports at a time: so counts are not known to protect more than each report"
-            " does."
+            "Results are shown while the survey is open. A reader who notes them can subtract, and"
+            " sees a few reports at a time: so counts are not known to protect more than each"
+            " report does."
         ]
     return ["The counts of so many reports are not known to protect more than each report does."]
 

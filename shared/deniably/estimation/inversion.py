@@ -247,10 +247,10 @@ def tilted(
     value = np.asarray(values, dtype=np.float64)
     apart = x - weight @ x / weight.sum()
     wanted = np.stack([np.ones_like(x), x, *value])
-    parts = [wanted[:, [x.argmin()]]]
+    parts: list[Floats] = [wanted[:, [x.argmin()]]]
     for end, steps in ((apart.min(), _STEPS), (apart.max(), _STEPS[::-1])):
         if end:
-            law = weight / (1 - np.outer(1 - steps, apart / end))
+            law = weight / (1 - (1 - steps[:, None]) * apart / end)
             parts.append(wanted @ law.T)
     parts.append(wanted[:, [x.argmax()]])
     total, means, *sums = np.hstack(parts)

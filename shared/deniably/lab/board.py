@@ -1,6 +1,6 @@
 """The dossier of a survey for an ethics board: what is asked, what leaves a device, what it tells.
 
-Nothing is computed anew here: its numbers are those of commands, and each part names them.
+It computes nothing of its own: its numbers are those of commands, and each part names them.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def subpoena(survey: Survey) -> Part:
             " hashes of their tokens, with what they noted beside them." + invited,
             "While the survey is open, the file may show in which order reports came. When it is"
             " closed, the server puts them in the order of their ids.",
-            "Whoever knows from elsewhere which report is whose, such as by a receipt that the"
+            "Somebody who knows from elsewhere which report is whose, such as by a receipt that the"
             " respondent kept, learns what stands above under “What the worst reader can"
             " conclude”, and no more. A court order can make an operator run other software from"
             " then on; the same bound holds.",
@@ -174,7 +174,7 @@ def unprotected(survey: Survey) -> Part:
     """What no mechanism protects."""
     invited = (
         [
-            "Invitations: whoever has the database and a list of who got which invitation can see"
+            "Invitations: somebody with the database and a list of who got which invitation can see"
             " who used one, but not with which report."
         ]
         if survey.invited is True
@@ -182,7 +182,7 @@ def unprotected(survey: Survey) -> Part:
     )
     panel = (
         [
-            "Waves: whoever has two waves' reports may recognise some people from one to the other."
+            "Waves: somebody with the reports of two waves may recognise some people in both."
             " What respondents read first says how many, where it is more than a few."
         ]
         if isinstance(survey.waves, Waves)

@@ -107,10 +107,10 @@ def choosing_epsilon(
     half = 100 * points
     answer = (
         f"At epsilon {privacy_text(level)}, {yes} of 100 people who have it report it, and {no} of"
-        f" 100 who do not; whoever thought it {_hundred(value(told, 'prior'))} % likely thinks it"
-        f" {_hundred(value(told, 'after'))} % likely at most after the report, and a share to"
-        f" ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes {number(value(ours, 'n'))}"
-        f" people."
+        f" 100 who do not; a reader who thought it {_hundred(value(told, 'prior'))} % likely"
+        f" thinks it {_hundred(value(told, 'after'))} % likely at most after the report, and a"
+        f" share to ±{number(half, 0 if half % 1 < 1e-9 else 1)} points takes"
+        f" {number(value(ours, 'n'))} people."
     )
     days = {one.read.isoformat() for one in deployments()}
     notes = [

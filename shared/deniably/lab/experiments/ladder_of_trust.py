@@ -120,7 +120,7 @@ def ladder_of_trust(
         f"A trusted curator at epsilon {privacy_text(curator)} is off by {_off(laplace)} people on"
         f" average with Laplace noise and by {_off(classical)} with the textbook's Gaussian noise;"
         f" without a curator {'this survey is' if own else 'two coins are'} off by {_off(ours)},"
-        f" and whoever sees that count alone learns at most what epsilon {count}"
+        f" and a reader of that count alone learns at most what epsilon {count}"
         f" allows (delta {to_decimal_text(Fraction(hidden))})."
     )
     notes = [

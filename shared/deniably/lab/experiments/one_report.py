@@ -91,9 +91,10 @@ def one_report(
 
     told = next(row for row in risen if row["prior"] == float(Fraction(prior)))
     answer = (
-        f"Whoever thought the answer {percent(told['prior'])}{NARROW}% likely thinks it at most"
-        f" {percent(told['exact'])}{NARROW}% likely after the report that speaks most for it; from"
-        f" 50{NARROW}% it rises to {percent(risen[_at(risen, 0.5)]['exact'])}{NARROW}% at most."
+        f"A reader who thought the answer {percent(told['prior'])}{NARROW}% likely thinks it at"
+        f" most {percent(told['exact'])}{NARROW}% likely after the report that speaks most for"
+        f" it; from 50{NARROW}% it rises to {percent(risen[_at(risen, 0.5)]['exact'])}{NARROW}%"
+        " at most."
     )
     layers: list[Layer] = [
         band(risen, "prior", "low", "high", "any mechanism of this epsilon"),
