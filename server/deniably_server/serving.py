@@ -5,6 +5,7 @@ uvicorn's logs are off, because they would contain client addresses.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import multiprocessing
 import os
@@ -42,6 +43,8 @@ _PATIENCE = 8
 """Seconds that a process has to finish accepted requests when the server stops."""
 _LEAVE = 2
 """Further seconds until a process is killed."""
+_TICK = 0.1
+"""Seconds between two looks for connections while a process stops."""
 _SOON = 5
 """Seconds. A replacement process that ends sooner has a fault that would repeat."""
 _BACKLOG = 1024
@@ -201,7 +204,7 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
         timeout_graceful_shutdown=_PATIENCE,
     )
     logging.getLogger("asyncio").setLevel(_NOTHING)
-    server = Server(settings)
+    server = _Stopping(settings)
 
     def stop(number: int, frame: FrameType | None) -> None:
         """Handle a signal before uvicorn has started; later, uvicorn handles it and raises it here
@@ -212,6 +215,27 @@ def _work(config: Mapping[str, object], held: socket.socket, shared: Path | None
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, stop)
     server.run([held])
+
+
+class _Stopping(Server):
+    """Ends connections that come up while it stops, too.
+
+    A connection that was accepted just before is made after uvicorn has gone through them. Its
+    client would go on sending until time is up, and then get a 500.
+    """
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        ending = asyncio.create_task(self._end_connections())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            ending.cancel()
+
+    async def _end_connections(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK)
+            for connection in list(self.server_state.connections):
+                connection.shutdown()
 
 
 def _most_connections() -> int:
