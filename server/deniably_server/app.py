@@ -12,13 +12,13 @@ from deniably_server.api import (
     checks,
     crosstabs,
     differences,
-    figures,
     groups,
     handbook,
     home,
     how,
     lab,
     openapi,
+    papers,
     register,
     reports,
     results,
@@ -70,7 +70,7 @@ def create_app(
     app.register_blueprint(tickets)
     app.register_blueprint(results.blueprint)
     app.register_blueprint(crosstabs.blueprint)
-    app.register_blueprint(figures.blueprint)
+    app.register_blueprint(papers.blueprint)
     app.register_blueprint(groups.blueprint)
     app.register_blueprint(differences.blueprint)
     app.register_blueprint(waves.blueprint)

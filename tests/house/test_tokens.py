@@ -8,7 +8,7 @@ import re
 import pytest
 
 from conftest import WEB
-from deniably.results.figures import colours
+from deniably.results.drawing import colours
 from support.cases import for_each
 
 STYLE = WEB / "style"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from deniably.authoring.checking import Checked
     from deniably.design.plan_table import Planned
     from deniably.estimation.tally import Tally
-    from deniably.results.figures.paper import Svg
+    from deniably.results.drawing.paper import Svg
     from deniably.survey.report import Report
 
     survey = dn.load_survey("workplace.yaml")

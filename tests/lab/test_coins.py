@@ -13,7 +13,7 @@ from deniably.lab.asked import question
 from deniably.lab.experiment import Experiment
 from deniably.lab.picture import Row
 from deniably.mechanisms import SubsetSelection
-from deniably.results.figures.graph import LONGEST
+from deniably.results.drawing.graph import LONGEST
 
 
 def rows(found: Experiment, what: str) -> list[Row]:

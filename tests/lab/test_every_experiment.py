@@ -25,8 +25,8 @@ from deniably.lab.catalogue import Entry, entries, of_survey
 from deniably.lab.experiment import Experiment, plain
 from deniably.lab.inputs import Input
 from deniably.lab.page import fragment, handout
-from deniably.results.figures.graph import LONGEST, Areas, Band, Bars, Crowd, Dots, Graph
-from deniably.results.figures.scale import Axis
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.graph import LONGEST, Areas, Band, Bars, Crowd, Dots, Graph
 from support.every_type import survey_of_everything
 
 ENTRIES = entries()

@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniably.results.figures import scale
-from deniably.results.figures.digits import NARROW, Reading
-from deniably.results.figures.heat import Cell, Heat, Margin
-from deniably.results.figures.letters import fit, width, wrap
-from deniably.results.figures.paper import WIDTHS, Paper, svg
-from deniably.results.figures.paper_map import Map
-from deniably.results.figures.paper_strips import Strips
-from deniably.results.figures.paper_table import Table
-from deniably.results.figures.paper_trends import Panel, Trends
-from deniably.results.figures.plot import Area, AreaMap, Side
-from deniably.results.figures.row import Row, banded, mean_row, share_row
+from deniably.results.drawing import axes
+from deniably.results.drawing.digits import NARROW, Reading
+from deniably.results.drawing.heat import Cell, Heat, Margin
+from deniably.results.drawing.letters import fit, width, wrap
+from deniably.results.drawing.paper import WIDTHS, Paper, svg
+from deniably.results.drawing.paper_map import Map
+from deniably.results.drawing.paper_strips import Strips
+from deniably.results.drawing.paper_table import Table
+from deniably.results.drawing.paper_trends import Panel, Trends
+from deniably.results.drawing.plot import Area, AreaMap, Side
+from deniably.results.drawing.row import Row, banded, mean_row, share_row
 from deniably.results.papers import MOST_ROWS, fewer, left_out
 
 LABELS = st.text(min_size=1, max_size=500) | st.sampled_from(
@@ -47,7 +47,7 @@ def share(label: str, low: float = 0.17, middle: float = 0.27, high: float = 0.3
 
 
 def paper(*rows: Row, title: str = "Theft at work", lede: str = "Of 1,400 people") -> Paper:
-    return Paper(title, lede, [Strips(rows, scale.of_shares(rows))], ["A note.", "Source: here."])
+    return Paper(title, lede, [Strips(rows, axes.of_shares(rows))], ["A note.", "Source: here."])
 
 
 def texts(file: str) -> list[tuple[str, float, float, float]]:
@@ -77,14 +77,14 @@ def heat_of(labels: Sequence[str], title: str, reading: Reading) -> Heat:
 def trends_of(labels: Sequence[str], unit: str, rows: Sequence[Row]) -> Trends:
     """A panel for each label, with these rows as its waves."""
     waves = [str(number) for number in range(1, len(rows) + 1)]
-    return Trends([Panel(label, rows) for label in labels], scale.of_numbers(0, 9, unit), waves)
+    return Trends([Panel(label, rows) for label in labels], axes.of_numbers(0, 9, unit), waves)
 
 
 def map_of(label: str, unit: str, reading: Reading, cells: int) -> Map:
     sides = Side(label, unit, -20.0, 1e6), Side(label, unit, 0.0, 0.3)
     areas = [Area(place, place, 0.1 * (place + 1), reading) for place in range(cells)]
     rows = [share(label)]
-    return Map(AreaMap(sides, cells, areas), Strips(rows, scale.of_shares(rows)))
+    return Map(AreaMap(sides, cells, areas), Strips(rows, axes.of_shares(rows)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -95,8 +95,8 @@ def test_no_text_is_cut_off_at_any_length_of_label(
     mean = mean_row(label, 3.0, (2.0, 4.0), (0, 9), unit)
     row = share(label, *ends)
     parts = [
-        Strips([row], scale.of_shares([row]), title),
-        Strips([mean], scale.of_numbers(0, 9, unit), title),
+        Strips([row], axes.of_shares([row]), title),
+        Strips([mean], axes.of_numbers(0, 9, unit), title),
         Table(heat_of([label] * size, title, row.reading)),
         map_of(label, unit, row.reading, size),
         trends_of([label] * size, unit, [mean] * size),
@@ -115,7 +115,7 @@ def test_no_text_is_cut_off_at_any_length_of_label(
 def test_no_text_lies_over_another(labels: list[str], unit: str, millimetres: int) -> None:
     rows = [share(label) for label in labels]
     table = Table(heat_of(labels, labels[0], rows[0].reading))
-    parts = [Strips(rows, scale.of_shares(rows)), table]
+    parts = [Strips(rows, axes.of_shares(rows)), table]
     means = [mean_row(label, 3.0, (2.0, 4.0), (0, 9), unit) for label in labels]
     trends = [trends_of(labels[:1], unit, means), trends_of(labels, unit, means * 9)]
     for part in [*parts, map_of(labels[0], unit, rows[0].reading, 5), *trends]:
@@ -176,7 +176,7 @@ def test_hatching_stays_within_its_cell() -> None:
 @pytest.mark.parametrize("waves", [2, 4, 26, 300])
 def test_values_of_waves_touch_no_other_wave(waves: int) -> None:
     rows = [mean_row(f"wave {n}", 1234.5, (1000, 1500), (0, 9000)) for n in range(waves)]
-    axis = scale.of_numbers(0, 9000)
+    axis = axes.of_numbers(0, 9000)
     names = [f"wave {n + 1}" for n in range(waves)]
 
     file = svg(Paper("T", "L", [Trends([Panel("All", rows)], axis, names)], []))
@@ -197,7 +197,7 @@ def test_values_of_waves_touch_no_other_wave(waves: int) -> None:
 def test_of_many_rows_those_are_shown_that_say_most() -> None:
     untold = [share(f"untold {n}", 0.05, 0.5, 0.95) for n in range(MOST_ROWS)]
     known = [share(f"known {n}", 0.1, 0.1 + n / 1000, 0.3) for n in range(MOST_ROWS + 5)]
-    part = Strips([*untold, *known], scale.of_shares(known))
+    part = Strips([*untold, *known], axes.of_shares(known))
 
     shown = fewer(part)
 
@@ -214,7 +214,7 @@ def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:
     sides = Side("East", "km", -2.0, 2.0), Side("North", "km", -2.0, 2.0)
     row = share("1 to 2 km east, 0 to 1 km south")
     shown = AreaMap(sides, 4, [Area(3, 1, 0.27, reading)])
-    listed = Strips([row], scale.of_shares([row]))
+    listed = Strips([row], axes.of_shares([row]))
 
     file = svg(Paper("T", "L", [Map(shown, listed)], []))
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from deniably.results.figures import scale
-from deniably.results.figures.heat import Cell, Heat, Margin
-from deniably.results.figures.paper import WIDTHS, Paper, svg
-from deniably.results.figures.paper_map import Map
-from deniably.results.figures.paper_strips import Strips
-from deniably.results.figures.paper_table import Table
-from deniably.results.figures.paper_trends import Panel, Trends
-from deniably.results.figures.plot import Area, AreaMap, Side
-from deniably.results.figures.row import banded, mean_row, share_row
+from deniably.results.drawing import axes
+from deniably.results.drawing.heat import Cell, Heat, Margin
+from deniably.results.drawing.paper import WIDTHS, Paper, svg
+from deniably.results.drawing.paper_map import Map
+from deniably.results.drawing.paper_strips import Strips
+from deniably.results.drawing.paper_table import Table
+from deniably.results.drawing.paper_trends import Panel, Trends
+from deniably.results.drawing.plot import Area, AreaMap, Side
+from deniably.results.drawing.row import banded, mean_row, share_row
 
 ROWS = [
     banded(share_row("3 × “im Jahr” & <mehr>", 0.3, (0.2, 0.4)), (0.23, 0.36), (0.27, 0.33)),
@@ -34,12 +34,10 @@ FIGURE = Paper(
     "Theft at work",
     "Estimated shares, 1,400 people.",
     [
-        Strips(ROWS, scale.of_shares(ROWS)),
-        Strips(MEANS, scale.of_numbers(-9, 9, "°C"), "Cold"),
+        Strips(ROWS, axes.of_shares(ROWS)),
+        Strips(MEANS, axes.of_numbers(-9, 9, "°C"), "Cold"),
         Table(Heat(MARGIN, MARGIN, CELLS)),
-        Trends(
-            [Panel("überall", ROWS), Panel("从来没有", ROWS)], scale.of_shares(ROWS), ["1", "2"]
-        ),
+        Trends([Panel("überall", ROWS), Panel("从来没有", ROWS)], axes.of_shares(ROWS), ["1", "2"]),
         Map(AreaMap((KM, KM), 4, [Area(1, 2, 0.3, ROWS[0].reading)]), None),
     ],
     ["A note."],

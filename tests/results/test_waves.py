@@ -18,7 +18,7 @@ from deniably.estimation.difference import holm
 from deniably.estimation.tally import tally
 from deniably.results.comparison import Side, choice_apart, mean_apart
 from deniably.results.result import result
-from deniably.results.wave_figures import card, change_text, finding, numbers
+from deniably.results.wave_drawing import card, change_text, finding, numbers
 from deniably.results.waves import Wave, WaveQuestion, WavesResult, wave_rows, waves_result
 from deniably.survey.report import randomise_answers
 

@@ -16,7 +16,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.results.figures import digits
+from deniably.results.drawing import digits
 from deniably.survey.report import Report
 from deniably_server.storage.store import Store
 from support.material import signed, survey_named

@@ -16,7 +16,7 @@ from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import publish_text
 from deniably.results.cards import cards
-from deniably.results.figures import digits, scale, strip
+from deniably.results.drawing import axes, digits, strip
 from deniably.results.result import result
 from deniably.survey.guessing import guessing, rate_text
 from deniably.survey.survey import Survey
@@ -92,7 +92,7 @@ def test_a_finding_is_that_of_the_first_card_of_the_results_whatever_its_type(
         for said in (card.question.short, card.line.note, "120 people",
                      card.line.reading.value, card.line.reading.interval):  # fmt: skip
             assert said in words
-        drawn = strip.strip(card.line, card.own or scale.of_shares([card.line]))
+        drawn = strip.strip(card.line, card.own or axes.of_shares([card.line]))
         assert row.count("<circle") == drawn.count("<circle")
     means = sum(card.own is not None for card in lines.values())
     assert 3 < means < len(lines)

@@ -21,7 +21,7 @@ from deniably_server.web.thirty_people import (
     SENT,
     TURNED,
     YES,
-    figures,
+    example_numbers,
     picture,
     undoing,
 )
@@ -117,7 +117,7 @@ def test_the_page_speaks_the_reader_s_language(client: FlaskClient, language: st
     assert asked == preferred
     assert f'<html lang="{language}">' in asked
     for key in ("how.heading", "how.true", "how.sent", "how.band", "how.found", "how.limits_text"):
-        assert words(key, **figures()) in asked
+        assert words(key, **example_numbers()) in asked
     assert words.number(undoing().chance) in asked
     assert "style=" not in asked
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import comparison_papers, crosstab_figures
+from deniably.results import comparison_papers, crosstab_drawing
 from deniably.results.as_product import as_product
-from deniably.results.crosstab_figures import Of
+from deniably.results.crosstab_drawing import Of
 from deniably.results.crosstabs import (
     COLUMNS,
     CrosstabResult,
@@ -22,7 +22,7 @@ from deniably.results.crosstabs import (
     crosstab_rows,
     is_crossable,
 )
-from deniably.results.figures.paper import Paper
+from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, Source
 from deniably.results.spreadsheet import written
 from deniably.survey.readable import listed_label, short_label
@@ -128,7 +128,7 @@ def _page(name: str) -> str:
         of=of,
         product=as_product(survey, _chosen(survey), found),
         ways=[(way, f"% of {way}") for way in _OF],
-        figures=crosstab_figures,
+        drawing=crosstab_drawing,
         query=given_query("rows", "columns", "confidence"),
         same_level=given_query("confidence"),
     )
@@ -196,7 +196,7 @@ def _current_of(name: str) -> tuple[CrosstabResult, Of]:
     if (wanted := request.args.get("of")) not in (None, *_OF):
         raise BadParameter("“of” is rows, columns or all: what the percentages are of")
     found = _current(name)
-    return found, _OF[wanted] if wanted else crosstab_figures.usual(found)
+    return found, _OF[wanted] if wanted else crosstab_drawing.usual(found)
 
 
 def _chosen(survey: Survey) -> list[int]:

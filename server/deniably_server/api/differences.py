@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import comparison, comparison_papers, difference_figures
+from deniably.results import comparison, comparison_papers, difference_drawing
 from deniably.results.comparison import (
     NOT_OF_MEANS,
     Comparison,
@@ -18,7 +18,7 @@ from deniably.results.comparison import (
     Side,
     has_pairs,
 )
-from deniably.results.figures.paper import Paper
+from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, Source
 from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
@@ -91,7 +91,7 @@ def differences(name: str) -> Response:
 def differences_as_csv(name: str) -> Response:
     """The differences for a spreadsheet, with a row for each difference."""
     found = _current(name)
-    text = written(difference_figures.COLUMNS, difference_figures.difference_rows(found))
+    text = written(difference_drawing.COLUMNS, difference_drawing.difference_rows(found))
     return as_attachment(text, _file(found))
 
 
@@ -148,7 +148,7 @@ def _page(name: str) -> str:
         survey=here.survey,
         state=here.state,
         short=short_label(_asked(here.survey)),
-        figures=difference_figures,
+        drawing=difference_drawing,
         query=given_query("question", "survey", "confidence"),
         same_level=given_query("confidence"),
     )

@@ -23,7 +23,7 @@ def how() -> str:
         "how.html",
         words=words,
         languages=[(code, Words(code)("language.name")) for code in LANGUAGES],
-        figures=thirty_people.figures(),
+        example_numbers=thirty_people.example_numbers(),
         sum=thirty_people.undoing(),
         widest=_WIDEST,
         picture=thirty_people.picture(words, moves=True),

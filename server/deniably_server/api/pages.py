@@ -12,7 +12,7 @@ from deniably.design.counts_alone import counts_alone
 from deniably.estimation import analysis
 from deniably.results import cards, places
 from deniably.results.document import MeanResult, SurveyResult
-from deniably.results.figures import digits
+from deniably.results.drawing import digits
 from deniably.results.narrative import level_text
 from deniably.results.pairs import checkable
 from deniably.survey.guessing import OFTEN, guessing, rate_text

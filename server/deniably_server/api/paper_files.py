@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from flask import Response, render_template, request
 
-from deniably.results.figures.paper import WIDTHS, Paper, svg
+from deniably.results.drawing.paper import WIDTHS, Paper, svg
 from deniably_server.api.results import LEVEL
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
@@ -56,7 +56,7 @@ def figure_page(
     store = current_store()
     private = any(store.survey(one).results.to == "analysts" for one in surveys)
     return render_template(
-        "figure.html",
+        "paper.html",
         paper=paper,
         file=file,
         address=f"{address}{'&' if '?' in address else '?'}width=",

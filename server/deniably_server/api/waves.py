@@ -10,8 +10,8 @@ from collections.abc import Hashable
 from flask import Blueprint, Response, render_template, request
 
 from deniably.core.errors import Incomparable
-from deniably.results import comparison_papers, wave_figures
-from deniably.results.figures.paper import Paper
+from deniably.results import comparison_papers, wave_drawing
+from deniably.results.drawing.paper import Paper
 from deniably.results.provenance import Protection, Source
 from deniably.results.spreadsheet import written
 from deniably.results.waves import (
@@ -84,8 +84,8 @@ def waves_page(name: str) -> str:
     return render_template(
         "waves.html",
         found=found,
-        cards=[wave_figures.card(one, len(found["waves"])) for one in found["questions"]],
-        figures=wave_figures,
+        cards=[wave_drawing.card(one, len(found["waves"])) for one in found["questions"]],
+        drawing=wave_drawing,
         kept=not current_store().survey(name).count,
         query=given_query("confidence"),
     )

@@ -52,7 +52,7 @@ def undoing() -> Undoing:
     return Undoing(len(SENT), _decimal(chance), _decimal(left), int(each), int(left * each))
 
 
-def figures() -> dict[str, int]:
+def example_numbers() -> dict[str, int]:
     """The numbers for the texts ``how.*``: of people, of answers that pass, and of yes."""
     passed = MECHANISM.law.p
     return {
@@ -77,8 +77,8 @@ def picture(words: Words, *, moves: bool) -> Markup:
         '<title id="raint">{}</title><desc id="raind">{}</desc>'
     ).format(
         "" if moves else " still",
-        words("how.picture", **figures()),
-        words("how.described", **figures()),
+        words("how.picture", **example_numbers()),
+        words("how.described", **example_numbers()),
     )
     parts = [
         start,

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from deniably.design.curve import Curve
 from deniably.design.planning import Plan
-from deniably.results.figures import graph
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.graph import LONGEST, Graph, Line
-from deniably.results.figures.paper import Svg
-from deniably.results.figures.scale import of_ratios
+from deniably.results.drawing import graph
+from deniably.results.drawing.axes import of_ratios
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.graph import LONGEST, Graph, Line
+from deniably.results.drawing.paper import Svg
 from deniably.survey.readable import cut
 
 

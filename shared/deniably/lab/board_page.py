@@ -9,8 +9,8 @@ from html import escape
 from deniably.core.table import aligned
 from deniably.lab.board import Dossier
 from deniably.lab.board_words import Part
-from deniably.results.figures.colours import CARD, INK
-from deniably.results.figures.strip import UNSEEN, Html, scrolling
+from deniably.results.drawing.colours import CARD, INK
+from deniably.results.drawing.strip import UNSEEN, Html, scrolling
 
 _STYLE = f"""
 .deniably-dossier {{ color: {INK}; background: {CARD}; padding: 8px 16px; max-width: 56rem; }}

@@ -7,9 +7,9 @@ from html import escape
 
 from deniably.core.table import Cell
 from deniably.lab.experiment import Experiment, text_of
-from deniably.results.figures.colours import CARD, INK, SOFT
-from deniably.results.figures.digits import MINUS
-from deniably.results.figures.strip import Html, plain_table
+from deniably.results.drawing.colours import CARD, INK, SOFT
+from deniably.results.drawing.digits import MINUS
+from deniably.results.drawing.strip import Html, plain_table
 
 _STYLE = f"""
 .deniably-lab {{ color: {INK}; background: {CARD}; padding: 8px 16px; max-width: 56rem; }}

@@ -1,7 +1,7 @@
 """Pictures of experiments, made from the rows of their tables.
 
 A mark takes its numbers from columns of rows, so what is drawn is what the table says. How it is
-drawn, on pages and in files, is in ``deniably.results.figures.graph``.
+drawn, on pages and in files, is in ``deniably.results.drawing.graph``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from deniably.core.table import Cell
-from deniably.results.figures import graph
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Area, Band, Bar, Dots, Drawing, Group, Line
-from deniably.results.figures.paper import Svg
-from deniably.results.figures.strip import Html
+from deniably.results.drawing import graph
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Area, Band, Bar, Dots, Drawing, Group, Line
+from deniably.results.drawing.paper import Svg
+from deniably.results.drawing.strip import Html
 
 Row = Mapping[str, Cell]
 

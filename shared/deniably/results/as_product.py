@@ -17,7 +17,7 @@ from deniably.estimation.variances import marginal_variance
 from deniably.mechanisms.law import Randomiser, Supporting
 from deniably.mechanisms.subset_selection import MOST_CHOICES, subset_selection
 from deniably.results.crosstabs import CrosstabResult
-from deniably.results.figures import digits
+from deniably.results.drawing import digits
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question, SelectOne, YesNo
 from deniably.survey.survey import Survey

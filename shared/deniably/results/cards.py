@@ -27,11 +27,11 @@ from deniably.results.document import (
     VectorResult,
     YesNoResult,
 )
-from deniably.results.figures import digits, heat, plot, scale, strip
-from deniably.results.figures.digits import exact, with_unit
-from deniably.results.figures.row import Row, ends
-from deniably.results.figures.scale import Axis
-from deniably.results.figures.strip import Html
+from deniably.results.drawing import axes, digits, heat, plot, strip
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.digits import exact, with_unit
+from deniably.results.drawing.row import Row, ends
+from deniably.results.drawing.strip import Html
 from deniably.survey.questions import NOT_APPLICABLE
 
 _MANY = 20
@@ -44,7 +44,7 @@ _WIDE = 4
 class Card:
     """One question: what is drawn of it, the notes below, and answers that are folded away.
 
-    ``line`` is its row in the glance; ``own`` is its own scale there, or None for that of shares.
+    ``line`` is its row in the glance; ``own`` is its own axis there, or None for that of shares.
     ``half`` is half the widest interval of its shares, None without shares.
     """
 
@@ -118,7 +118,7 @@ def glance(
     about: str = "One line a question",
     heading: str = "Question",
 ) -> list[Html]:
-    """One line a card: shares on one scale, means each on its own.
+    """One line a card: shares on one axis, means each on its own.
 
     ``about`` and ``heading``, what a line is of, are for screen readers.
     """
@@ -127,7 +127,7 @@ def glance(
     of_means = [(card.line, card.own) for card in found if card.own is not None]
     drawn: list[Html] = []
     if of_shares:
-        axis = scale.of_shares(of_shares)
+        axis = axes.of_shares(of_shares)
         drawn.append(strip.table(about, of_shares, axis, heads=heads.shares, heading=heading))
     if of_means:
         rows, scales = [row for row, _ in of_means], [own for _, own in of_means]
@@ -283,7 +283,7 @@ def _scale(question: ScaleResult, heads: Heads) -> _Drawn:
     if not isinstance(mean, MeanResult):
         return shares
     proper = [row for row in _rows(question.choices) if not row.aside]
-    axis = scale.of_numbers(*ends(mean.extent), first=proper[0].label, last=proper[-1].label)
+    axis = axes.of_numbers(*ends(mean.extent), first=proper[0].label, last=proper[-1].label)
     row = shown.of_mean("Mean score", mean)
     table = strip.table("Mean score", [row], axis, heads=heads.means, heading="Figure")
     return replace(shares, pictures=[*shares.pictures, table])
@@ -295,7 +295,7 @@ def _number(question: NumberResult, heads: Heads) -> _Drawn:
     quantiles = () if question.quantiles is UNSET else question.quantiles
     range_ = question.distribution[0].low, question.distribution[-1].high
     low, high = map(float, range_)
-    axis = scale.of_numbers(low, high)
+    axis = axes.of_numbers(low, high)
     mean = shown.of_mean("Mean", question.mean)
     rows = [mean, *shown.of_quantiles(question)]
     shape = narrative.knows_shape(quantiles, range_)
@@ -342,14 +342,14 @@ def _dots(
 
 
 def _one_mean(label: str, mean: MeanResult, heads: Heads) -> _Drawn:
-    axis = scale.of_numbers(*ends(mean.extent), mean.unit)
+    axis = axes.of_numbers(*ends(mean.extent), mean.unit)
     row = shown.of_mean("Mean", mean)
     table = strip.table(f"{label}: mean", [row], axis, heads=heads.means, heading="Figure")
     return _Drawn([table], replace(row, note=f"mean, {_on(mean)}"), own=axis)
 
 
 def _on(mean: MeanResult) -> str:
-    low, high = (scale.plain(one) for one in mean.extent)
+    low, high = (axes.plain(one) for one in mean.extent)
     return f"on a scale from {low} to {with_unit(high, mean.unit)}"
 
 
@@ -365,7 +365,7 @@ def _vector(question: VectorResult, heads: Heads) -> _Drawn:
     pictures: list[Html] = []
     for (low, high, unit), some in groupby(known, key=_axis_of):
         rows = [shown.of_mean(part.label, mean) for part, mean in some]
-        axis = scale.of_numbers(low, high, unit)
+        axis = axes.of_numbers(low, high, unit)
         pictures.append(
             strip.table(question.label, rows, axis, heads=heads.means, heading="Figure")
         )
@@ -374,7 +374,7 @@ def _vector(question: VectorResult, heads: Heads) -> _Drawn:
         part, mean = max(known, key=lambda one: one[1].estimate or 0.0)
     called = "the largest mean" if len(pictures) == 1 and len(known) > 1 else "mean"
     row = replace(shown.of_mean(part.label, mean), note=f"“{part.label}”: {called}, {_on(mean)}")
-    return _Drawn(pictures, row, own=scale.of_numbers(*ends(mean.extent), mean.unit))
+    return _Drawn(pictures, row, own=axes.of_numbers(*ends(mean.extent), mean.unit))
 
 
 def _axis_of(one: tuple[NumberPartResult, MeanResult]) -> tuple[float, float, str]:
@@ -474,4 +474,4 @@ def _heads(confidence: float) -> Heads:
 def _table(
     label: str, rows: Sequence[Row], heads: tuple[str, str], *, titled: bool = False
 ) -> Html:
-    return strip.table(label, rows, scale.of_shares(rows), heads=heads, titled=titled)
+    return strip.table(label, rows, axes.of_shares(rows), heads=heads, titled=titled)

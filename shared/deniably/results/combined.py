@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from deniably.results import shown
 from deniably.results.document import ChoicePartResult, PointResult, ProductResult
-from deniably.results.figures import plot
-from deniably.results.figures.heat import Heat, Margin, cell
-from deniably.results.figures.plot import AreaMap
+from deniably.results.drawing import plot
+from deniably.results.drawing.heat import Heat, Margin, cell
+from deniably.results.drawing.plot import AreaMap
 
 _MOST_COLUMNS = 8
 

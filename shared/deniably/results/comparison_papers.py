@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from deniably.results import crosstab_figures, difference_figures, wave_figures
+from deniably.results import crosstab_drawing, difference_drawing, wave_drawing
 from deniably.results.comparison import DifferencesResult
-from deniably.results.crosstab_figures import ABOUT, Of
+from deniably.results.crosstab_drawing import ABOUT, Of
 from deniably.results.crosstabs import CrosstabResult
-from deniably.results.figures import scale
-from deniably.results.figures.paper import Paper, Part
-from deniably.results.figures.paper_strips import Strips
-from deniably.results.figures.paper_trends import Panel, Trends
+from deniably.results.drawing import axes
+from deniably.results.drawing.paper import Paper, Part
+from deniably.results.drawing.paper_strips import Strips
+from deniably.results.drawing.paper_trends import Panel, Trends
 from deniably.results.narrative import level_text
 from deniably.results.papers import fewer, headed, left_out, table
 from deniably.results.provenance import SAMPLE, Protection, Source, legend, people, privacy
@@ -29,13 +29,13 @@ def crosstab(
 ) -> Paper:
     """The figure of a cross-table; ``titles`` are short names of its questions."""
     level = level_text(found["confidence"])
-    strips = crosstab_figures.strips(found, of)
-    cells = crosstab_figures.pairs(found, of)
+    strips = crosstab_drawing.strips(found, of)
+    cells = crosstab_drawing.pairs(found, of)
     title = "All combinations" if strips is not None else ""
-    together = table(crosstab_figures.together(found, of, titles), cells, title)
+    together = table(crosstab_drawing.together(found, of, titles), cells, title)
     parts: list[Part] = [together]
     if strips is not None:
-        rows = Strips(strips.rows, scale.of_shares(strips.rows), strips.about)
+        rows = Strips(strips.rows, axes.of_shares(strips.rows), strips.about)
         parts = [rows, together]
     first, second = found["questions"]
     shares = f"Percentages {ABOUT[of]}"
@@ -47,7 +47,7 @@ def crosstab(
             one
             for one in (
                 found["sentence"],
-                crosstab_figures.silence(crosstab_figures.silent(found, of)),
+                crosstab_drawing.silence(crosstab_drawing.silent(found, of)),
                 f"{shares} with {level} intervals; the darker, the larger."
                 f"{' “All” is of everybody.' if of != 'all' else ''} Hatched: cannot be told from"
                 f" nobody{', or too few to say' if of != 'all' else ''}.",
@@ -71,11 +71,11 @@ def differences(
 ) -> Paper:
     """The figure of a question's differences; ``short`` is the short name of the question."""
     title, before = headed(short, found["question"])
-    rows = difference_figures.rows(found)
-    part = Strips(rows, scale.of_differences(rows))
+    rows = difference_drawing.rows(found)
+    part = Strips(rows, axes.of_differences(rows))
     other, level = found["other"], level_text(found["confidence"])
     what = f"Shares less those in survey {other}" if other else "Differences of shares"
-    statement = difference_figures.statement(found)
+    statement = difference_drawing.statement(found)
     return Paper(
         title=title,
         lede=f"{before}{what}, in percentage points, {people(found['n'])}.",
@@ -84,7 +84,7 @@ def differences(
             one
             for one in (
                 statement,
-                difference_figures.family(found),
+                difference_drawing.family(found),
                 left_out(part, "differences"),
                 found["differences"][0]["note"],
                 legend(found["confidence"], "grey and open where the two cannot be told apart"),
@@ -107,7 +107,7 @@ def waves(
     found: WavesResult, question: WaveQuestion, source: Source, protection: Protection
 ) -> Paper:
     """The figure of a question over the waves of a panel; ``source`` is the last wave."""
-    card = wave_figures.card(question, len(found["waves"]))
+    card = wave_drawing.card(question, len(found["waves"]))
     title, before = headed(question["short"], question["label"])
     level = level_text(found["confidence"])
     counts = ", ".join(f"{wave['n']:,}" for wave in found["waves"])
@@ -149,15 +149,15 @@ def _protected(protections: Sequence[Protection]) -> str:
 
 
 def _panels(question: WaveQuestion, waves: int) -> Iterator[Trends]:
-    """The mean, then the answers that a figure has room for, all on one scale."""
+    """The mean, then the answers that a figure has room for, all on one axis."""
     numbers = [str(number) for number in range(1, waves + 1)]
     if question["mean"] is not None:
         mean = question["mean"]
-        rows = wave_figures.rows(mean)
-        yield Trends([Panel("Mean", rows)], wave_figures.axis(mean, rows), _named(numbers))
-    drawn = [Panel(one["label"], wave_figures.rows(one)) for one in _answers(question)]
+        rows = wave_drawing.rows(mean)
+        yield Trends([Panel("Mean", rows)], wave_drawing.axis(mean, rows), _named(numbers))
+    drawn = [Panel(one["label"], wave_drawing.rows(one)) for one in _answers(question)]
     if drawn:
-        axis = scale.of_shares(row for panel in drawn for row in panel.rows)
+        axis = axes.of_shares(row for panel in drawn for row in panel.rows)
         alone = len(drawn) == 1
         yield Trends(drawn, axis, _named(numbers) if alone else numbers)
 

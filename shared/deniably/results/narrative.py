@@ -18,8 +18,8 @@ from deniably.estimation.scores import of_choice
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
 from deniably.results.document import QuantileResult
-from deniably.results.figures import digits
-from deniably.results.figures.digits import Reading, exact, in_100, with_unit
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import Reading, exact, in_100, with_unit
 from deniably.survey.questions import YES_NO, OfChoices, Question
 from deniably.survey.readable import number_text, rounded
 

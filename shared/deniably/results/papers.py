@@ -24,13 +24,13 @@ from deniably.results.document import (
     VectorResult,
     YesNoResult,
 )
-from deniably.results.figures import scale
-from deniably.results.figures.heat import Heat
-from deniably.results.figures.paper import Paper, Part
-from deniably.results.figures.paper_map import Map
-from deniably.results.figures.paper_strips import Strips
-from deniably.results.figures.paper_table import Table
-from deniably.results.figures.row import Row, ends
+from deniably.results.drawing import axes
+from deniably.results.drawing.heat import Heat
+from deniably.results.drawing.paper import Paper, Part
+from deniably.results.drawing.paper_map import Map
+from deniably.results.drawing.paper_strips import Strips
+from deniably.results.drawing.paper_table import Table
+from deniably.results.drawing.row import Row, ends
 from deniably.results.narrative import level_text
 from deniably.results.provenance import SAMPLE, Protection, Source, legend, people, privacy
 from deniably.survey.readable import cut
@@ -49,7 +49,7 @@ def paper(result: SurveyResult, name: str, closed: str = "") -> Paper:
     question = _question(result, name)
     parts = list(_parts(question))
     title, before = headed(question.short, question.label)
-    means = any(isinstance(part, Strips) and part.scale.zero is None for part in parts)
+    means = any(isinstance(part, Strips) and part.axis.zero is None for part in parts)
     what = "Estimates" if means else "Estimated shares"
     source, protection = Source.of_result(result, closed), Protection.of_result(question)
     return Paper(
@@ -103,7 +103,7 @@ def table(heat: Heat, cells: Sequence[Row], title: str = "") -> Part:
     """A heat table; or its ``cells`` as rows, where it has no room."""
     if len(heat.rows.labels) <= _MOST_DOWN and len(heat.columns.labels) <= _MOST_ACROSS:
         return Table(heat, title)
-    return Strips(cells, scale.of_shares(cells), title)
+    return Strips(cells, axes.of_shares(cells), title)
 
 
 def _question(result: SurveyResult, name: str) -> QuestionResult:
@@ -144,13 +144,13 @@ def _parts(question: QuestionResult) -> Iterator[Part]:
                 if one.stands_out
             ]
             out.sort(key=_nearest_last)
-            listed = Strips(out, scale.of_shares(out)) if out else None
+            listed = Strips(out, axes.of_shares(out)) if out else None
             yield Map(combined.areas(question), listed)
 
 
 def _of_choices(choices: Sequence[ChoiceResult], *, by_size: bool = False) -> Strips:
     rows = [shown.of_choice(one) for one in shown.ordered(choices, by_size=by_size)]
-    return Strips(rows, scale.of_shares(rows))
+    return Strips(rows, axes.of_shares(rows))
 
 
 def _of_scale(question: ScaleResult) -> Iterator[Strips]:
@@ -162,7 +162,7 @@ def _of_scale(question: ScaleResult) -> Iterator[Strips]:
     if question.mean is not UNSET:
         mean = question.mean
         first, last = (labels[0], labels[-1]) if labels else ("", "")
-        axis = scale.of_numbers(*ends(mean.extent), first=first, last=last)
+        axis = axes.of_numbers(*ends(mean.extent), first=first, last=last)
         yield Strips([shown.of_mean("Mean score", mean)], axis)
 
 
@@ -171,14 +171,14 @@ def _of_number(question: NumberResult) -> Strips:
     if question.distribution is UNSET:
         return mean
     low, high = float(question.distribution[0].low), float(question.distribution[-1].high)
-    axis = scale.of_numbers(low, high, question.mean.unit)
+    axis = axes.of_numbers(low, high, question.mean.unit)
     return Strips([*mean.rows, *shown.of_quantiles(question)], axis)
 
 
 def _of_means(means: Sequence[tuple[str, MeanResult]]) -> Strips:
     rows = [shown.of_mean(label, mean) for label, mean in means]
     _, mean = means[0]
-    return Strips(rows, scale.of_numbers(*ends(mean.extent), mean.unit))
+    return Strips(rows, axes.of_numbers(*ends(mean.extent), mean.unit))
 
 
 def _of_product(question: ProductResult) -> Iterator[Part]:
@@ -189,7 +189,7 @@ def _of_product(question: ProductResult) -> Iterator[Part]:
         return
     for one in question.parts:
         yield replace(_of_choices(one.choices), title=one.label)
-    yield Strips(cells, scale.of_shares(cells), "All of these together")
+    yield Strips(cells, axes.of_shares(cells), "All of these together")
 
 
 # --- words ------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from deniably.results.document import AreaResult, SideResult
-from deniably.results.figures import digits
-from deniably.results.figures.digits import exact, with_unit
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import exact, with_unit
 
 _OPPOSITE = {"east": "west", "north": "south", "west": "east", "south": "north"}
 _NUMBERS = re.compile(r"-?[0-9.]+( to -?[0-9.]+)?", re.ASCII)

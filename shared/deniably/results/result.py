@@ -31,7 +31,7 @@ from deniably.results.document import (
     SideResult,
     SurveyResult,
 )
-from deniably.results.figures.row import mean_row
+from deniably.results.drawing.row import mean_row
 from deniably.results.plausibility import RISK
 from deniably.survey.odds import odds_text
 from deniably.survey.parts import NumberPart

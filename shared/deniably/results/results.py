@@ -11,7 +11,7 @@ from deniably.core.table import Cell, Table
 from deniably.estimation.tally import Tally
 from deniably.results import notebook, papers
 from deniably.results.document import SurveyResult
-from deniably.results.figures.paper import WIDTHS, Svg, svg
+from deniably.results.drawing.paper import WIDTHS, Svg, svg
 from deniably.results.narrative import level_text
 from deniably.results.result import CONFIDENCE, result
 from deniably.results.rows import COLUMNS, ResultRow, rows

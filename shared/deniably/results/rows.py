@@ -27,8 +27,8 @@ from deniably.results.document import (
     QuestionResult,
     SurveyResult,
 )
-from deniably.results.figures import digits
-from deniably.results.figures.digits import Reading
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import Reading
 
 COLUMNS: tuple[str, ...] = (
     "survey",

@@ -17,8 +17,8 @@ from deniably.results.document import (
     NumberResult,
     QuantileResult,
 )
-from deniably.results.figures.digits import Reading, exact, with_unit
-from deniably.results.figures.row import Row, banded, ends, mean_row, share_row
+from deniably.results.drawing.digits import Reading, exact, with_unit
+from deniably.results.drawing.row import Row, banded, ends, mean_row, share_row
 
 QUANTILES = {0.25: "A quarter", 0.5: "Half", 0.75: "Three quarters", 0.9: "Nine in ten"}
 """The quantiles that are drawn."""

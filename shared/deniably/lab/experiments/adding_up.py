@@ -29,9 +29,9 @@ from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import Epsilon, Exact, Real, Seed, Whole, as_privacy
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms import Memoised
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Graph, Layer
-from deniably.results.figures.scale import of_parts, of_values
+from deniably.results.drawing.axes import of_parts, of_values
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Graph, Layer
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.survey import Survey
@@ -317,11 +317,11 @@ def _totals(rows: Sequence[dict[str, Cell]], k: int) -> Picture:
              "the formula, where it is false")  # fmt: skip
     drawn = [row for row in rows if row["what"] in names]
     layers = [_line(drawn, name) for name in names if any(row["what"] == name for row in drawn)]
-    scale = of_values([0, *column(drawn, "exact")])
+    up = of_values([0, *column(drawn, "exact")])
     across = of_values([0, *column(drawn, "answers")])
     return Picture(
         f"What up to {number(k)} answers keep together",
-        Graph(across, "answers", scale, "epsilon of all together", layers),
+        Graph(across, "answers", up, "epsilon of all together", layers),
     )
 
 

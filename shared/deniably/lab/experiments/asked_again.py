@@ -22,9 +22,9 @@ from deniably.lab.picture import Picture, band, column, dots, line, value
 from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Law, One, Randomiser
 from deniably.mechanisms.memoised import Family, memoised
-from deniably.results.figures.digits import NARROW, number
-from deniably.results.figures.graph import Graph, Layer
-from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.results.drawing.axes import of_parts, of_ratios, of_values
+from deniably.results.drawing.digits import NARROW, number
+from deniably.results.drawing.graph import Graph, Layer
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
 

@@ -27,9 +27,9 @@ from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import Epsilon, Exact, Real, Seed, Whole, as_privacy, privacy_text
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms.law import Finite
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Graph
-from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.results.drawing.axes import of_parts, of_ratios, of_values
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Graph
 from deniably.survey.questions import Number, Question
 
 _STEPS = 1000

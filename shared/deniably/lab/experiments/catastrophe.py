@@ -33,10 +33,10 @@ from deniably.lab.inputs import (
 )
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms.law import Law, One, Randomiser
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.digits import number, with_unit
-from deniably.results.figures.graph import Graph, Layer
-from deniably.results.figures.scale import of_ratios, of_values
+from deniably.results.drawing.axes import of_ratios, of_values
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.digits import number, with_unit
+from deniably.results.drawing.graph import Graph, Layer
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Question
 

@@ -21,10 +21,10 @@ from deniably.lab.experiments.price_of_privacy import Margin
 from deniably.lab.inputs import EPSILON, Epsilon, Seed, as_privacy, privacy_text
 from deniably.lab.picture import Picture, band, bar, column, dots, line, value
 from deniably.mechanisms.law import Finite, Supporting
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Bars, Graph
-from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.results.drawing.axes import of_parts, of_ratios, of_values
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.odds import odds_text
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.survey import Survey

@@ -21,10 +21,10 @@ from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import Exact, Real, Seed, Share
 from deniably.lab.picture import Picture, area, bar, column, group, short, value
 from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Area, Areas, Bars, Crowd, Group
-from deniably.results.figures.scale import of_parts
+from deniably.results.drawing.axes import of_parts
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Area, Areas, Bars, Crowd, Group
 from deniably.survey.questions import Question
 
 PEOPLE = 100

@@ -30,9 +30,9 @@ from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import SHARE, Epsilon, Exact, Real, Seed, Whole, as_privacy, privacy_text
 from deniably.lab.picture import Picture, bar, column, value
 from deniably.mechanisms.law import Finite, One, Supporting
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Bars
-from deniably.results.figures.scale import of_values
+from deniably.results.drawing.axes import of_values
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Bars
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import OfChoices, Question
 

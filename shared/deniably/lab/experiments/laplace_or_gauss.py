@@ -30,10 +30,10 @@ from deniably.lab.inputs import Exact, Level, Real, Seed, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms import Gaussian, Laplace
 from deniably.mechanisms.law import Noise
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Bars, Graph, Layer
-from deniably.results.figures.scale import of_parts, of_values
+from deniably.results.drawing.axes import of_parts, of_values
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Bars, Graph, Layer
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import VectorOfNumbers

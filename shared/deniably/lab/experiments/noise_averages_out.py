@@ -18,9 +18,9 @@ from deniably.lab.experiments.coins import Second, Truth
 from deniably.lab.inputs import SHARE, Exact, Seed, Several, Whole
 from deniably.lab.picture import Picture, band, column, dots, line, value
 from deniably.mechanisms.law import Law, One, Randomiser, Ticks
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Graph, Layer
-from deniably.results.figures.scale import of_parts, of_ratios
+from deniably.results.drawing.axes import of_parts, of_ratios
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Graph, Layer
 from deniably.survey.questions import Question
 
 DRAWS = 20
@@ -107,8 +107,8 @@ def noise_averages_out(
     ]
     if told:
         layers.append(dots(told, "n", "drawn", "the draws of an introduction", "mark", hollow=True))
-    scale = of_parts([*every, *column(told, "drawn")])
-    graph = Graph(of_ratios(n), "people", scale, "estimated share", layers)
+    up = of_parts([*every, *column(told, "drawn")])
+    graph = Graph(of_ratios(n), "people", up, "estimated share", layers)
     notes = ["The band is about these people: it has the noise of the reports alone."]
     return Found(answer, rows, [Picture("The noise averages out: a funnel", graph)], notes,
                  mechanism.described)  # fmt: skip

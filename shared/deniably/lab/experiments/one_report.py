@@ -23,9 +23,9 @@ from deniably.mechanisms.law import (
     Several,
     Supporting,
 )
-from deniably.results.figures.digits import NARROW, number
-from deniably.results.figures.graph import Graph, Layer
-from deniably.results.figures.scale import of_parts
+from deniably.results.drawing.axes import of_parts
+from deniably.results.drawing.digits import NARROW, number
+from deniably.results.drawing.graph import Graph, Layer
 from deniably.survey.questions import Question
 
 PEOPLE = 2000

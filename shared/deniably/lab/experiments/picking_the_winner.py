@@ -22,10 +22,10 @@ from deniably.lab.inputs import Exact, Level, Seed, Several, Whole, as_privacy, 
 from deniably.lab.leaders import chosen, most_named
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Bars, Graph, Layer
-from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.results.drawing.axes import of_parts, of_ratios, of_values
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Bars, Graph, Layer
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question

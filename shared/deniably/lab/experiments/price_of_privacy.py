@@ -28,10 +28,10 @@ from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import Choice, Epsilon, Exact, Real, Seed, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Supporting
-from deniably.results.figures.colours import Tone
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Bars, Graph, Layer
-from deniably.results.figures.scale import of_ratios, of_values
+from deniably.results.drawing.axes import of_ratios, of_values
+from deniably.results.drawing.colours import Tone
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Bars, Graph, Layer
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import VectorOfNumbers
 from deniably.survey.survey import Survey

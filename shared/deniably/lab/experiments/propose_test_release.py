@@ -19,9 +19,9 @@ from deniably.lab.draws import Draws
 from deniably.lab.experiment import Found, Source
 from deniably.lab.inputs import Exact, Level, Real, Seed, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
-from deniably.results.figures.digits import number
-from deniably.results.figures.graph import Bars, Graph
-from deniably.results.figures.scale import of_parts, of_ratios, of_values
+from deniably.results.drawing.axes import of_parts, of_ratios, of_values
+from deniably.results.drawing.digits import number
+from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import Number, Question
 

@@ -19,9 +19,9 @@ from deniably.lab.experiments.one_report import after, ratios
 from deniably.lab.inputs import Epsilon, Seed, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
-from deniably.results.figures.digits import NARROW, number
-from deniably.results.figures.graph import Bars, Graph
-from deniably.results.figures.scale import of_parts, of_ratios
+from deniably.results.drawing.axes import of_parts, of_ratios
+from deniably.results.drawing.digits import NARROW, number
+from deniably.results.drawing.graph import Bars, Graph
 from deniably.survey.survey import Survey
 
 PARTS = tuple(Fraction(1, part) for part in (1, 2, 5, 10, 20, 50))

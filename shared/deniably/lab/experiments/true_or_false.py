@@ -32,8 +32,8 @@ from deniably.lab.curator import (
 from deniably.lab.experiment import Found, Source
 from deniably.lab.experiments.adding_up import textbook
 from deniably.lab.picture import Picture, bar, column, value
-from deniably.results.figures.graph import Bars
-from deniably.results.figures.scale import of_ratios
+from deniably.results.drawing.axes import of_ratios
+from deniably.results.drawing.graph import Bars
 from deniably.survey.privacy import Privacy
 
 _ONE = Privacy(epsilon=Fraction(1))

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniably.results.comparison import AdjustedResult, DifferencesResult
-from deniably.results.difference_figures import (
+from deniably.results.difference_drawing import (
     difference_rows,
     finding,
     forest,
     numbers,
     statement,
 )
-from deniably.results.figures import digits
+from deniably.results.drawing import digits
 
 
 def one(first: str, second: str, estimate: float, adjusted: float) -> AdjustedResult:

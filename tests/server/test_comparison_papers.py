@@ -15,8 +15,8 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from deniably.authoring.compiling import compile_survey
-from deniably.results.figures import digits
-from deniably.results.figures.digits import NARROW
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import NARROW
 from deniably.survey.survey import Survey
 from deniably_server.app import create_app
 from deniably_server.storage.store import Store

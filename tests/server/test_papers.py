@@ -15,8 +15,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from deniably.results.figures import digits
-from deniably.results.figures.digits import NARROW
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import NARROW
 from deniably.results.results import as_results
 from deniably_server.api.results import current_results
 from deniably_server.storage.store import Store

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from deniably.results.figures.digits import NARROW
-from deniably.results.figures.letters import fit, width, wrap
+from deniably.results.drawing.digits import NARROW
+from deniably.results.drawing.letters import fit, width, wrap
 
 TITLE, LEDE, LABEL, INTERVAL, AXIS, NOTE = 9.5, 7.5, 8.0, 7.0, 6.5, 6.2
 """Sizes of text."""

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniably.results.figures import digits, heat, plot, scale, strip
-from deniably.results.figures.row import Row, banded, difference_row, mean_row, share_row
+from deniably.results.drawing import axes, digits, heat, plot, strip
+from deniably.results.drawing.row import Row, banded, difference_row, mean_row, share_row
 
 CENTS = st.integers(0, 1_000_000).map(lambda one: one / 1_000_000)
 INTERVALS = st.tuples(CENTS, CENTS).map(lambda ends: (min(ends), max(ends)))
@@ -152,7 +152,7 @@ def test_the_scale_of_a_card_has_room_for_all_its_intervals(
     shares: list[tuple[float, tuple[float, float]]],
 ) -> None:
     rows = [share_row("x", *one) for one in shares]
-    found = scale.of_shares(rows)
+    found = axes.of_shares(rows)
 
     assert all(row.interval[1] <= found.high + 1e-9 for row in rows if row.drawn)
     assert found.ticks[0] == (0.0, "0\u202f%")
@@ -172,14 +172,14 @@ def test_the_scale_of_a_card_has_room_for_all_its_intervals(
 def test_both_ends_of_the_scale_of_a_mean_are_labelled(
     ends: tuple[float, float], unit: str, ticks: list[str]
 ) -> None:
-    found = scale.of_numbers(*ends, unit)
+    found = axes.of_numbers(*ends, unit)
 
     assert [plain(text) for _, text in found.ticks if text] == ticks
 
 
 @given(st.floats(-1e4, 1e4), st.floats(1e-2, 1e6))
 def test_ticks_rise_and_are_few_whatever_the_range(low: float, length: float) -> None:
-    values = [value for value, _ in scale.of_numbers(low, low + length).ticks]
+    values = [value for value, _ in axes.of_numbers(low, low + length).ticks]
 
     assert values == sorted(set(values))
     assert 2 <= len(values) <= 8
@@ -187,7 +187,7 @@ def test_ticks_rise_and_are_few_whatever_the_range(low: float, length: float) ->
 
 
 def test_words_stand_at_the_ends_of_a_scale_of_opinions() -> None:
-    found = scale.of_numbers(1, 5, first="disagree", last="agree")
+    found = axes.of_numbers(1, 5, first="disagree", last="agree")
 
     assert [text for _, text in found.ticks] == ["1 disagree", "", "3", "4", "5 agree"]
 
@@ -195,7 +195,7 @@ def test_words_stand_at_the_ends_of_a_scale_of_opinions() -> None:
 def test_nought_is_on_every_scale_of_differences() -> None:
     for low, high in [(0.02, 0.3), (-0.3, -0.02), (-0.1, 0.2), (0.001, 0.004)]:
         row = difference_row("x", (low + high) / 2, (low, high), shown=True)
-        found = scale.of_differences([row])
+        found = axes.of_differences([row])
 
         assert found.low <= min(low, 0) <= max(high, 0) <= found.high
         assert "0" in [plain(text).removesuffix(".0") for _, text in found.ticks]
@@ -204,7 +204,7 @@ def test_nought_is_on_every_scale_of_differences() -> None:
 # --- strips -----------------------------------------------------------------------------------
 
 
-def marks(row: Row, on: scale.Axis) -> dict[str, list[float]]:
+def marks(row: Row, on: axes.Axis) -> dict[str, list[float]]:
     """The places of the marks of a strip, back on the scale: the dot, and the ends of bands."""
     found: dict[str, list[float]] = {}
     for one in ElementTree.fromstring(strip.strip(row, on)):
@@ -223,7 +223,7 @@ def test_a_strip_draws_what_the_table_prints(
     estimate: float, interval: tuple[float, float]
 ) -> None:
     row = share_row("Yes", estimate, interval)
-    on = scale.of_shares([row])
+    on = axes.of_shares([row])
     found = marks(row, on)
 
     if row.reading.state == "unknown":
@@ -240,7 +240,7 @@ def test_a_strip_draws_what_the_table_prints(
 
 def test_bands_are_nested_and_drawn_only_where_they_are_known() -> None:
     row = share_row("Yes", 0.3, (0.2, 0.4))
-    on = scale.of_shares([row])
+    on = axes.of_shares([row])
 
     assert set(marks(row, on)) == {"b b95", "w", "d"}
     found = marks(banded(row, [0.235, 0.365], [0.266, 0.334]), on)
@@ -255,7 +255,7 @@ def test_a_table_is_the_chart_and_its_own_description() -> None:
         replace(share_row("Prefer <not> to say", 0.0, (0.0, 0.1)), aside=True),
         replace(share_row("Don’t know", 0.0, (0.0, 0.1)), aside=True, note="not asked"),
     ]
-    drawn = strip.table("Q", rows, scale.of_shares(rows))
+    drawn = strip.table("Q", rows, axes.of_shares(rows))
     tree = ElementTree.fromstring(drawn)
 
     assert "style=" not in drawn
@@ -276,7 +276,7 @@ def test_a_table_is_the_chart_and_its_own_description() -> None:
 
 def test_nothing_is_drawn_of_what_too_few_said() -> None:
     unknown = mean_row("Mean", None, (1.0, 5.0), (1, 5))
-    drawn = strip.table("Q", [unknown], scale.of_numbers(1, 5))
+    drawn = strip.table("Q", [unknown], axes.of_numbers(1, 5))
 
     assert "<circle" not in drawn
     assert "<rect" not in drawn
@@ -287,7 +287,7 @@ def test_nothing_is_drawn_of_what_too_few_said() -> None:
 
 
 def test_twenty_dots_stand_where_their_numbers_are_and_open_where_these_are_not_known() -> None:
-    on = scale.of_numbers(0, 100)
+    on = axes.of_numbers(0, 100)
     picture = ElementTree.fromstring(plot.dots([0.0] * 10 + [52.0] * 9 + [100.0], 15, on))
     circles = picture.findall("circle")
 

@@ -1,6 +1,6 @@
-"""Draws figures: one row for each estimate, as a table whose second column is a picture.
+"""Draws estimates: one row for each estimate, as a table whose second column is a picture.
 
-``digits`` rounds, ``row`` says what is drawn, ``scale`` where, ``strip`` and ``plot`` draw. Pages,
+``digits`` rounds, ``row`` says what is drawn, ``axes`` where, ``strip`` and ``plot`` draw. Pages,
 notebooks, paper figures and spreadsheets all start from the same ``Row``.
 
 Pictures are inline SVG without a viewBox: x is in per cent of the width, y in pixels. So words keep

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from deniably.results.figures.digits import NARROW, inside
-from deniably.results.figures.row import Ends, Row
-from deniably.results.figures.scale import Axis
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.digits import NARROW, inside
+from deniably.results.drawing.row import Ends, Row
 
 _LEAST = 0.3  # per cent of the width: a narrower band would not be seen
 
@@ -33,21 +33,21 @@ INTERVAL = f"95{NARROW}% interval"
 def table(
     caption: str,
     rows: Sequence[Row],
-    scale: Axis | Sequence[Axis],
+    axis: Axis | Sequence[Axis],
     *,
     heads: tuple[str, str] = ("Estimate", INTERVAL),
     heading: str = "Answer",
     titled: bool = False,
     above: Html | None = None,
 ) -> Html:
-    """Rows on one scale, below their axis; or each on its own scale, without an axis.
+    """Rows below their common axis; or each on its own axis, which is not drawn.
 
     ``heads`` are the headings of the last two columns. ``caption`` and ``heading``, that of the
     labels, are for screen readers; ``titled`` shows the caption to all. ``above`` is drawn over the
     axis. Roles are spelt out because a phone shows the table as a grid, which would lose them.
     """
-    scales = [scale] * len(rows) if isinstance(scale, Axis) else scale
-    top = axis(scale) if isinstance(scale, Axis) else ""
+    own_axes = [axis] * len(rows) if isinstance(axis, Axis) else axis
+    top = tick_labels(axis) if isinstance(axis, Axis) else ""
     parts = [
         f'<table class="fig" role="table">'
         f"<caption{'' if titled else UNSEEN}>{escape(caption)}</caption>",
@@ -55,7 +55,7 @@ def table(
         '<tbody role="rowgroup">',
     ]
     aside = False
-    for row, own in zip(rows, scales, strict=True):
+    for row, own in zip(rows, own_axes, strict=True):
         parts.append(_row(row, own, gap=row.aside and not aside))
         aside = row.aside
     return Html("".join([*parts, "</tbody></table>"]))
@@ -83,46 +83,46 @@ def scrolling(label: str, inside: str) -> Html:
     )
 
 
-def axis(scale: Axis) -> str:
+def tick_labels(axis: Axis) -> str:
     """The words of the ticks."""
     words = "".join(
-        f'<text x="{_x(scale, value)}" y="14"{_anchor(scale, value)}>{escape(text)}</text>'
-        for value, text in scale.ticks
+        f'<text x="{_x(axis, value)}" y="14"{_anchor(axis, value)}>{escape(text)}</text>'
+        for value, text in axis.ticks
         if text
     )
     return f'<svg class="x" aria-hidden="true">{words}</svg>'
 
 
-def strip(row: Row, scale: Axis) -> str:
+def strip(row: Row, axis: Axis) -> str:
     """The gridlines, the bands and the dot of a row."""
-    return f'<svg class="s" aria-hidden="true">{grid(scale)}{_marks(row, scale)}</svg>'
+    return f'<svg class="s" aria-hidden="true">{grid(axis)}{_marks(row, axis)}</svg>'
 
 
-def grid(scale: Axis, bottom: str = "100%") -> str:
+def grid(axis: Axis, bottom: str = "100%") -> str:
     """A vertical line at each tick."""
     return "".join(
-        f'<line class="g{" z" * (value == scale.zero)}"'
-        f' x1="{_x(scale, value)}" x2="{_x(scale, value)}" y1="0" y2="{bottom}"/>'
-        for value, _ in scale.ticks
+        f'<line class="g{" z" * (value == axis.zero)}"'
+        f' x1="{_x(axis, value)}" x2="{_x(axis, value)}" y1="0" y2="{bottom}"/>'
+        for value, _ in axis.ticks
     )
 
 
-def _marks(row: Row, scale: Axis) -> str:
+def _marks(row: Row, axis: Axis) -> str:
     if not row.drawn:
         return ""
     bands = [(95, row.interval), (80, row.band_80), (50, row.band_50)]
-    drawn = [_band(level, ends, scale) for level, ends in bands if ends is not None]
-    drawn.insert(1, _bar("w", row.interval, scale, 2))
-    dot = _x(scale, inside(row.estimate, row.interval))
+    drawn = [_band(level, ends, axis) for level, ends in bands if ends is not None]
+    drawn.insert(1, _bar("w", row.interval, axis, 2))
+    dot = _x(axis, inside(row.estimate, row.interval))
     return "".join([*drawn, f'<circle class="d{" o" * row.open}" cx="{dot}" cy="50%" r="5.5"/>'])
 
 
-def _band(level: int, ends: Ends, scale: Axis) -> str:
-    return _bar(f"b b{level}", ends, scale, 12)
+def _band(level: int, ends: Ends, axis: Axis) -> str:
+    return _bar(f"b b{level}", ends, axis, 12)
 
 
-def _bar(kind: str, ends: Ends, scale: Axis, height: int) -> str:
-    left, right = scale.at(ends[0]), scale.at(ends[1])
+def _bar(kind: str, ends: Ends, axis: Axis, height: int) -> str:
+    left, right = axis.at(ends[0]), axis.at(ends[1])
     return (
         f'<rect class="{kind}" x="{left:.2f}%" width="{max(right - left, _LEAST):.2f}%" y="50%"'
         f' height="{height}" transform="translate(0 -{height // 2})"/>'
@@ -140,7 +140,7 @@ def _head(drawn: str, heads: tuple[str, str], heading: str) -> str:
     )
 
 
-def _row(row: Row, scale: Axis, *, gap: bool) -> str:
+def _row(row: Row, axis: Axis, *, gap: bool) -> str:
     flags = {"aside": row.aside, "gap": gap, "n": row.muted}
     kinds = " ".join(kind for kind, has in flags.items() if has)
     kind = f' class="{kinds}"' if kinds else ""
@@ -152,18 +152,18 @@ def _row(row: Row, scale: Axis, *, gap: bool) -> str:
     return (
         f'<tr role="row"{kind}>'
         f'<th role="rowheader" scope="row">{label}</th>'
-        f'<td class="c" role="cell">{strip(row, scale)}</td>'
+        f'<td class="c" role="cell">{strip(row, axis)}</td>'
         f'<td role="cell" class="v">{escape(row.reading.value)}</td>'
         f'<td role="cell" class="i">{escape(row.reading.interval)}</td></tr>'
     )
 
 
-def _x(scale: Axis, value: float) -> str:
-    return f"{scale.at(value):.2f}%"
+def _x(axis: Axis, value: float) -> str:
+    return f"{axis.at(value):.2f}%"
 
 
-def _anchor(scale: Axis, value: float) -> str:
+def _anchor(axis: Axis, value: float) -> str:
     """Words at the ends stay within the width."""
-    place = scale.at(value)
+    place = axis.at(value)
     anchor = "end" if place > 99 else "middle" if place > 1 else ""
     return f' text-anchor="{anchor}"' if anchor else ""

@@ -9,7 +9,7 @@ from flask import Blueprint, Response
 
 from deniably.results import papers
 from deniably.results.document import QuestionResult
-from deniably.results.figures.paper import Paper
+from deniably.results.drawing.paper import Paper
 from deniably_server.api.analysts import View, or_ask_for_a_token
 from deniably_server.api.costly import costly
 from deniably_server.api.paper_files import WIDTH, figure_file, figure_page, wanted_width
@@ -22,7 +22,7 @@ from deniably_server.web.operation import PAGE, SVG, Operation
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
 
-blueprint = Blueprint("figures", __name__)
+blueprint = Blueprint("papers", __name__)
 
 
 def _of_a_question(view: View) -> View:

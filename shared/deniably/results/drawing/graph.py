@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from deniably.results.figures.colours import CARD, GRID, INK, MUTE, SOFT, TONES, Tone
-from deniably.results.figures.letters import wrap
-from deniably.results.figures.paper import Svg
-from deniably.results.figures.scale import Axis
-from deniably.results.figures.strip import Html
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.colours import CARD, GRID, INK, MUTE, SOFT, TONES, Tone
+from deniably.results.drawing.letters import wrap
+from deniably.results.drawing.paper import Svg
+from deniably.results.drawing.strip import Html
 
 FILE_WIDTH = 640
 """Pixels of a drawing that stands alone."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from statistics import median
 
 from deniably.results.comparison import chance
-from deniably.results.figures import digits, scale
-from deniably.results.figures.row import Row, banded, mean_row, share_row
-from deniably.results.figures.scale import Axis
-from deniably.results.figures.strip import Html
-from deniably.results.figures.trend import trend
+from deniably.results.drawing import axes, digits
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.row import Row, banded, mean_row, share_row
+from deniably.results.drawing.strip import Html
+from deniably.results.drawing.trend import trend
 from deniably.results.narrative import quoted
 from deniably.results.waves import (
     ChangeResult,
@@ -26,14 +26,14 @@ HEADS = ("Estimate", "interval", "Std. error")
 CHANGE_HEADS = ("Change", "interval", "p alone", "p of the trend", "p adjusted (Holm)")
 _SMALL = 170
 _SHORT_END = 20
-"""Characters of the words at the ends of a scale."""
+"""Characters of the words at the ends of an axis."""
 NO_CHANGE = "No change is shown."
 
 
 @dataclass(frozen=True)
 class Card:
     """A question over the waves: a finding, its main picture with the change below it, and small
-    pictures of the other answers, all on one scale."""
+    pictures of the other answers, all on one axis."""
 
     question: WaveQuestion
     finding: str
@@ -46,7 +46,7 @@ def card(question: WaveQuestion, waves: int) -> Card:
     """What the page shows of a question."""
     main = question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
     small = [] if main in question["choices"] else question["choices"]
-    shared = scale.of_shares([row for one in small for row in rows(one, short=True)])
+    shared = axes.of_shares([row for one in small for row in rows(one, short=True)])
     return Card(
         question,
         finding(question),
@@ -122,12 +122,12 @@ def rows(series: SeriesResult, *, short: bool = False) -> list[Row]:
 
 
 def axis(series: SeriesResult, drawn: Sequence[Row]) -> Axis:
-    """The scale of a figure: the whole one of a mean, or from 0 beyond all shares."""
+    """The axis of a figure: over the whole range of a mean, or from 0 beyond all shares."""
     if series["name"] is None:
         low, high = series["extent"]
         first, last = (cut(label, _SHORT_END) for label in series["ends"] or ["", ""])
-        return scale.of_numbers(low, high, series["unit"], first=first, last=last)
-    return scale.of_shares(drawn)
+        return axes.of_numbers(low, high, series["unit"], first=first, last=last)
+    return axes.of_shares(drawn)
 
 
 # --- below ------------------------------------------------------------------------------------
@@ -137,11 +137,11 @@ def _series(question: WaveQuestion) -> list[SeriesResult]:
     return [*([question["mean"]] if question["mean"] else []), *question["choices"]]
 
 
-def _picture(series: SeriesResult, one_scale: Axis, *, short: bool) -> Html:
+def _picture(series: SeriesResult, shared_axis: Axis, *, short: bool) -> Html:
     drawn = rows(series, short=short)
     if short:
-        return trend(series["label"], drawn, one_scale, height=_SMALL, values=False)
-    return trend(series["label"], drawn, one_scale)
+        return trend(series["label"], drawn, shared_axis, height=_SMALL, values=False)
+    return trend(series["label"], drawn, shared_axis)
 
 
 def _between(series: SeriesResult) -> str:

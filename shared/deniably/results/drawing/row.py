@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from deniably.results.figures import digits
-from deniably.results.figures.digits import UNKNOWN, Reading
+from deniably.results.drawing import digits
+from deniably.results.drawing.digits import UNKNOWN, Reading
 
 Ends = tuple[float, float]
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deniably.results.figures.digits import inside
-from deniably.results.figures.letters import fit, width, wrap
-from deniably.results.figures.row import Ends, Row
-from deniably.results.figures.scale import Axis
-from deniably.results.figures.sheet import (
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.digits import inside
+from deniably.results.drawing.letters import fit, width, wrap
+from deniably.results.drawing.row import Ends, Row
+from deniably.results.drawing.sheet import (
     AXIS,
     BAND,
     BANDS,
@@ -41,10 +41,10 @@ class Panel:
 
 @dataclass(frozen=True)
 class Trends:
-    """Panels on one scale, which runs upwards; ``waves`` are the words below."""
+    """Panels on one axis, which runs upwards; ``waves`` are the words below."""
 
     panels: Sequence[Panel]
-    scale: Axis
+    axis: Axis
     waves: Sequence[str]
     title: str = ""
 
@@ -83,10 +83,10 @@ class _Picture:
     """One panel on a part of the sheet."""
 
     def __init__(self, sheet: Sheet, trends: Trends, panel: Panel) -> None:
-        self.sheet, self.scale, self.waves, self.rows = (
-            sheet, trends.scale, trends.waves, panel.rows
+        self.sheet, self.axis, self.waves, self.rows = (
+            sheet, trends.axis, trends.waves, panel.rows
         )  # fmt: skip
-        ticks = [text for _, text in self.scale.ticks]
+        ticks = [text for _, text in self.axis.ticks]
         self.left = needed(ticks, AXIS, sheet.across / 3) + 3
         side = max(_SIDE, *(width(self.waves[place], AXIS) / 2 + 1 for place in (0, -1)))
         first, last = self.left + side, sheet.across - side
@@ -97,9 +97,9 @@ class _Picture:
         top = self.sheet.at + _ABOVE
         self.foot = top + height
         self.height = height
-        for value, text in self.scale.ticks:
+        for value, text in self.axis.ticks:
             y = self._y(value)
-            grid = SOFT if value == self.scale.low else GRID
+            grid = SOFT if value == self.axis.low else GRID
             self.sheet.strokes([(self.left, y, self.sheet.across, y)], grid)
             word = fit(plain(text), AXIS, self.left - 3) if text else ""
             self.sheet.lines(
@@ -119,7 +119,7 @@ class _Picture:
         self._names()
 
     def _y(self, value: float) -> float:
-        return self.foot - self.height * self.scale.at(value) / 100
+        return self.foot - self.height * self.axis.at(value) / 100
 
     def _mark(self, x: float, row: Row) -> None:
         across = min(BAND, 0.6 * self.step)

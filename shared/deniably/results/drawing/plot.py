@@ -1,4 +1,4 @@
-"""Pictures with two axes: people as dots along a scale, and shares of areas on a map.
+"""Pictures with two axes: people as dots along an axis, and shares of areas on a map.
 
 A map colours only areas that stand out from the noise. All others are plain grey: their estimates
 differ by chance.
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from deniably.results.figures.digits import Reading, number, with_unit
-from deniably.results.figures.scale import Axis
-from deniably.results.figures.strip import Html, grid
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.digits import Reading, number, with_unit
+from deniably.results.drawing.strip import Html, grid
 
 DOTS = 20
 """Each dot stands for one in 20 people."""
@@ -21,13 +21,13 @@ _COLUMNS, _RADIUS, _STEP, _HEIGHT = 20, 6.5, 14.5, 64
 _FAINT, _DARK = 0.2, 0.48  # opacities on which words can be read, in light and dark
 
 
-def dots(values: Sequence[float], known: int, scale: Axis) -> Html:
+def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
     """A quantile dotplot: one dot for each of 20 equal groups of people, stacked in columns.
 
     ``values`` rise. The first ``known`` dots are filled, the others open: their place is not known.
     Source: Kay, Kola, Hullman and Munson 2016, "When (ish) is my bus?", CHI.
     """
-    columns = [min(_COLUMNS - 1, int(scale.at(one) / 100 * _COLUMNS)) for one in values]
+    columns = [min(_COLUMNS - 1, int(axis.at(one) / 100 * _COLUMNS)) for one in values]
     height = max(_HEIGHT, max(Counter(columns).values(), default=0) * _STEP + 8)
     stacked: Counter[int] = Counter()
     circles = ""
@@ -39,7 +39,7 @@ def dots(values: Sequence[float], known: int, scale: Axis) -> Html:
             f' cy="{y:g}" r="{_RADIUS}"/>'
         )
     return Html(
-        f'<svg class="plot" height="{height + 1:g}" aria-hidden="true">{grid(scale, f"{height:g}")}'
+        f'<svg class="plot" height="{height + 1:g}" aria-hidden="true">{grid(axis, f"{height:g}")}'
         f'<line class="g z" x1="0" x2="100%" y1="{height:g}" y2="{height:g}"/>{circles}</svg>'
     )
 

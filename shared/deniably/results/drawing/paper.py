@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from deniably.results.figures.sheet import GAP, INK, LABEL, LEDE, NOTE, SOFT, TITLE, Sheet, xml
+from deniably.results.drawing.sheet import GAP, INK, LABEL, LEDE, NOTE, SOFT, TITLE, Sheet, xml
 
 WIDTHS = (85, 180)
 """Of a figure, in millimetres: one column or two."""

@@ -8,12 +8,12 @@ from statistics import median
 from typing import Literal
 
 from deniably.results.crosstabs import RISK, CrossedResult, CrosstabResult, WithinResult
-from deniably.results.figures import digits, heat, scale
-from deniably.results.figures.digits import Reading
-from deniably.results.figures.heat import Cell, Heat, Margin, cell
-from deniably.results.figures.row import Row, banded, share_row
-from deniably.results.figures.strip import Html
-from deniably.results.figures.strip import table as figure
+from deniably.results.drawing import axes, digits, heat
+from deniably.results.drawing.digits import Reading
+from deniably.results.drawing.heat import Cell, Heat, Margin, cell
+from deniably.results.drawing.row import Row, banded, share_row
+from deniably.results.drawing.strip import Html
+from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
 
 Of = Literal["rows", "columns", "all"]
@@ -65,7 +65,7 @@ def strips(found: CrosstabResult, of: Of) -> Strips | None:
     rows = [_row(label, share) for label, share in zip(lines, shares, strict=True)]
     about = f"{inner} “{answers[0]}”, by: {outer}"
     heads = (f"“{answers[0]}”", f"{level_text(found['confidence'])} interval")
-    picture = figure(about, rows, scale.of_shares(rows), heads=heads, heading=outer)
+    picture = strip_table(about, rows, axes.of_shares(rows), heads=heads, heading=outer)
     finding = _finding(answers[0], rows) if found["independence"] < RISK else ""
     return Strips(about, finding, rows, picture)
 

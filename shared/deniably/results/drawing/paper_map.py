@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deniably.results.figures import plot
-from deniably.results.figures.letters import fit, width, wrap
-from deniably.results.figures.paper_strips import Strips
-from deniably.results.figures.plot import AreaMap
-from deniably.results.figures.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, SOFT, Sheet, plain
+from deniably.results.drawing import plot
+from deniably.results.drawing.letters import fit, width, wrap
+from deniably.results.drawing.paper_strips import Strips
+from deniably.results.drawing.plot import AreaMap
+from deniably.results.drawing.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, SOFT, Sheet, plain
 
 _MOST, _TICKS = 230.0, 60.0
 """Points of a map's side, and of the words beside it."""

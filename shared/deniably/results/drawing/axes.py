@@ -1,4 +1,4 @@
-"""Scales of figures: where a value lies, in per cent of the width, and the ticks of the axis."""
+"""Axes of drawings: where a value lies, in per cent of the width, and the ticks."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from deniably.results.figures.digits import NARROW, number, signed, with_unit
-from deniably.results.figures.row import Row
+from deniably.results.drawing.digits import NARROW, number, signed, with_unit
+from deniably.results.drawing.row import Row
 
 _SHARES = (
     (0.1, 0.02), (0.2, 0.05), (0.3, 0.1), (0.4, 0.1), (0.5, 0.1), (0.6, 0.2), (0.8, 0.2), (1, 0.25)
 )  # fmt: skip
-"""Ends of a scale for shares, and the distance of its ticks."""
+"""Ends of an axis for shares, and the distance of its ticks."""
 _MOST_STEPS, _FIVE, _SHORT = 6, 5, 4
 """Steps between ticks, and characters of the longest tick; of longer ones, fewer fit a phone."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A scale from ``low`` to ``high`` with its ticks, each a value and its text.
+    """An axis from ``low`` to ``high`` with its ticks, each a value and its text.
 
     ``zero`` is the value whose gridline is drawn dark, None without one. Where ``log`` is true, as
     far apart as two values are their ratio is; all values are above 0 then.
@@ -48,7 +48,7 @@ _LONGEST = 16
 
 
 def of_shares(rows: Iterable[Row]) -> Axis:
-    """A scale for the shares of a card: from 0 to the first end beyond all drawn intervals."""
+    """An axis for the shares of a card: from 0 to the first end beyond all drawn intervals."""
     most = max((row.interval[1] for row in rows if row.drawn), default=1.0)
     end, step = next((pair for pair in _SHARES if most <= pair[0] + 1e-9), _SHARES[-1])
     steps = [round(step * k, 9) for k in range(round(end / step) + 1)]
@@ -56,7 +56,7 @@ def of_shares(rows: Iterable[Row]) -> Axis:
 
 
 def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last: str = "") -> Axis:
-    """The whole scale of a mean, with both ends labelled.
+    """The axis of a mean, over the whole range, with both ends labelled.
 
     ``unit`` follows the last number. ``first`` and ``last`` are words at the ends, as in
     "1 disagree".
@@ -73,15 +73,15 @@ def of_numbers(low: float, high: float, unit: str = "", *, first: str = "", last
     return replace(found, ticks=tuple(_apart(found)))
 
 
-def _apart(scale: Axis) -> Iterator[tuple[float, str]]:
+def _apart(drawn: Axis) -> Iterator[tuple[float, str]]:
     """The ticks without those whose words would touch the words at the ends on a phone."""
-    first, *inner, last = scale.ticks
+    first, *inner, last = drawn.ticks
     yield first
     for value, text in inner:
         half = _CHARACTER * len(text) / 2 + _CHARACTER
         if (
             _CHARACTER * len(first[1]) + half
-            <= scale.at(value)
+            <= drawn.at(value)
             <= 100 - half - _CHARACTER * len(last[1])
         ):
             yield value, text
@@ -96,7 +96,7 @@ def _cut(words: str) -> str:
 
 
 def of_differences(rows: Iterable[Row]) -> Axis:
-    """A scale for differences of shares in points, with nought on it and dark."""
+    """An axis for differences of shares in points, with nought on it and dark."""
     ends = [end for row in rows if row.drawn for end in row.interval]
     low, high = min([*ends, 0.0]), max([*ends, 0.0])
     step = _step(max(high - low, 0.02), _SHORT)
@@ -108,7 +108,7 @@ def of_differences(rows: Iterable[Row]) -> Axis:
 
 
 def of_values(values: Iterable[float], unit: str = "") -> Axis:
-    """A scale from a round number at or below all values to one at or above them; ``unit``
+    """An axis from a round number at or below all values to one at or above them; ``unit``
     follows the last number."""
     least, most = _ends(values)
     step = _step(most - least, _FIVE)
@@ -120,20 +120,20 @@ def of_values(values: Iterable[float], unit: str = "") -> Axis:
 
 
 def of_parts(values: Iterable[float]) -> Axis:
-    """A scale for shares from 0 to 1, or for other numbers that are read as per cents."""
+    """An axis for shares from 0 to 1, or for other numbers that are read as per cents."""
     hundred = of_values(100 * one for one in values)
     ticks = tuple((at / 100, f"{text}{NARROW}%") for at, text in hundred.ticks)
     return Axis(hundred.low / 100, hundred.high / 100, ticks, hundred.zero)
 
 
 def of_ratios(values: Iterable[float], unit: str = "") -> Axis:
-    """A scale on which equal ratios are equally far apart, for values above 0.
+    """An axis on which equal ratios are equally far apart, for values above 0.
 
     Raises ValueError unless they are.
     """
     least, most = _ends(values)
     if least <= 0:
-        raise ValueError(f"{least:g} has no place on a scale of ratios; values are above 0")
+        raise ValueError(f"{least:g} has no place on an axis of ratios; values are above 0")
     low, high = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
     every = max(1, math.ceil((high - low) / (_MOST_STEPS if high <= _LONG else _FEW)))
     few = high - low > 2 or high > _LONG

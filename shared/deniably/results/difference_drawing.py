@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deniably.results.comparison import RISK, AdjustedResult, DifferencesResult, chance
-from deniably.results.figures import digits, scale
-from deniably.results.figures.row import Row, banded, difference_row
-from deniably.results.figures.strip import Html
-from deniably.results.figures.strip import table as figure
+from deniably.results.drawing import axes, digits
+from deniably.results.drawing.row import Row, banded, difference_row
+from deniably.results.drawing.strip import Html
+from deniably.results.drawing.strip import table as strip_table
 from deniably.results.narrative import level_text, quoted
 from deniably.results.rows import ResultRow
 
@@ -24,12 +24,12 @@ HEADS = ("Points", "interval", "Std. error", "p alone", "p adjusted (Holm)")
 
 
 def forest(found: DifferencesResult) -> Html:
-    """The differences on one scale with nought."""
+    """The differences on one axis with nought."""
     drawn = rows(found)
     heads = ("Points", f"{level_text(found['confidence'])} interval")
     heading = "Answer" if found["other"] else "Two answers"
     about = f"Differences: {found['question']}"
-    return figure(about, drawn, scale.of_differences(drawn), heads=heads, heading=heading)
+    return strip_table(about, drawn, axes.of_differences(drawn), heads=heads, heading=heading)
 
 
 def rows(found: DifferencesResult) -> list[Row]:

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from deniably.results.figures.digits import Reading
-from deniably.results.figures.heat import Cell, Heat
-from deniably.results.figures.letters import wrap
-from deniably.results.figures.sheet import (
+from deniably.results.drawing.digits import Reading
+from deniably.results.drawing.heat import Cell, Heat
+from deniably.results.drawing.letters import wrap
+from deniably.results.drawing.sheet import (
     AXIS,
     GRID,
     INTERVAL,

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from deniably.results.figures.digits import Reading, share
-from deniably.results.figures.strip import Html
+from deniably.results.drawing.digits import Reading, share
+from deniably.results.drawing.strip import Html
 
 _SHADES = 5
 

@@ -1,15 +1,15 @@
-"""Rows of a figure for a paper: label, drawn strip, estimate and interval, on one scale."""
+"""Rows of a figure for a paper: label, drawn strip, estimate and interval, on one axis."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deniably.results.figures.digits import inside
-from deniably.results.figures.letters import wrap
-from deniably.results.figures.row import Ends, Row
-from deniably.results.figures.scale import Axis
-from deniably.results.figures.sheet import (
+from deniably.results.drawing.axes import Axis
+from deniably.results.drawing.digits import inside
+from deniably.results.drawing.letters import wrap
+from deniably.results.drawing.row import Ends, Row
+from deniably.results.drawing.sheet import (
     BAND,
     BANDS,
     DOT,
@@ -25,26 +25,26 @@ from deniably.results.figures.sheet import (
     plain,
 )
 
-_EDGE = 4.0  # beside the scale, for half a dot
+_EDGE = 4.0  # beside the strip, for half a dot
 
 
 @dataclass(frozen=True)
 class Strips:
-    """Rows on one scale. In a narrow figure a strip is below its label, over the whole width."""
+    """Rows on one axis. In a narrow figure a strip is below its label, over the whole width."""
 
     rows: Sequence[Row]
-    scale: Axis
+    axis: Axis
     title: str = ""
 
     def draw(self, sheet: Sheet) -> None:
         """The axis, then row after row."""
         columns = _columns(sheet, self.rows)
-        left, right = columns.scale
-        along = [(self.scale.at(value) / 100, text) for value, text in self.scale.ticks]
+        left, right = columns.strip
+        along = [(self.axis.at(value) / 100, text) for value, text in self.axis.ticks]
         sheet.ticks([(left + (right - left) * at, text) for at, text in along])
         sheet.down(2)
         for row in self.rows:
-            _draw_row(sheet, columns, self.scale, row)
+            _draw_row(sheet, columns, self.axis, row)
 
     def described(self) -> str:
         """Each row with its estimate and interval."""
@@ -63,17 +63,17 @@ def colour(row: Row) -> str:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Where the columns are: labels on the left, then the scale, two columns of figures."""
+    """Where the columns are: labels on the left, then the strip, two columns of figures."""
 
     label: float
-    scale: Ends
+    strip: Ends
     value: float
     value_room: float
     interval: float
     interval_room: float
 
 
-def _draw_row(sheet: Sheet, columns: _Columns, scale: Axis, row: Row) -> None:
+def _draw_row(sheet: Sheet, columns: _Columns, axis: Axis, row: Row) -> None:
     top = sheet.at
     grey = SOFT if row.aside or row.muted else ""
     label = wrap(plain(row.label), LABEL, columns.label)
@@ -82,7 +82,7 @@ def _draw_row(sheet: Sheet, columns: _Columns, scale: Axis, row: Row) -> None:
     lines = max(len(label), len(value), len(interval), 1)
     height = lines * LABEL * LEADING
     if sheet.wide:
-        _draw_strip(sheet, columns, scale, row, top, height + 5)
+        _draw_strip(sheet, columns, axis, row, top, height + 5)
         top += 2.5
     sheet.lines(label, 0, top, LABEL, colour=grey)
     sheet.lines(value, columns.value, top, LABEL, bold=True, colour=grey, anchor="end")
@@ -90,21 +90,21 @@ def _draw_row(sheet: Sheet, columns: _Columns, scale: Axis, row: Row) -> None:
     if sheet.wide:
         sheet.down(height + 5)
         return
-    _draw_strip(sheet, columns, scale, row, top + height + 1, BAND + 4)
+    _draw_strip(sheet, columns, axis, row, top + height + 1, BAND + 4)
     sheet.down(height + BAND + 9)
 
 
 def _draw_strip(
-    sheet: Sheet, columns: _Columns, scale: Axis, row: Row, top: float, height: float
+    sheet: Sheet, columns: _Columns, axis: Axis, row: Row, top: float, height: float
 ) -> None:
     """The gridlines, the bands, the line and the dot of a row."""
-    left, right = columns.scale
+    left, right = columns.strip
 
     def x(value: float) -> float:
-        return left + (right - left) * scale.at(value) / 100
+        return left + (right - left) * axis.at(value) / 100
 
-    for value, _ in scale.ticks:
-        grid = SOFT if value == scale.zero else GRID
+    for value, _ in axis.ticks:
+        grid = SOFT if value == axis.zero else GRID
         sheet.strokes([(x(value), top, x(value), top + height)], grid)
     if not row.drawn:
         return
@@ -124,8 +124,8 @@ def _columns(sheet: Sheet, rows: Sequence[Row]) -> _Columns:
     figures = across - interval - GAP - value
     label = figures - GAP
     if not sheet.wide:
-        scale = (_EDGE, across - _EDGE)
+        strip = (_EDGE, across - _EDGE)
     else:
         label = needed([row.label for row in rows], LABEL, across / 3)
-        scale = (label + GAP + _EDGE, figures - GAP - _EDGE)
-    return _Columns(label, scale, across - interval - GAP, value, across, interval)
+        strip = (label + GAP + _EDGE, figures - GAP - _EDGE)
+    return _Columns(label, strip, across - interval - GAP, value, across, interval)
