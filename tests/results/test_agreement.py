@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -166,4 +167,25 @@ def check_precision(found: SurveyResult) -> None:
     assert float(told.best) == pytest.approx(100 * min(halves), abs=0.51)
     assert float(told.typical) == pytest.approx(100 * sorted(halves)[1], abs=0.51)
     assert told.four_times == 4 * found.n
-    assert told.grade.startswith("precise") == (sorted(halves)[1] <= 0.03)
+    assert told.grade == word_for(float(told.typical))
+
+
+def word_for(points: float) -> str:
+    """The word that the printed number deserves."""
+    if points > 15:
+        return "too coarse for single figures"
+    words = {3: "precise", 5: "good", 10: "rough", 15: "coarse: only large differences can be seen"}
+    return words[min(most for most in words if points <= most)]
+
+
+@pytest.mark.parametrize("exact", [0.0304, 0.0306, 0.0504, 0.1049, 0.1051, 0.1549, 0.1551, 0.0149])
+def test_the_word_for_precision_is_that_of_the_number_printed_beside_it(exact: float) -> None:
+    n = 500
+    found = result(SURVEY, "closed", {
+        question.name: Tally(n, n * np.eye(1, question.report_mechanism.law.cell_count, dtype=np.int64)[0])
+        for question in SURVEY.questions
+    })  # fmt: skip
+    told = precision(found, [replace(cards(found)[0], half=exact)])
+
+    assert told
+    assert told.grade == word_for(float(told.typical)), f"±{told.typical} points"

@@ -153,11 +153,12 @@ class Precision:
 
 
 _GRADES = (
-    (0.03, "precise"),
-    (0.05, "good"),
-    (0.10, "rough"),
-    (0.15, "coarse: only large differences can be seen"),
+    (3, "precise"),
+    (5, "good"),
+    (10, "rough"),
+    (15, "coarse: only large differences can be seen"),
 )
+"""The most points that a word still fits."""
 
 
 def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
@@ -166,17 +167,19 @@ def precision(result: SurveyResult, found: Sequence[Card]) -> Precision | None:
     if not halves:
         return None
     typical = halves[(len(halves) - 1) // 2][0]
-    grade = next(
-        (name for most, name in _GRADES if typical <= most), "too coarse for single figures"
-    )
     return Precision(
-        grade=grade,
+        grade=_grade(digits.half_points(typical)),
         typical=digits.half(typical),
         best=digits.half(halves[0][0]),
         worst=digits.half(halves[-1][0]),
         of_worst=halves[-1][1],
         four_times=4 * result.n,
     )
+
+
+def _grade(points: float) -> str:
+    """The word for a typical half-width, by the points that are printed beside it."""
+    return next((word for most, word in _GRADES if points <= most), "too coarse for single figures")
 
 
 def _drawn(question: QuestionResult, heads: Heads) -> _Drawn:

@@ -98,7 +98,20 @@ def in_100(reading: Reading) -> str:
 
 def half(width: float) -> str:
     """Half the width of a share's interval, in points: "10", or "0.8" where it is narrow."""
-    return number(100 * width, 0 if width >= FINE else 1)
+    return number(half_points(width), _half_places(width))
+
+
+def half_points(width: float) -> float:
+    """The number that ``half`` prints: what words say of a width is decided by it alone.
+
+    >>> half(0.0512), half_points(0.0512)
+    ('5', 5.0)
+    """
+    return round(100 * width, _half_places(width))
+
+
+def _half_places(width: float) -> int:
+    return 0 if width >= FINE else 1
 
 
 def places(interval: Sequence[float]) -> int:
