@@ -182,8 +182,9 @@ def word_for(points: float) -> str:
 def test_the_word_for_precision_is_that_of_the_number_printed_beside_it(exact: float) -> None:
     n = 500
     found = result(SURVEY, "closed", {
-        question.name: Tally(n, n * np.eye(1, question.report_mechanism.law.cell_count, dtype=np.int64)[0])
+        question.name: Tally(n, n * np.eye(1, cells, dtype=np.int64)[0])
         for question in SURVEY.questions
+        for cells in [question.report_mechanism.law.cell_count]
     })  # fmt: skip
     told = precision(found, [replace(cards(found)[0], half=exact)])
 

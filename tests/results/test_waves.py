@@ -14,7 +14,7 @@ import pytest
 from deniably.authoring.compiling import compile_survey
 from deniably.core.coins import Coins
 from deniably.core.errors import Incomparable
-from deniably.estimation.difference import holm
+from deniably.estimation.difference import holm, trend_of_shares
 from deniably.estimation.tally import tally
 from deniably.results.comparison import Side, choice_apart, mean_apart
 from deniably.results.result import result
@@ -52,7 +52,7 @@ def wave(number: int, yes: float, seed: int, people: int = 400) -> Wave:
         one.name: tally([made[one.name] for made in reports], one.mechanism.law.cell_count)
         for one in survey.questions
     }
-    return Wave(survey, "closed", tallies)
+    return Wave(number, survey, "closed", tallies)
 
 
 def found_of(shares: Sequence[float], seed: int = 1) -> tuple[list[Wave], WavesResult]:
@@ -150,7 +150,7 @@ def test_no_word_of_a_trend_unless_an_adjusted_test_shows_one(seed: int) -> None
     for one in found["questions"]:
         series = [*([one["mean"]] if one["mean"] else []), *one["choices"]]
         shown = [each["change"]["adjusted_p_value"] < 0.05 for each in series if each["change"]]
-        drawn = card(one, 3)
+        drawn = card(one)
         texts = [drawn.finding, drawn.change, drawn.picture or "", *(p for _, p in drawn.answers)]
         words = TREND.search(re.sub(r'class="[^"]*"', "", " ".join(texts)))
         assert bool(words) == any(shown)
@@ -162,7 +162,7 @@ def test_the_picture_the_sentence_and_the_table_give_the_same_figures(
     steady: tuple[list[Wave], WavesResult],
 ) -> None:
     asked = question(steady[1], "hit")
-    drawn = card(asked, 3)
+    drawn = card(asked)
     assert drawn.picture
 
     values = re.findall(r'class="val"[^>]*>([^<]+)<', drawn.picture)
@@ -171,7 +171,7 @@ def test_the_picture_the_sentence_and_the_table_give_the_same_figures(
     assert len(values) == 3
     for line, value in zip(numbers(asked), values, strict=True):
         assert abs(float(line[1]) - float(value.removesuffix("\u202f%"))) <= 0.5
-    assert "p = " in change_text(asked["choices"][0], 3)
+    assert "p = " in change_text(asked["choices"][0])
     assert drawn.picture.count("<rect") == 3 * 4, "three bands and a line for each wave"
     assert "style=" not in drawn.picture
     assert "viewBox" not in drawn.picture
@@ -180,7 +180,7 @@ def test_the_picture_the_sentence_and_the_table_give_the_same_figures(
 def test_answers_of_a_scale_have_small_pictures_on_one_scale(
     steady: tuple[list[Wave], WavesResult],
 ) -> None:
-    drawn = card(question(steady[1], "sleep"), 3)
+    drawn = card(question(steady[1], "sleep"))
 
     assert [label for label, _ in drawn.answers] == ["Badly", "So so", "Well"]
     ticks = [re.findall(r'<text x="0"[^>]*>([^<]+)<', picture) for _, picture in drawn.answers]
@@ -209,7 +209,7 @@ def test_a_question_that_was_asked_otherwise_in_one_wave_is_left_out() -> None:
     changed = compile_survey(head)
     tallies = dict(waves[1].tallies)
     tallies["sleep"] = tally([[0], [1]] * 200, 2)
-    found = waves_result("w1", [*waves, Wave(changed, "closed", tallies)], 0, 0.95)
+    found = waves_result("w1", [*waves, Wave(3, changed, "closed", tallies)], 0, 0.95)
 
     assert [one["name"] for one in found["questions"]] == ["hit", "help", "hours"]
 
@@ -231,6 +231,21 @@ def test_slow_changes_of_the_same_people_make_false_trends_and_the_note_says_so(
     weak = "finds a trend that is none more often than it says"
     assert weak in (four["note"] or "")
     assert weak not in (steady[1]["note"] or "")
+
+
+def test_a_trend_is_linear_in_the_numbers_of_the_waves() -> None:
+    """The third wave is not shown. What rises by a step a wave has risen by two to the fourth."""
+    shown = [wave(1, 0.30, 1), wave(2, 0.35, 2), wave(4, 0.45, 4)]
+    found = waves_result("w1", shown, 1, 0.95)
+    sides = [
+        Side(one.survey, one.survey.questions[0], one.tallies["hit"]).answers("yes")
+        for one in shown
+    ]
+
+    change = question(found, "hit")["choices"][0]["change"]
+    assert change
+    assert change["trend_p_value"] == pytest.approx(trend_of_shares(sides, [1, 2, 4]), abs=1e-9)
+    assert change["trend_p_value"] != pytest.approx(trend_of_shares(sides, [1, 2, 3]), abs=1e-4)
 
 
 def test_one_wave_has_nothing_beside_it() -> None:

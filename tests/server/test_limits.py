@@ -328,6 +328,31 @@ def test_too_many_wrong_tokens_make_even_right_ones_wait(
     assert ask(right, "127.0.0.1").status_code == 200
 
 
+def test_a_wrong_token_is_one_failure_however_many_surveys_its_request_asks_for(
+    limited: Callable[..., FlaskClient],
+) -> None:
+    """The page of the waves asks for all of them."""
+    client = limited(FAILURES=3)
+    store = client.application.extensions["deniably"]
+    for number in range(6):
+        survey = survey_named(
+            f"home-{number}",
+            waves={"panel": "home", "count": 9},
+            results={"minimum": 1, "while_open": True} | ({"to": "analysts"} if number > 1 else {}),
+        )
+        store.publish(survey, signed(survey))
+        store.add(survey, a_report(survey))
+
+    def ask(token: str) -> int:
+        return client.get(
+            "/api/surveys/home-0/waves",
+            headers={"Authorization": f"Bearer {token}"},
+            environ_overrides={"REMOTE_ADDR": HOME},
+        ).status_code
+
+    assert [ask("wrong") for _ in range(4)] == [200, 200, 200, 429]
+
+
 def test_too_many_wrong_invitations_make_even_right_ones_wait_and_spend_none(
     limited: Callable[..., FlaskClient],
 ) -> None:

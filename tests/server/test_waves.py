@@ -245,6 +245,35 @@ def test_waves_that_the_caller_may_not_see_are_counted_and_not_shown(
     assert "<svg" not in asked
 
 
+def test_waves_keep_their_numbers_where_earlier_ones_are_hidden(
+    app: Flask, client: FlaskClient
+) -> None:
+    store: Store = app.extensions["deniably"]
+    for number, rule in enumerate([{"while_open": False}, {}, {}], 1):
+        survey = quiet(number, "late", **rule)
+        store.publish(survey, signed(survey))
+        answered_once(app, survey)
+
+    found = shown(client, "late-2/waves")
+    page = client.get("/surveys/late-3/waves").text
+    rows = csv.DictReader(client.get("/api/surveys/late-2/waves.csv").text.splitlines())
+
+    assert [(one["number"], one["survey"]) for one in found["waves"]] == [
+        (2, "late-2"),
+        (3, "late-3"),
+    ]
+    places = found["questions"][0]["choices"][0]["places"]
+    assert [place["wave"] for place in places] == [2, 3]
+    assert {row["wave"] for row in rows} == {"2", "3"}
+    figure = client.get("/api/surveys/late-2/waves.svg?question=stolen").text
+    for text in (page, figure):
+        assert "wave 2" in text
+        assert "Wave 2 to wave 3" in text
+        assert not re.search(r"wave 1\b", text, re.I)
+    assert '<th scope="col">Wave 2 to 3</th>' in page
+    assert page.count("Yes, wave 2") == page.count("Yes, wave 3") == 1
+
+
 def test_another_authors_panel_of_the_same_name_is_another_panel(
     app: Flask, client: FlaskClient
 ) -> None:

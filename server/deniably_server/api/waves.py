@@ -84,7 +84,7 @@ def waves_page(name: str) -> str:
     return render_template(
         "waves.html",
         found=found,
-        cards=[wave_drawing.card(one, len(found["waves"])) for one in found["questions"]],
+        cards=[wave_drawing.card(one) for one in found["questions"]],
         drawing=wave_drawing,
         kept=not current_store().survey(name).count,
         query=given_query("confidence"),
@@ -141,15 +141,14 @@ def _current(name: str) -> WavesResult:
     level, store = confidence(), current_store()
     if not isinstance(visible_survey(name).survey.waves, Waves):
         raise NotFound(f"{name} is no wave of a panel")
-    shown = _shown(name)
+    every, shown = store.waves(name), _shown(name)
     waves = [
-        Wave(found.survey, found.state, store.shown_tally(one))
+        Wave(every.index(one) + 1, found.survey, found.state, store.shown_tally(one))
         for one in shown
         for found in [visible_survey(one)]
     ]
-    hidden = len(store.waves(name)) - len(shown)
     try:
-        return waves_result(name, waves, hidden, level)
+        return waves_result(name, waves, len(every) - len(waves), level)
     except Incomparable as error:
         raise Hidden(str(error)) from None
 

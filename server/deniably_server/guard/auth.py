@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from flask import request
+from flask import g, request
 from werkzeug.datastructures import Headers
 
 from deniably_server.errors import Forbidden, Unauthorised
@@ -12,6 +12,8 @@ from deniably_server.guard.app_state import current_limits, current_store
 from deniably_server.storage.tables.tokens import A, Role, Token, id_in
 
 _SCHEME = "bearer"
+_WRONG = "deniably_wrong_token"
+"""Noted for the request, which may ask for many surveys: its token is one failure, not as many."""
 
 
 def is_bearer(headers: Headers) -> bool:
@@ -44,10 +46,13 @@ def _presented(role: Role) -> Token:
     _, _, text = request.headers.get("Authorization", "").partition(" ")
     if not is_bearer(request.headers):
         _refuse(role)
+    if _WRONG in g:
+        _refuse(role)
     current_limits().check_failures(request.environ)
     name = id_in(text)
     found = None if name is None else current_store().token(name)
     if found is None or not found.is_of(text):
+        g.setdefault(_WRONG, True)
         current_limits().count_failure(request.environ)
         _refuse(role)
     # Only the holder of the secret learns that a token was revoked or has expired.

@@ -235,27 +235,27 @@ def between_groups(first: SupportCount, second: SupportCount) -> Difference:
     return tested(estimate, error, (-1.0, 1.0), p_value_at)
 
 
-def trend_of_shares(groups: Sequence[SupportCount]) -> float:
-    """The p-value of "the share has no linear trend over these independent groups", in their order.
+def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> float:
+    """The p-value of "the share has no linear trend over these independent groups" at ``places``.
 
-    The sum of the shares times their places from the middle, over its standard deviation at the
+    The sum of the shares times their places from the mean place, over its standard deviation at the
     likeliest common share (Cochran 1954 and Armitage 1955 without noise); half a report is taken
     off. For two groups this is ``between_groups``. Raises ValueError for fewer.
     """
-    weights = _places(len(groups))
+    weights = _from_their_mean(places)
     common = _likeliest_share(groups, [0.0] * len(groups))
     slope = sum(w * group.share for w, group in zip(weights, groups, strict=True))
     variance = sum(w * w * group.variance(common) for w, group in zip(weights, groups, strict=True))
     return _two_sided(slope, variance, _half_step(groups, weights))
 
 
-def trend_of_means(groups: Sequence[Moments]) -> float:
-    """The p-value of "the mean has no linear trend over these independent groups".
+def trend_of_means(groups: Sequence[Moments], places: Sequence[float]) -> float:
+    """The p-value of "the mean has no linear trend over these independent groups" at ``places``.
 
     As ``trend_of_shares``, with the variances at the common mean. Raises ValueError for fewer than
     two groups, or if no mean is possible in all.
     """
-    weights = _places(len(groups))
+    weights = _from_their_mean(places)
     common = _common_mean(groups, [0.0] * len(groups))
     if common is None:
         raise ValueError(_APART)
@@ -270,11 +270,11 @@ def trend_of_means(groups: Sequence[Moments]) -> float:
 _APART = "the ranges of the two means do not meet"
 
 
-def _places(count: int) -> list[float]:
-    """The places of so many groups, counted from their middle."""
-    if count < 2:
+def _from_their_mean(places: Sequence[float]) -> list[float]:
+    if len(places) < 2:
         raise ValueError("a trend needs two groups or more")
-    return [place - (count - 1) / 2 for place in range(count)]
+    middle = sum(places) / len(places)
+    return [place - middle for place in places]
 
 
 def _half_step(groups: Sequence[SupportCount], weights: Sequence[float]) -> float:

@@ -107,7 +107,7 @@ def waves(
     found: WavesResult, question: WaveQuestion, source: Source, protection: Protection
 ) -> Paper:
     """The figure of a question over the waves of a panel; ``source`` is the last wave."""
-    card = wave_drawing.card(question, len(found["waves"]))
+    card = wave_drawing.card(question)
     title, before = headed(question["short"], question["label"])
     level = level_text(found["confidence"])
     counts = ", ".join(f"{wave['n']:,}" for wave in found["waves"])
@@ -115,7 +115,7 @@ def waves(
     return Paper(
         title=title,
         lede=f"{before}{len(found['waves'])} waves of {counts} people.",
-        parts=list(_panels(question, len(found["waves"]))),
+        parts=list(_panels(question, [str(wave["number"]) for wave in found["waves"]])),
         notes=[
             one
             for one in (
@@ -148,9 +148,8 @@ def _protected(protections: Sequence[Protection]) -> str:
     return "; ".join(f"{one.method}, {one.words}" for one in dict.fromkeys(protections))
 
 
-def _panels(question: WaveQuestion, waves: int) -> Iterator[Trends]:
-    """The mean, then the answers that a figure has room for, all on one axis."""
-    numbers = [str(number) for number in range(1, waves + 1)]
+def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[Trends]:
+    """The mean, then the answers that a figure has room for, all on one scale."""
     if question["mean"] is not None:
         mean = question["mean"]
         rows = wave_drawing.rows(mean)

@@ -42,7 +42,7 @@ class Card:
     answers: list[tuple[str, Html]]
 
 
-def card(question: WaveQuestion, waves: int) -> Card:
+def card(question: WaveQuestion) -> Card:
     """What the page shows of a question."""
     main = question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
     small = [] if main in question["choices"] else question["choices"]
@@ -51,7 +51,7 @@ def card(question: WaveQuestion, waves: int) -> Card:
         question,
         finding(question),
         _picture(main, axis(main, rows(main)), short=False) if main else None,
-        change_text(main, waves) if main else "",
+        change_text(main) if main else "",
         [(one["label"], _picture(one, shared, short=True)) for one in small],
     )
 
@@ -67,14 +67,15 @@ def finding(question: WaveQuestion) -> str:
     return _between(every[0]) if every else NO_CHANGE
 
 
-def change_text(series: SeriesResult, waves: int) -> str:
-    """The last wave less the first, with its p-values."""
+def change_text(series: SeriesResult) -> str:
+    """The last wave that is shown less the first, with its p-values."""
     change = series["change"]
     if change is None:
         return "These reports allow no test of a change."
     apart, bare = _apart(series, change)
+    first, last = _ends(series)
     return (
-        f"Wave 1 to wave {waves}: {apart} ({bare}), p {chance(change['p_value'])};"
+        f"Wave {first} to wave {last}: {apart} ({bare}), p {chance(change['p_value'])};"
         f" adjusted for all tests here, p {chance(change['adjusted_p_value'])}."
     )
 
@@ -137,6 +138,11 @@ def _series(question: WaveQuestion) -> list[SeriesResult]:
     return [*([question["mean"]] if question["mean"] else []), *question["choices"]]
 
 
+def _ends(series: SeriesResult) -> tuple[int, int]:
+    """The numbers of the first and the last wave that are shown."""
+    return series["places"][0]["wave"], series["places"][-1]["wave"]
+
+
 def _picture(series: SeriesResult, shared_axis: Axis, *, short: bool) -> Html:
     drawn = rows(series, short=short)
     if short:
@@ -165,8 +171,9 @@ def _moved(series: SeriesResult) -> str:
     said = f"p {chance(change['adjusted_p_value'])}, adjusted"
     if change["direction"] == "changes":
         return f"{what} changes over the waves ({said})."
+    first, last = _ends(series)
     ends = (
-        f"from {found[0].reading.value} in wave 1 to {found[-1].reading.value} in wave {len(found)}"
+        f"from {found[0].reading.value} in wave {first} to {found[-1].reading.value} in wave {last}"
     )
     return f"{what} {change['direction']} {ends} ({said})."
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import TypedDict, cast
 
 from msgspec import UNSET, structs
@@ -53,15 +54,17 @@ _OF_TRENDS = (
 
 @dataclass(frozen=True, eq=False)
 class Wave:
-    """One wave: its definition, its state and the tally of every question."""
+    """One wave: its place in the panel from 1 on, its definition, its state and the tally of every
+    question."""
 
+    number: int
     survey: Survey
     state: str
     tallies: Mapping[str, Tally]
 
 
 class OneWave(TypedDict):
-    """A wave in the document; ``number`` counts the waves that are shown, from 1 on."""
+    """A wave in the document; ``number`` counts all waves of the panel, shown or not, from 1 on."""
 
     number: int
     survey: str
@@ -147,15 +150,16 @@ class WavesResult(TypedDict):
 def waves_result(name: str, waves: Sequence[Wave], hidden: int, confidence: float) -> WavesResult:
     """The document of ``waves`` in their order; ``name`` is the survey that was asked for.
 
+    The trend is linear in their numbers: after a wave that is not shown, the step is twice as long.
     Raises Incomparable for fewer than two waves.
     """
     if len(waves) < FEWEST:
         raise Incomparable("only one wave is shown; two are needed to put side by side")
-    last = waves[-1].survey
+    last, numbers = waves[-1].survey, [one.number for one in waves]
     panel = last.waves.panel if isinstance(last.waves, Waves) else ""
     documents = [result(one.survey, one.state, one.tallies, confidence=confidence) for one in waves]
     found = [
-        _Asked(sides, [_of(document.questions, question.name) for document in documents])
+        _Asked(numbers, sides, [_of(document.questions, question.name) for document in documents])
         for question in last.questions
         if (sides := _sides(question, waves))
     ]
@@ -169,8 +173,8 @@ def waves_result(name: str, waves: Sequence[Wave], hidden: int, confidence: floa
         "title": last.title,
         "panel": panel,
         "waves": [
-            {"number": number, "survey": one.survey.name, "state": one.state, "n": document.n}
-            for number, (one, document) in enumerate(zip(waves, documents, strict=True), 1)
+            {"number": one.number, "survey": one.survey.name, "state": one.state, "n": document.n}
+            for one, document in zip(waves, documents, strict=True)
         ],
         "hidden": hidden,
         "confidence": confidence,
@@ -279,12 +283,14 @@ class _Draft:
     def __init__(
         self,
         figure: _Figure,
+        numbers: Sequence[int],
         places: Sequence[ChoiceResult | MeanResult],
         compared: Comparison | None,
         trend: float | None,
         confidence: float,
     ) -> None:
-        self._figure, self._places, self._trend = figure, places, trend
+        self._figure, self._numbers, self._places = figure, numbers, places
+        self._trend = trend
         self._change: DifferenceResult | None = compared.result(confidence) if compared else None
         self._adjusted = 1.0
         self._seen: list[bool] = []
@@ -321,7 +327,7 @@ class _Draft:
                     "interval_80": one.interval_80,
                     "interval_50": one.interval_50,
                 }
-                for number, one in enumerate(self._places, 1)
+                for number, one in zip(self._numbers, self._places, strict=True)
             ],
             "change": self._changed(),
         }
@@ -350,9 +356,10 @@ class _Draft:
 
     def _slope(self) -> float:
         """Which way the linear trend goes."""
-        middle = (len(self._places) - 1) / 2
+        middle = mean(self._numbers)
         return sum(
-            (place - middle) * (one.estimate or 0.0) for place, one in enumerate(self._places)
+            (number - middle) * (one.estimate or 0.0)
+            for number, one in zip(self._numbers, self._places, strict=True)
         )
 
 
@@ -366,7 +373,10 @@ def _note(drafts: Sequence[_Draft], waves: int) -> str | None:
 class _Asked:
     """A question in all waves, with its results there."""
 
-    def __init__(self, sides: list[Side], results: list[QuestionResult]) -> None:
+    def __init__(
+        self, numbers: list[int], sides: list[Side], results: list[QuestionResult]
+    ) -> None:
+        self._numbers = numbers
         self._sides, self._results = sides, results
         self._mean: _Draft | None = None
         self._choices: list[_Draft] = []
@@ -401,11 +411,12 @@ class _Asked:
         try:
             compared = choice_apart(self._sides[-1], self._sides[0], one.name)
             if len(places) > FEWEST:
-                trend = trend_of_shares([side.answers(one.name) for side in self._sides])
+                answers = [side.answers(one.name) for side in self._sides]
+                trend = trend_of_shares(answers, self._numbers)
         except Incomparable:
             pass  # the reports support no choices: there are figures, and no test
         figure: _Figure = (one.name, one.label, "", [0.0, 1.0], [])
-        return _Draft(figure, places, compared, trend, confidence)
+        return _Draft(figure, self._numbers, places, compared, trend, confidence)
 
     def _of_mean(self, places: list[MeanResult], confidence: float) -> _Draft:
         side, compared, trend = self._sides[-1], None, None
@@ -413,8 +424,8 @@ class _Asked:
         try:
             compared = mean_apart(side, self._sides[0])
             if len(places) > FEWEST and not analysis.is_ratio(side.question):
-                trend = trend_of_means([one.moments for one in self._sides])
+                trend = trend_of_means([one.moments for one in self._sides], self._numbers)
         except Incomparable:
             pass  # some wave has too few with a score
         figure: _Figure = (None, "Mean", places[0].unit, extent, _ends(side.question))
-        return _Draft(figure, places, compared, trend, confidence)
+        return _Draft(figure, self._numbers, places, compared, trend, confidence)
