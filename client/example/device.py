@@ -210,11 +210,14 @@ def check_definition(survey):
     )
     must(type(survey["name"]) is str and re.fullmatch(SURVEY_NAME, survey["name"]), "a bad name")
     texts(survey, "title", "language", "intro", "contact")
-    exactly(survey["results"], {"minimum", "while_open"}, {"to"})
+    exactly(survey["results"], {"minimum", "while_open"}, {"to", "reports"})
     minimum = survey["results"]["minimum"]
     must(type(minimum) is int and minimum >= 1, "minimum is a whole number from 1 on")
     must(type(survey["results"]["while_open"]) is bool, "while_open is true or false")
     must(survey["results"].get("to", "analysts") == "analysts", "to is analysts, if it is there")
+    reports = survey["results"].get("reports", "never")
+    must(reports in ("public", "never"), "reports is public or never, if it is there")
+    must(reports == "never" or "to" not in survey["results"], "to contradicts public reports")
     named(survey["questions"], 1, 100)
     for question in survey["questions"]:
         check_question(question)

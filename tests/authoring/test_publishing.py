@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -307,3 +308,32 @@ def test_a_mechanism_by_name_promises_no_delta(question: dict[str, Any], name: s
 
     assert asked.claim.delta is UNSET
     assert asked.claim.covers(asked.mechanism.loss)
+
+
+@pytest.mark.parametrize(
+    ("written", "published", "who"),
+    [
+        ({}, None, "analysts"),
+        ({"reports": "analysts"}, None, "analysts"),
+        ({"reports": "public"}, "public", "public"),
+        ({"reports": "never"}, "never", "never"),
+    ],
+)
+def test_the_default_rule_of_reports_is_not_written_down_so_that_digests_stay(
+    written: dict[str, str], published: str | None, who: str
+) -> None:
+    question = {"name": "q", "label": "Q?", "type": "yes_no", "odds": 3}
+    survey = compile_survey(
+        {"name": "s", "title": "T", "results": written, "questions": [question]}
+    )
+
+    assert survey.results.reports_to == who
+    assert msgspec.to_builtins(survey)["results"].get("reports") == published
+
+
+def test_public_reports_of_results_for_analysts_are_refused() -> None:
+    question = {"name": "q", "label": "Q?", "type": "yes_no", "odds": 3}
+    results = {"to": "analysts", "reports": "public"}
+
+    with pytest.raises(BadSurvey, match="anybody can work out the results; leave out to"):
+        compile_survey({"name": "s", "title": "T", "results": results, "questions": [question]})

@@ -257,11 +257,14 @@ def check_definition(value: Json) -> str:
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language", "intro", "contact")
-    keys(value["results"], ("minimum", "while_open"), ("to",))
+    keys(value["results"], ("minimum", "while_open"), ("to", "reports"))
     minimum = value["results"]["minimum"]
     require(type(minimum) is int and minimum >= 1, "results.minimum is at least 1")
     require(type(value["results"]["while_open"]) is bool, "while_open is true or false")
     require(value["results"].get("to", "analysts") == "analysts", "to is analysts or absent")
+    reports = value["results"].get("reports", "never")
+    require(reports in ("public", "never"), "reports is public, never or absent")
+    require(reports != "public" or "to" not in value["results"], "no to where reports are public")
     questions = value["questions"]
     require(type(questions) is list and 1 <= len(questions) <= 100, "1 to 100 questions")
     for index, question in enumerate(questions):

@@ -106,3 +106,15 @@ def test_what_can_be_done_is_offered_where_it_can() -> None:
     assert prefer in first_page(offered).meaning
     assert prefer not in first_page(survey()).meaning
     assert first_page(survey()).meaning[-1].startswith("You can practise first.")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_says_who_may_be_given_the_mixed_answers(language: str) -> None:
+    words = Words(language)
+    said = {who: words(f"start.reports_{who}") for who in ("analysts", "public")}
+
+    for who, key in (("analysts", ""), ("public", "results: {reports: public},")):
+        paragraphs = first_page(survey(more=key), words).paragraphs
+        assert [one for one in said.values() if one in paragraphs] == [said[who]]
+    never = first_page(survey(more="results: {reports: never},"), words).paragraphs
+    assert not set(said.values()) & set(never)

@@ -151,7 +151,8 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
         "contact": written.contact,
         "language": written.language,
         "results": {"minimum": results.minimum, "while_open": results.while_open}
-        | ({"to": results.to} if results.to else {}),
+        | ({"to": results.to} if results.to else {})
+        | ({"reports": results.reports} if results.reports != "analysts" else {}),
         "questions": questions,
         "ask": plan.ask,
         "invited": written.invited or None,

@@ -345,6 +345,13 @@ class WrittenResults(Value, frozen=True):
         Literal["analysts"] | None,
         says("analysts (results are shown to who has an analyst's token); without it to everybody"),
     ] = None
+    reports: Annotated[
+        Literal["analysts", "public", "never"],
+        says(
+            "who may have the randomised reports of the closed survey: analysts (with a token, the"
+            " default), public (everybody) or never; respondents are told"
+        ),
+    ] = "analysts"
 
 
 class WrittenWaves(Value, frozen=True, kw_only=True):

@@ -59,9 +59,10 @@ def counts_alone(survey: Survey, question: Question, n: int) -> CountsAlone | No
     one report.
 
     Also None for Gaussian noise, for which it is not proved here, and where results are shown while
-    the survey is open: a reader who notes them each time can subtract, and sees a few at a time.
+    the survey is open: a reader who notes them each time can subtract, and sees a few at a time;
+    and where everybody may have the reports themselves.
     """
-    if survey.results.while_open:
+    if survey.results.while_open or survey.results.reports_to == "public":
         return None
     mechanism = question.report_mechanism
     full = mechanism.loss
@@ -88,6 +89,11 @@ def counts_notes(survey: Survey, n: int) -> list[str]:
             "Results are shown while the survey is open. A reader who notes them can subtract, and"
             " sees a few reports at a time: so counts are not known to protect more than each"
             " report does."
+        ]
+    if survey.results.reports_to == "public":
+        return [
+            "Everybody may have the reports of the closed survey, not only their counts. So each"
+            " report protects itself, and nothing more is promised of the counts."
         ]
     return ["The counts of so many reports are not known to protect more than each report does."]
 

@@ -46,6 +46,11 @@ def rules(survey: Survey) -> Iterator[str]:
     who = "analysts" if results.to == "analysts" else "everybody"
     when = "from then on" if results.while_open else "once the survey is closed"
     yield f"Results are shown to {who} with at least {results.minimum:,} reports, {when}."
+    yield {
+        "analysts": "Analysts with a token may have the mixed reports once the survey is closed.",
+        "public": "Everybody may have the mixed reports once the survey is closed.",
+        "never": "Nobody is given the mixed reports themselves.",
+    }[results.reports_to]
     if survey.asked < len(survey.questions):
         yield f"Each device draws {survey.asked} of the {len(survey.questions)} questions."
     if survey.invited is True:
@@ -127,6 +132,10 @@ def cut(report: str) -> str:
 def who_sees_what(survey: Survey) -> Part:
     """The table of who sees what."""
     readers = "analysts with a token" if survey.results.to == "analysts" else "everybody"
+    given = {"analysts": "analysts have", "public": "everybody has", "never": ""}
+    rows = given[survey.results.reports_to]
+    readers += f"; {rows} the rows of the closed survey" if rows else ""
+    seen = "counts and tables" if survey.results.reports_to == "never" else _YES
     return Part(
         "Who sees what",
         lines=[
@@ -136,7 +145,7 @@ def who_sees_what(survey: Survey) -> Part:
             ("the server, while somebody is connected", _NO, _YES, "it could note it", _YES),
             ("the server's database afterwards", _NO, _YES, _NO, _NO),
             ("the authors", _NO, "if they run the server", _NO, _NO),
-            (f"readers of the results: {readers}", _NO, "counts and tables", _NO, _NO),
+            (f"readers of the results: {readers}", _NO, seen, _NO, _NO),
         ],
         notes=[
             "That the server notes nothing is a promise of its software. A server with other"

@@ -32,12 +32,25 @@ class ResultsRule(Value, frozen=True):
     """When results are shown, and to whom.
 
     They need at least ``minimum`` reports. ``while_open`` says whether they show before the survey
-    closes. ``to`` restricts them to analysts; without it everybody may see them.
+    closes. ``to`` restricts them to analysts; without it everybody may see them. ``reports`` says
+    who may have the reports themselves once the survey is closed; without it analysts may.
     """
 
     minimum: Annotated[int, msgspec.Meta(ge=1, le=(1 << 53) - 1)]
     while_open: bool
     to: Literal["analysts"] | msgspec.UnsetType = msgspec.UNSET
+    reports: Literal["public", "never"] | msgspec.UnsetType = msgspec.UNSET
+
+    def __post_init__(self) -> None:
+        if self.reports == "public" and self.to == "analysts":
+            raise ValueError(
+                "the reports are public, so anybody can work out the results; leave out to"
+            )
+
+    @property
+    def reports_to(self) -> Literal["analysts", "public", "never"]:
+        """Who may have the reports of the closed survey: analysts, everybody or nobody."""
+        return self.reports if isinstance(self.reports, str) else "analysts"
 
 
 class Waves(Value, frozen=True):

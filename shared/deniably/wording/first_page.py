@@ -20,6 +20,8 @@ _SECONDS = 30
 """That a question takes, with reading the first page, on average."""
 _LONGEST = 80
 """Characters of who asks; longer contacts are shown where all of it is."""
+_READERS = {"analysts": "start.reports_analysts", "public": "start.reports_public"}
+"""Who may have the reports of the closed survey."""
 _ADDRESS = re.compile(r"@|://|www\.|(?:\d[\s/().-]*){5}")
 
 
@@ -127,6 +129,8 @@ def _meaning(survey: Survey, rates: Guessing, words: Words) -> Iterator[str]:
     if not rates.exact:
         yield words("guess.bound")
     yield explain.at_most(survey.history, "guess.say_worst", words, rate=rate_text(rates.worst))
+    if said := _READERS.get(survey.results.reports_to):
+        yield words(said)
     if any("prefer_not_to_say" in _names(question) for question in survey.questions):
         yield words("guess.prefer", choice=words("choice.prefer_not_to_say"))
     yield words("guess.do")

@@ -155,6 +155,15 @@ def _valid() -> Iterator[tuple[Any, ...]]:
     yield "the largest minimum", [], "valid", workplace(results=largest)
     to_some = {"minimum": 100, "while_open": False, "to": "analysts"}
     yield "results for analysts", [], "valid", workplace(results=to_some)
+    for reports in ("public", "never"):
+        given = {"minimum": 100, "while_open": False, "reports": reports}
+        yield f"the reports are for {reports}", [], "valid", workplace(results=given)
+    yield (
+        "results for analysts only",
+        [],
+        "valid",
+        workplace(results=to_some | {"reports": "never"}),
+    )
     stricter = stolen(claim={"odds": "4"})
     yield "weights below the claimed odds", ["Claim"], "valid", _asking(stricter)
     in_epsilon = stolen(claim={"epsilon": "1.0986123"})
@@ -208,6 +217,11 @@ def _invalid_shapes() -> Iterator[tuple[Any, ...]]:
     for minimum in (0, -1, "100", True):
         results = {"minimum": minimum, "while_open": False}
         yield f"the minimum is {minimum!r}", ["Type"], "invalid", workplace(results=results)
+    for reports in ("analysts", "", ["public"], True, None):
+        results = {"minimum": 100, "while_open": False, "reports": reports}
+        yield f"the reports are for {reports!r}", ["Type"], "invalid", workplace(results=results)
+    results = {"minimum": 100, "while_open": False, "to": "analysts", "reports": "public"}
+    yield "public reports of results for analysts", [], "invalid", workplace(results=results)
     for flag in (0, 1, "false"):
         results = {"minimum": 100, "while_open": flag}
         yield f"while_open is {flag!r}", ["Type"], "invalid", workplace(results=results)

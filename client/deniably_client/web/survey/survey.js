@@ -22,6 +22,8 @@ export async function verify(definition, expectedDigest) {
   }
   if (conditional(survey)) (await import("./answers.js")).checkConditions(survey);
   checkWaves(survey);
+  const { to, reports } = survey.results;
+  must(!to || reports !== "public", "survey.results", "is not public");
   const found = await digest(definition);
   must(found === expectedDigest, "survey", `was changed: its version is ${found}`);
   return survey;
@@ -41,8 +43,9 @@ function checkWaves(survey) {
   must(everything, "survey", "with waves everybody is asked everything: no ask, no show_if");
 }
 
-/** @type {import("../core/types.js").Check} */
-const yes = (value, path) => must(value === true, path, "is not true");
+/** @type {(...allowed: unknown[]) => import("../core/types.js").Check} */
+const either = (...allowed) => (value, path) =>
+  must(allowed.includes(value), path, `is not ${allowed.join(" or ")}`);
 
 const WAVES = object(
   { panel: SURVEY_NAME },
@@ -56,13 +59,10 @@ const SURVEY = object(
     title: text,
     language: text,
     results: object(
-      {
-        minimum: between(1, Infinity),
-        while_open: (value, path) => must(typeof value === "boolean", path, "is not true or false"),
-      },
-      { to: (value, path) => must(value === "analysts", path, "is not analysts") },
+      { minimum: between(1, Infinity), while_open: either(true, false) },
+      { to: either("analysts"), reports: either("public", "never") },
     ),
     questions: named(anything, 1, 100),
   },
-  { intro: text, contact: text, ask: integer, waves: WAVES, invited: yes },
+  { intro: text, contact: text, ask: integer, waves: WAVES, invited: either(true) },
 );

@@ -83,7 +83,7 @@ export interface Definition {
   language: string;
   intro?: string;
   contact?: string;
-  results: { minimum: number; while_open: boolean; to?: "analysts" };
+  results: { minimum: number; while_open: boolean; to?: "analysts"; reports?: "public" | "never" };
   ask?: number;
   waves?: { panel: string; count?: number; recognised?: number };
   invited?: true;
