@@ -231,6 +231,8 @@ def test_logs_and_backups_are_looked_through(answered: Store, tmp_path: Path) ->
         "2026-11-21",
         '{"count":1700,"epsilon":"1.0986122886681098"}',
         "ratio 16:9, 12:30",
+        f"digest {'ab' * 20}1795292100{'cd' * 7}",
+        f"digest 1795292100{'ab' * 27}",
         "Deniably listens on http://127.0.0.1:8000",
         "Deniably listens on http://0.0.0.0:8000",
     ],

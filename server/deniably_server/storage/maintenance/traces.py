@@ -45,6 +45,8 @@ _KINDS = {
     ),
 }  # fmt: skip
 
+_DIGEST = re.compile(rb"(?=[0-9]*[a-f])[0-9a-f]{32,}")
+"""A hexadecimal word. One SHA-256 digest in 250 has ten digits in it that look like a Unix time."""
 
 _TYPES = {"TIME": "times of day", "INET": "network addresses", "CIDR": "network addresses"}
 """Words in the type of a column, and what such a column holds."""
@@ -84,8 +86,18 @@ def in_file(file: Path) -> list[Trace]:
     counts = dict.fromkeys(_KINDS, 0)
     for text, fresh in _chunks(file):
         for kind, pattern in _KINDS.items():
-            counts[kind] += sum(found.end() > fresh for found in pattern.finditer(text))
+            counts[kind] += sum(found.end() > fresh for found in _matches(pattern, text))
     return [Trace(str(file), f"{count:,} {kind}") for kind, count in counts.items() if count]
+
+
+def _matches(pattern: re.Pattern[bytes], text: bytes) -> list[re.Match[bytes]]:
+    """The matches that are no part of a digest."""
+    return [found for found in pattern.finditer(text) if not _in_digest(found, text)]
+
+
+def _in_digest(found: re.Match[bytes], text: bytes) -> bool:
+    around = _DIGEST.finditer(text, max(0, found.start() - _OVERLAP), found.end() + _OVERLAP)
+    return any(each.start() <= found.start() and found.end() <= each.end() for each in around)
 
 
 def _chunks(file: Path) -> Iterator[tuple[bytes, int]]:
@@ -137,7 +149,7 @@ def _texts(database: Connection, columns: list[Column]) -> list[Trace]:
             counts = dict.fromkeys(_KINDS, 0)
             for (text,) in database.each(f'SELECT "{column}" FROM "{table}"'):  # noqa: S608  # its own names
                 for what, pattern in _KINDS.items():
-                    counts[what] += len(pattern.findall(str(text or "").encode()))
+                    counts[what] += len(_matches(pattern, str(text or "").encode()))
             where = f"the table {table}"
             found += [Trace(where, f"{count:,} {what}") for what, count in counts.items() if count]
     return found
