@@ -500,3 +500,44 @@ def test_the_published_schema_is_itself_valid() -> None:
 def test_choices_given_as_texts_get_names() -> None:
     assert slug("Very happy!") == "very_happy"
     assert slug("18-24") == "_18_24"
+
+
+# --- strata -----------------------------------------------------------------------------------
+
+SITES = "name: s\ntitle: T\nstrata: STRATA\nquestions: [{name: a, type: yes_no, label: A, odds: 2}]"
+
+
+def test_strata_are_published_as_they_are_written() -> None:
+    survey = publish_text(SITES.replace("STRATA", "{site: [north, south], shift: [day, night]}"))
+
+    assert survey.strata == {"site": ["north", "south"], "shift": ["day", "night"]}
+    assert survey.every_stratum[1] == {"shift": "day", "site": "south"}
+
+
+@pytest.mark.parametrize(
+    ("strata", "place", "said"),
+    [
+        ("{}", "$.strata", "a group of keys"),
+        ("[site]", "$.strata", "a list of 1"),
+        ("{Site: [north, south]}", "$.strata", "lower-case letters"),
+        ("{site: [north]}", "$.strata.site", "a list of 2 to 8 short texts"),
+        ("{site: [north, north]}", "$.strata.site", "none twice"),
+        ("{year: [2024, 2025]}", "$.strata.year[0]", 'write "2024" in quotes'),
+        ("{a: [x, y, z], b: [x, y, z]}", "$.strata", "9 strata together; 8 is the most"),
+        ("{language: [de, fr]}", "$.strata.language", "something else"),
+        ("{gclid: [x, y]}", "$.strata.gclid", "something else"),
+    ],
+)
+def test_strata_that_cannot_be_are_refused_where_they_stand(
+    strata: str, place: str, said: str
+) -> None:
+    with pytest.raises(BadSurvey) as refused:
+        publish_text(SITES.replace("STRATA", strata))
+
+    assert refused.value.problems[0].path == place
+    assert said in refused.value.problems[0].why
+
+
+def test_a_key_of_the_strata_is_no_question() -> None:
+    with pytest.raises(BadSurvey, match=r"a question has this name"):
+        publish_text(SITES.replace("STRATA", "{a: [x, y]}"))

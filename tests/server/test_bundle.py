@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import WEB
-from deniably_server.web.bundle import bundle_modules
+from deniably_server.web.bundle import bundle_modules, without_spaces
 
 SOURCES = {
     f"{path.parent.name}/{path.stem}": path.read_text(encoding="utf-8")
@@ -107,6 +107,7 @@ def test_every_line_of_every_module_is_there_in_its_order() -> None:
             text = re.sub(
                 r"^export (default )?", "", re.sub(r"/\*\*.*?\*/ ?|\s+//[^\"'`]*$", "", line)
             )
+            text = without_spaces(text)
             found = BUNDLE.find(re.sub(r'\bimport\("[./\w]+/(\w+)\.js"\)', r"late($\1)", text), at)
             assert found >= 0, f"{name}.js: {line}"
             at = found

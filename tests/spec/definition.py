@@ -13,6 +13,7 @@ from spec.claims import check_promise
 from spec.losses import added, largest, loss
 from spec.parameters import check
 from spec.refusal import Invalid, require
+from spec.strata import check_strata
 from spec.values import Json, Loss, Mechanism, Question
 from spec.waves import check_memoised, history, memoised_loss
 
@@ -253,7 +254,7 @@ def check_promises(question: Question, m: Mechanism, asked_again: bool) -> None:
 def check_definition(value: Json) -> str:
     """The digest of a valid definition."""
     needed = ("spec", "name", "title", "language", "results", "questions")
-    keys(value, needed, ("intro", "contact", "ask", "waves", "invited"))
+    keys(value, needed, ("intro", "contact", "ask", "waves", "invited", "strata"))
     require(type(value["spec"]) is int and value["spec"] == 1, "spec is 1")
     named([value], r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
     texts(value, "title", "language", "intro", "contact")
@@ -276,6 +277,8 @@ def check_definition(value: Json) -> str:
         require(all("show_if" not in question for question in questions), "no show_if with ask")
     check_waves(value)
     require(value.get("invited", True) is True, "invited is true, or is not there")
+    if "strata" in value:
+        check_strata(value["strata"])
     return digest(value)
 
 

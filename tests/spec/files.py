@@ -18,6 +18,7 @@ from spec.cases import (
     mechanisms,
     questions,
     register,
+    strata,
     subsets,
     waves,
 )
@@ -41,6 +42,7 @@ MAKERS: dict[str, Callable[[], Made]] = {
     "registers": register.registers,
     "blind_rsa": invitations.blind_rsa,
     "codes": codes.cases,
+    "strata": strata.cases,
 }
 
 

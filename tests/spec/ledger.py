@@ -128,10 +128,14 @@ def check_kept(version: str, kept: dict[str, Any]) -> None:
     require(type(kept["sent"]) is bool and type(kept["text"]) is str, "a text, and whether sent")
     report = parse(kept["text"])
     require(canonical(report) == kept["text"], "a report is kept as it is sent")
-    keys(report, ("survey", "id", "values"))
+    keys(report, ("survey", "id", "values"), ("strata",))
     require(report["survey"] == version, "a report is kept under its version")
     matches(report["id"], r"[0-9a-f]{32}")
     require(type(report["values"]) is dict, "values by question")
+    require(type(report.get("strata", {})) is dict, "values by key")
+    for key, value in report.get("strata", {}).items():
+        matches(key, SURVEY)
+        matches(value, SURVEY)
     for value in report["values"].values():
         require(type(value) is list and all(type(one) is int for one in value), "integers")
 

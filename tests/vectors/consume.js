@@ -9,13 +9,16 @@ import { fraction, parts } from "/core/fraction.js";
 import { twoWeights } from "/core/odds.js";
 import { KEY } from "/core/validators.js";
 import { charge, spent } from "/device/ledger.js";
-import { charges, freshQuestions, readMemory, rounds, written as document } from "/device/memory.js";
+import {
+  charges, earlier, freshQuestions, readMemory, rounds, written as document,
+} from "/device/memory.js";
 import * as mechanisms from "/mechanisms/mechanism.js";
 import keeping from "/mechanisms/memoised.js";
 import * as noise from "/mechanisms/noise.js";
 import { hiddenQuestions, withHidden } from "/survey/answers.js";
 import { checkClaim } from "/survey/claim.js";
 import { encode } from "/survey/questions.js";
+import { stratumIn } from "/survey/strata.js";
 import { verify } from "/survey/survey.js";
 import { history, total } from "/survey/total.js";
 import { blind, finalise, verify as verifyBlind } from "/trust/blind_rsa.js";
@@ -90,6 +93,11 @@ async function definition({ text, free_text = false }) {
 async function survey(text) {
   const value = parse(text);
   return verify(value, await digest(value));
+}
+
+function memory({ text }) {
+  if (document(readMemory(text)) !== text) throw new Error("written otherwise");
+  return {};
 }
 
 /** What each sampler does with the arguments of its group. */
@@ -192,11 +200,22 @@ const RUN = {
       }
     },
   },
-  ledger: {
-    document({ text }) {
-      if (document(readMemory(text)) !== text) throw new Error("written otherwise");
-      return {};
+  strata: {
+    valid_definition: definition,
+    invalid_definition: definition,
+    link: async ({ query }, _, group) => ({
+      strata: stratumIn(await survey(group.definition), query),
+    }),
+    report: ELSEWHERE,
+    document: memory,
+    async again({ document, query }, _, group) {
+      const definition = await survey(group.definition);
+      const before = earlier(readMemory(document), await digest(definition));
+      return { strata: before?.strata ?? stratumIn(definition, query) };
     },
+  },
+  ledger: {
+    document: memory,
     charge: (test, _, group) => charged(test, group),
   },
   waves: {

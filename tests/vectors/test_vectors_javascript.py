@@ -13,7 +13,7 @@ from support.modules import Modules
 VECTORS = Path(__file__).parents[2] / "shared/vectors"
 DEVICE = (
     *("coins", "subset_selection", "channels", "mechanisms"),
-    *("canonical", "claims", "definitions", "answers", "totals", "ledger", "waves"),
+    *("canonical", "claims", "definitions", "answers", "totals", "ledger", "waves", "strata"),
     *("signatures", "registers", "blind_rsa", "codes"),
 )
 # A device neither chooses omega nor estimates: that is for authors and analysts, in Python.

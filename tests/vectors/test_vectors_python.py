@@ -21,6 +21,7 @@ from deniably.core.errors import (
     BadAnswer,
     BadInvitation,
     BadKey,
+    BadLink,
     BadMechanism,
     BadMemory,
     BadReport,
@@ -39,6 +40,7 @@ from deniably.device.memory import (
     fresh_questions,
     read_memory,
     rounds,
+    stratum_of,
 )
 from deniably.device.verify_listing import VerifiedSurvey, verify_listing
 from deniably.estimation.estimate import estimate
@@ -48,7 +50,8 @@ from deniably.mechanisms.memoised import Family
 from deniably.mechanisms.noise import discrete_gaussian, discrete_laplace, fall
 from deniably.mechanisms.subset_selection import SubsetSelection, best_omega
 from deniably.survey.parts import Claim
-from deniably.survey.report import is_shown, randomise_answers
+from deniably.survey.report import is_shown, randomise_answers, read_report
+from deniably.survey.strata import stratum_in
 from deniably.survey.survey import read_survey
 from deniably.trust import blind_rsa
 from deniably.trust.blind_rsa import PublicKey
@@ -527,6 +530,57 @@ WAVE_TESTS = {
 @every_case("waves")
 def test_waves(group: Case, case: Case) -> None:
     WAVE_TESTS[group["type"]](group, case)
+
+
+def a_link(group: Case, case: Case) -> None:
+    survey = read_survey(group["definition"])
+    assert isinstance(survey.strata, dict)
+    if case["result"] == "invalid":
+        with pytest.raises(BadLink) as refused:
+            stratum_in(case["query"], survey.strata)
+        assert refused.value.key in survey.strata
+    else:
+        assert stratum_in(case["query"], survey.strata) == case["strata"]
+
+
+def a_stratum(group: Case, case: Case) -> None:
+    survey = read_survey(group["definition"])
+    if case["result"] == "invalid":
+        with pytest.raises(BadReport):
+            read_report(case["text"].encode()).check(survey)
+    else:
+        report = read_report(case["text"].encode())
+        report.check(survey)
+        assert report.canonical == case["text"].encode()
+        assert survey.stratum_number(report.stratum) == case["number"]
+
+
+def a_second_link(group: Case, case: Case) -> None:
+    memory, survey = read_memory(case["document"].encode()), read_survey(group["definition"])
+    if case["result"] == "invalid":
+        with pytest.raises(BadLink):
+            stratum_of(memory, survey, case["query"])
+    else:
+        assert stratum_of(memory, survey, case["query"]) == case["strata"]
+
+
+def a_kept_stratum(_: Case, case: Case) -> None:
+    check_document(case)
+
+
+STRATA_TESTS = {
+    "valid_definition": a_definition,
+    "invalid_definition": a_definition,
+    "link": a_link,
+    "report": a_stratum,
+    "document": a_kept_stratum,
+    "again": a_second_link,
+}
+
+
+@every_case("strata")
+def test_strata(group: Case, case: Case) -> None:
+    STRATA_TESTS[group["type"]](group, case)
 
 
 @every_case("canonical")

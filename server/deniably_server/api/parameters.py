@@ -11,13 +11,11 @@ from difflib import get_close_matches
 from flask import Flask, request
 from werkzeug.datastructures import ImmutableMultiDict
 
+from deniably.survey.strata import APPENDED
 from deniably_server.errors import BadParameter
 from deniably_server.web.operation import Operation, current_operation
 
 _READS = ("GET", "HEAD")
-_APPENDED = ("fbclid", "gclid", "igshid", "mc_", "msclkid", "utm_")
-"""Prefixes of parameters that social networks and newsletters append to links. Pages ignore them,
-so that a shared link to a survey works."""
 _LONGEST = 32
 
 
@@ -33,13 +31,16 @@ def refuse_unknown(app: Flask) -> None:
 
 
 def _check(operation: Operation) -> None:
-    """Remove ignored parameters from the request. Raises BadParameter for other unknown ones."""
+    """Remove ignored parameters from the request. Raises BadParameter for other unknown ones.
+
+    Pages ignore what networks append to links, so that a shared link to a survey works.
+    """
     known = sorted(key.rstrip("!") for key in operation.query or {})
     for name, values in request.args.lists():
         if name in known:
             if len(values) > 1:
                 raise BadParameter(f"“{name}” is given {len(values)} times; give it once")
-        elif not (operation.is_page and name.casefold().startswith(_APPENDED)):
+        elif not (operation.is_page and name.casefold().startswith(APPENDED)):
             raise BadParameter(_unknown(name, known))
     own = {name: value for name, value in request.args.items() if name in known}
     request.args = ImmutableMultiDict(own)  # pyright: ignore[reportAttributeAccessIssue]

@@ -23,9 +23,13 @@ _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _TEXTS = dict.fromkeys(_KINDS.values())
 _ENTRIES = ("form/exit", "form/form")
 """The modules that a form runs, in this order: "Exit this page" works first."""
-_BUNDLES = {"form/page.js": ("form/invited",), "form/page-invited.js": ()}
-"""The form's bundles, each with the modules that it leaves out. Only a survey by invitation needs
-all of them."""
+_BUNDLES = {
+    "form/page.js": (_ENTRIES, ("form/invited", "survey/strata")),
+    "form/page-invited.js": (_ENTRIES, ("survey/strata",)),
+    "form/page-strata.js": (("form/exit", "form/stratum", "form/form"), ()),
+}
+"""The form's bundles, each with the modules that it runs, and those that it leaves out. Only a
+survey with strata needs all of them."""
 SHEETS = {
     "style/page.css": ("tokens", "base"),
     "style/form-page.css": ("tokens", "base", "form", "fields"),
@@ -119,8 +123,8 @@ def _files() -> dict[str, File]:
             if kind is not None:
                 found[f"{room.name}/{file.name}"] = _file(file.read_bytes(), kind)
     modules = {name[:-3]: file.body.decode() for name, file in found.items() if name[-3:] == ".js"}
-    for name, without in _BUNDLES.items():
-        found[name] = _file(bundle_modules(modules, _ENTRIES, without).encode(), _KINDS[".js"])
+    for name, (entries, without) in _BUNDLES.items():
+        found[name] = _file(bundle_modules(modules, entries, without).encode(), _KINDS[".js"])
     for name, parts in SHEETS.items():
         joined = join_sheets(found[f"style/{part}.css"].body.decode() for part in parts)
         sheet = without_unused_tokens(joined) if name == ALONE else joined

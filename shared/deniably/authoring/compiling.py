@@ -16,7 +16,11 @@ from typing import NoReturn, cast
 from deniably.authoring.compile_question import published, sizes_together, together_question
 from deniably.authoring.distribution_warnings import distribution_warnings
 from deniably.authoring.documents import load as load
-from deniably.authoring.incompatible_keys import problems_between, problems_in
+from deniably.authoring.incompatible_keys import (
+    problems_between,
+    problems_in,
+    problems_of_strata,
+)
 from deniably.authoring.keys import WrittenBudget, WrittenWaves
 from deniably.authoring.panels import (
     FLAGGED,
@@ -90,7 +94,7 @@ def _checked(document: object) -> WrittenSurvey:
     for index, (question, found) in enumerate(zip(written.questions, misplaced, strict=True)):
         path, budgeted = f"$.questions[{index}]", written.budget is not None
         problems += [*found, *problems_in(question, path, budgeted=budgeted)]
-    problems += problems_between(written.questions)
+    problems += [*problems_between(written.questions), *problems_of_strata(written)]
     if written.waves:
         problems += dict.fromkeys(wave_problems(written))
     if problems:
@@ -156,6 +160,7 @@ def _definition(written: WrittenSurvey, plan: _Plan, history: Fraction | None) -
         "questions": questions,
         "ask": plan.ask,
         "invited": written.invited or None,
+        "strata": written.strata,
     }
     return {key: value for key, value in shown.items() if value is not None}
 

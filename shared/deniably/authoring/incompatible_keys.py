@@ -21,6 +21,7 @@ from deniably.authoring.written import (
     WrittenScale,
     WrittenSelectMultiple,
     WrittenSelectOne,
+    WrittenSurvey,
     WrittenVector,
     WrittenYesNo,
     named,
@@ -29,6 +30,7 @@ from deniably.core.errors import Problem
 from deniably.design.choosing import PLACES, made_by
 from deniably.survey.parts import FIELD_NAME, Choice, odds_allowed
 from deniably.survey.questions import MOST_PARTS
+from deniably.survey.strata import APPENDED, RESERVED, check_strata
 from deniably.wording.words import LANGUAGES, Words
 
 _NONE = {
@@ -51,6 +53,22 @@ def problems_between(questions: Sequence[WrittenQuestion]) -> Iterator[Problem]:
     """The problems between questions: repeated names, and conditions that cannot decide."""
     yield from _repeated(questions, "$.questions", "question")
     yield from _condition_problems(questions)
+
+
+def problems_of_strata(survey: WrittenSurvey) -> Iterator[Problem]:
+    """The problems of a survey's strata: too many, and keys that mean something else."""
+    strata = survey.strata or {}
+    try:
+        check_strata(strata)
+    except ValueError as error:
+        yield Problem("$.strata", str(error).removeprefix("strata: "))
+    names = {question.name for question in survey.questions}
+    for key in strata:
+        place = f"$.strata.{key}"
+        if key in RESERVED or key.startswith(APPENDED):
+            yield Problem(place, "links use this name for something else; give the key another one")
+        if key in names:
+            yield Problem(place, "a question has this name; give one of the two another name")
 
 
 # --- what it promises -------------------------------------------------------------------------

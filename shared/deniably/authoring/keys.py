@@ -29,6 +29,7 @@ from deniably.survey.parts import (
     Value,
 )
 from deniably.survey.questions import LARGEST_GRID, LARGEST_SCORE, Aim
+from deniably.survey.strata import MOST_KEYS, MOST_STRATA
 from deniably.survey.survey import MOST_QUESTIONS, MOST_WAVES
 
 
@@ -410,6 +411,22 @@ class WrittenBudget(Value, frozen=True, kw_only=True):
     ] = None
 
 
+_StratumName = Annotated[
+    _Address,
+    says("a short text of lower-case letters, digits and hyphens, at most 64"),
+]
+_StratumNames = Annotated[
+    Annotated[tuple[_StratumName, ...], Meta(min_length=2, max_length=MOST_STRATA)],
+    says(f"a list of 2 to {MOST_STRATA} short texts, none twice", uniqueItems=True),
+]
+Strata = Annotated[
+    Annotated[dict[_StratumName, _StratumNames], Meta(min_length=1, max_length=MOST_KEYS)] | None,
+    says(
+        "{site: [north, south]}: the groups that respondents come in, as their links say"
+        f" (?site=north); at most {MOST_STRATA} strata with all keys together. They are public:"
+        " nothing is mixed into them"
+    ),
+]
 Results = Annotated[WrittenResults, says("when the results are shown")]
 Invited = Annotated[
     bool,

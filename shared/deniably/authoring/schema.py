@@ -16,7 +16,7 @@ _HEAD = {
     "$comment": "What an author writes, in YAML or JSON. Publishing turns it into the exact"
     " integers that devices use.",
     "description": "a group of keys: name, title, questions and, if wanted, intro, contact,"
-    " language, results, budget, waves, invited",
+    " language, results, budget, waves, invited, strata",
 }
 
 _Schema = dict[str, Any]
@@ -39,6 +39,12 @@ def _of(kind: inspect.Type) -> _Schema:
         case inspect.VarTupleType():
             bounds = _bounds(kind, min_length="minItems", max_length="maxItems")
             return {"type": "array", **bounds, "items": _of(kind.item_type)}
+        case inspect.DictType():
+            bounds = _bounds(kind, min_length="minProperties", max_length="maxProperties")
+            names, values = _of(kind.key_type), _of(kind.value_type)
+            return {
+                "type": "object", **bounds, "propertyNames": names, "additionalProperties": values
+            }  # fmt: skip
         case inspect.LiteralType(values=(only,)):
             return {"const": only}
         case inspect.LiteralType():

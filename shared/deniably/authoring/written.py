@@ -400,6 +400,7 @@ class WrittenSurvey(Value, frozen=True, kw_only=True):
     invited: keys.Invited = False
     waves: keys.Waves = None
     budget: keys.Budget = None
+    strata: keys.Strata = None
 
 
 # --- what questions have in common ------------------------------------------------------------

@@ -14,6 +14,7 @@
         AuthorChanged     the author is not one known at this server; the owner may accept it
         SurveyChanged     the server now shows another version than the one that was loaded
         Uninvited         the survey needs an invitation, and the device has none
+        BadLink           the link does not say which of the survey's strata it is for
         BudgetSpent       a report would exceed a privacy limit of the device's owner
         WavesSent         the reports of all waves of a panel were sent
       BadMemory           a file that is not a device's memory; the message holds nothing of it
@@ -126,6 +127,20 @@ class SurveyChanged(Refused):
 
 class Uninvited(Refused):
     """The survey needs an invitation, and this device has not redeemed one."""
+
+
+class BadLink(Refused):
+    """The link lacks a value of a key of the survey's strata, or has another one.
+
+    Attributes: the ``key``. The message holds nothing of the link.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        super().__init__(
+            f"this link does not say the {key} that it is for, or not one that the survey has; ask"
+            " whoever sent it for the right link"
+        )
 
 
 class BudgetSpent(Refused):

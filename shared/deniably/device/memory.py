@@ -30,6 +30,7 @@ from deniably.device.ledger import (
 from deniably.mechanisms.memoised import Memoised
 from deniably.survey.questions import Question
 from deniably.survey.report import Report, check_names, draw_questions, make_report, read_report
+from deniably.survey.strata import Stratum, stratum_in
 from deniably.survey.survey import MOST_WAVES, Survey, Waves, show_if
 
 _MEMO = re.compile(r"([0-9a-f]{64})?/[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?/[0-9a-f]{64}")
@@ -231,6 +232,7 @@ def answer(
     author: str = "",
     drawn: Sequence[Question] | None = None,
     changed: Collection[str] = (),
+    strata: Stratum | None = None,
     coins: Coins | None = None,
 ) -> Memory:
     """Answer a survey; returns the memory with its charges and its report.
@@ -239,9 +241,12 @@ def answer(
     report is sent again, and only the names in ``answers`` are checked. If questions changed, only
     their answers are needed; the other values stay, under a new id.
     An invited survey takes one report for an invitation, with the id of the ticket, and no changes.
+    ``strata`` is the stratum of the link, where the survey has strata. A report that was made
+    before keeps its own.
 
-    Raises Uninvited where there is no ticket, WavesSent and BudgetSpent (before a coin is thrown)
-    and BadAnswer; the memory is then as it was.
+    Raises BadReport for a stratum that the survey does not have, Uninvited where there is no
+    ticket, WavesSent and BudgetSpent (before a coin is thrown) and BadAnswer; the memory is then
+    as it was.
     """
     check_names(survey, answers)
     drawn = draw_questions(survey, coins) if drawn is None else drawn
@@ -257,7 +262,8 @@ def answer(
     names = {question.name for question in fresh}
     memos = {n: m for n, m in kept_memos(memory, survey, author).items() if n not in names}
     asked = fresh if before or not memos else drawn
-    made = make_report(survey, answers, coins, asked, memos, ticket.id if ticket else None)
+    id_, stratum = ticket.id if ticket else None, before.stratum if before else strata
+    made = make_report(survey, answers, coins, asked, memos, id_, stratum)
     values = (before.values if before else {}) | made.report.values
     report = msgspec.structs.replace(made.report, values=values)
     keys = memo_keys(survey, author)
@@ -268,6 +274,15 @@ def answer(
         memos=memory.memos | {keys[name]: list(memo) for name, memo in made.memos.items()},
         waves=waves or msgspec.UNSET,
     )
+
+
+def stratum_of(memory: Memory, survey: Survey, query: str) -> dict[str, str]:
+    """The stratum of this device's report: of the one that it made, else of its link's query.
+
+    Raises BadLink where the link names none.
+    """
+    before = memory.report(survey.digest)
+    return dict(before.stratum) if before else stratum_in(query, survey.strata or {})
 
 
 def mark_sent(memory: Memory, report: Report) -> Memory:
@@ -305,5 +320,5 @@ def _on_their_own(fresh: Sequence[Question]) -> list[Question]:
 __all__ = [
     "Author", "Day", "Memory", "RegisterCheckpoint", "Rounds", "StoredReport", "Ticket", "Trade",
     "answer", "charges", "fresh_questions", "kept_memos", "mark_sent", "memo_keys", "read_memory",
-    "replace", "rounds",
+    "replace", "rounds", "stratum_of",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from deniably.core.canonical import parse
 from deniably.core.coins import Coins
 from deniably.core.errors import BadAnswer, BadReport
 from deniably.mechanisms import Memoised
+from deniably.survey.parts import SurveyName
 from deniably.survey.questions import (
     NOT_APPLICABLE,
     Condition,
@@ -22,7 +23,8 @@ from deniably.survey.questions import (
     by_name,
     listed,
 )
-from deniably.survey.survey import Survey, show_if
+from deniably.survey.strata import Stratum, stratum_text
+from deniably.survey.survey import Survey, show_if, what_is_wrong
 
 LARGEST_BODY = 1 << 20
 """The largest size of a report, in bytes."""
@@ -34,12 +36,19 @@ _Id = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One respondent's report: a random id, the survey's digest, a perturbed value a question.
 
-    It has no field for a time, a device or a person.
+    In a survey with strata it has the stratum as the link said it, which is not randomised. It has
+    no field for a time, a device or a person.
     """
 
     id: _Id
     survey: _Digest
     values: dict[str, list[int]]
+    strata: dict[SurveyName, SurveyName] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def stratum(self) -> Stratum:
+        """The value of each key of the survey's strata; empty without strata."""
+        return self.strata or {}
 
     @property
     def canonical(self) -> bytes:
@@ -56,6 +65,7 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def check(self, survey: Survey) -> None:
         """Raise BadReport unless a device could have made this report for ``survey``."""
+        _check_strata(survey, self.strata)
         by_name = {question.name: question for question in survey.questions}
         for name, value in self.values.items():
             if name not in by_name:
@@ -82,8 +92,8 @@ def read_report(body: bytes) -> Report:
     try:
         report = _DECODER.decode(body)
     except msgspec.ValidationError as error:
-        why, _, path = str(error).partition(" - at `")
-        raise BadReport(why, path.rstrip("`") or "$") from None
+        found = what_is_wrong(error)
+        raise BadReport(found.why, found.path) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise MalformedReport("the body is not JSON") from None
     if report.canonical != body:  # other spacing or order is fine, a repeated key is not
@@ -146,9 +156,10 @@ def randomise_answers(
     answers: Mapping[str, object],
     coins: Coins | None = None,
     questions: Sequence[Question] | None = None,
+    strata: Stratum | None = None,
 ) -> Report:
     """Randomise true ``answers`` into a report, without earlier memos. See ``make_report``."""
-    return make_report(survey, answers, coins, questions).report
+    return make_report(survey, answers, coins, questions, strata=strata).report
 
 
 def make_report(
@@ -158,6 +169,7 @@ def make_report(
     questions: Sequence[Question] | None = None,
     memos: Mapping[str, Sequence[int]] | None = None,
     id: str | None = None,  # noqa: A002  # as the report has it
+    strata: Stratum | None = None,
 ) -> ReportAndMemos:
     """Randomise a respondent's true ``answers`` to ``questions`` (by default, the survey's).
 
@@ -166,11 +178,13 @@ def make_report(
     that is shown needs an answer, because a missing value would be an exact one. Answers to hidden
     questions are ignored. ``memos``, by question, are those that the device keeps for the panel;
     their questions need no answer. Missing memos are drawn. ``id`` is the report's id where it
-    was drawn before, as for an invitation.
+    was drawn before, as for an invitation. ``strata`` is the respondent's stratum, where the survey
+    has strata.
 
     Raises BadAnswer, which names the question and its choices but never the answer, and BadReport
-    where a memo does not fit its question.
+    where a memo does not fit its question, or the stratum the survey.
     """
+    strata_of(survey, strata)  # refused before a coin is thrown
     check_names(survey, answers)
     coins = coins or Coins()
     questions = draw_questions(survey, coins) if questions is None else questions
@@ -199,8 +213,24 @@ def make_report(
             values[question.name] = list(mechanism.report_from_memo(kept[question.name], coins))
         else:
             values[question.name] = list(mechanism.randomise(given, coins))
-    report = Report(id=id or coins.draw_id(), survey=survey.digest, values=values)
+    report = Report(id or coins.draw_id(), survey.digest, values, strata_of(survey, strata))
     return ReportAndMemos(report, kept)
+
+
+def strata_of(survey: Survey, stratum: Stratum | None) -> dict[str, str] | msgspec.UnsetType:
+    """A report's ``strata``. Raises BadReport unless the stratum is one of the survey's."""
+    found = dict(stratum) if stratum else msgspec.UNSET
+    _check_strata(survey, found)
+    return found
+
+
+def _check_strata(survey: Survey, found: Stratum | msgspec.UnsetType) -> None:
+    if not survey.strata:
+        if found is not msgspec.UNSET:
+            raise BadReport("the survey has no strata, so a report has none", "$.strata")
+    elif found not in survey.every_stratum:
+        known = "; ".join(map(stratum_text, survey.every_stratum))
+        raise BadReport(f"a report has one of the survey's strata: {known}", "$.strata")
 
 
 def _checked_memos(

@@ -16,6 +16,7 @@ from deniably.mechanisms import Memoised
 from deniably.survey.free_text import WHY, is_free_text
 from deniably.survey.parts import Label, Prose, ShowIf, SurveyName, Value, unique
 from deniably.survey.questions import Condition, Conditional, Question
+from deniably.survey.strata import Strata, Stratum, check_strata, every_stratum
 
 SPEC = 1
 
@@ -80,6 +81,7 @@ class Survey(Value, frozen=True, dict=True):
     ask: int | msgspec.UnsetType = msgspec.UNSET
     waves: Waves | msgspec.UnsetType = msgspec.UNSET
     invited: bool | msgspec.UnsetType = msgspec.UNSET
+    strata: Strata | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         unique((question.name for question in self.questions), "the question")
@@ -97,6 +99,8 @@ class Survey(Value, frozen=True, dict=True):
         self._check_waves(bool(hidden))
         if self.invited is False:
             raise ValueError("invited is false; leave it out")
+        if isinstance(self.strata, dict):
+            check_strata(self.strata)
 
     def _check_waves(self, hides: bool) -> None:
         panel = isinstance(self.waves, Waves)
@@ -136,6 +140,15 @@ class Survey(Value, frozen=True, dict=True):
     def asked(self) -> int:
         """The number of questions that each respondent answers."""
         return self.ask if isinstance(self.ask, int) else len(self.questions)
+
+    @cached_property
+    def every_stratum(self) -> list[dict[str, str]]:
+        """All strata, in the order of their numbers; without strata, one that is empty."""
+        return every_stratum(self.strata or {})
+
+    def stratum_number(self, stratum: Stratum) -> int:
+        """The number by which a stratum is stored, from 0. Raises ValueError for another one."""
+        return self.every_stratum.index(dict(stratum))
 
     @property
     def count(self) -> int | None:
@@ -219,6 +232,7 @@ def as_survey(value: Any) -> Survey:
 def what_is_wrong(error: msgspec.ValidationError) -> Problem:
     """The problem that msgspec found, with its path."""
     why, _, path = str(error).partition(" - at `")
+    path = path.rpartition("` in `")[2]  # where a key is wrong
     return Problem(path.rstrip("`") or "$", why)
 
 

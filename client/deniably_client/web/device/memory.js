@@ -14,7 +14,7 @@ import { total } from "../survey/total.js";
 import { LIMITS, charge, checkLimit, ledgerEntry } from "./ledger.js";
 
 /** @import { Check } from "../core/types.js" */
-/** @import { Definition, Question } from "../survey/types.js" */
+/** @import { Definition, Question, Stratum } from "../survey/types.js" */
 /** @import { Answering, LedgerEntry, Memory } from "./types.js" */
 
 /** @type {Memory} */
@@ -40,12 +40,13 @@ export function readMemory(text) {
 }
 
 /**
- * The values that this device sent for a version of a survey, by question.
- * @type {(memory: Memory, version: string) => Record<string, number[]> | undefined}
+ * The report that this device made for a version of a survey.
+ * @type {(memory: Memory, version: string) =>
+ *   {values: Record<string, number[]>, strata?: Stratum} | undefined}
  */
-function values({ reports }, version) {
+export function earlier({ reports }, version) {
   const kept = Object.hasOwn(reports, version) ? reports[version] : undefined;
-  return kept && JSON.parse(kept.text).values;
+  return kept && JSON.parse(kept.text);
 }
 
 /**
@@ -79,8 +80,8 @@ async function keptMemos({ memos }, definition, author) {
  *   Promise<string[]>}
  */
 export async function knownQuestions(memory, definition, version, author = "") {
-  const before = values(memory, version);
-  if (before) return Object.keys(before);
+  const before = earlier(memory, version);
+  if (before) return Object.keys(before.values);
   return [...(await keptMemos(memory, definition, author)).keys()];
 }
 
@@ -94,12 +95,12 @@ export async function knownQuestions(memory, definition, version, author = "") {
 export async function freshQuestions(memory, { definition, version, drawn, changed = [], author }) {
   const { questions } = definition;
   const known = await knownQuestions(memory, definition, version, author);
-  const fixed = definition.invited && values(memory, version) && changed.length > 0;
+  const fixed = definition.invited && earlier(memory, version) && changed.length > 0;
   if (fixed) throw new BadAnswer("one invitation gives one report");
   if (!changed.every((name) => known.includes(name))) {
     throw new BadAnswer("what was not answered on this device cannot have changed");
   }
-  if (values(memory, version) === undefined) {
+  if (earlier(memory, version) === undefined) {
     return (drawn ?? questions).filter(({ name }) => changed.includes(name) || !known.includes(name));
   }
   /** @type {Question[]} */
@@ -149,20 +150,22 @@ export async function rounds({ waves: before }, definition, fresh, author) {
  *
  * If the survey was answered before and nothing changed, the memory stays as it is, and the stored
  * report is sent again. Only changed questions need answers. Throws BudgetSpent before anything is
- * drawn, BadAnswer, and Refused.
+ * drawn, BadAnswer, and Refused. A report that was made before keeps its stratum.
  * @type {(memory: Memory, answering: Answering) => Promise<Memory>}
  */
 export async function answer(memory, answering) {
-  const { definition, version, answers, author = "", coins } = answering;
+  const { definition, version, answers, author = "", coins, stratum } = answering;
   const { fresh, ledger, waves } = await plan(memory, answering);
-  const before = values(memory, version);
+  const before = earlier(memory, version);
   if (before && fresh.length === 0) return memory;
   const kept = await keptMemos(memory, definition, author);
   for (const { name } of fresh) kept.delete(name);
   const drawn = before || kept.size === 0 ? fresh : definition.questions;
   const id = memory.tickets?.[version]?.id;
   if (definition.invited && !id) throw new Refused("no invitation was traded");
-  const made = await makeReport(definition, version, answers, coins, drawn, before, kept, id);
+  const made = await makeReport(
+    definition, version, answers, coins, drawn, before?.values, kept, id, before?.strata ?? stratum,
+  );
   const reports = { ...memory.reports, [version]: { text: made.text, sent: false } };
   const memos = { ...memory.memos };
   const keys = await memoKeys(definition, author);
@@ -180,7 +183,7 @@ export async function answer(memory, answering) {
 export async function plan(memory, answering) {
   const { definition, version, author = "", day = today(), limits = LIMITS } = answering;
   const fresh = await freshQuestions(memory, answering);
-  if (values(memory, version) === undefined) {
+  if (earlier(memory, version) === undefined) {
     checkLimit("survey", pure([1n, 1n]), total(definition), limits.survey);
   }
   const entries = charges(definition, version, fresh, author, day);
@@ -234,7 +237,10 @@ const ENTRY = (value, path) => {
 
 const INTEGERS = list(integer, 0, Infinity);
 const ID = like(/^[0-9a-f]{32}$/);
-const REPORT = object({ survey: HASH, id: ID, values: record(text, INTEGERS) });
+const REPORT = object(
+  { survey: HASH, id: ID, values: record(text, INTEGERS) },
+  { strata: record(SURVEY_NAME, SURVEY_NAME) },
+);
 const KEPT = object({
   text,
   sent: (value, path) => must(typeof value === "boolean", path, "is not true or false"),

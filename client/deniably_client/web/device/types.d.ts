@@ -1,7 +1,7 @@
 // Types of what a device stores and sends. Respondents do not download this file.
 
 import type { Coins } from "../core/coins.js";
-import type { Answers, Definition, Question } from "../survey/types.js";
+import type { Answers, Definition, Question, Stratum } from "../survey/types.js";
 
 /** One charge. Its fractions are texts; `author` is a public key, or empty. It holds no answer. */
 export interface LedgerEntry {
@@ -58,6 +58,8 @@ export interface Answering {
   day?: string;
   drawn?: readonly Question[] | undefined;
   changed?: readonly string[];
+  /** Of the link, where the survey has strata. */
+  stratum?: Stratum | undefined;
   limits?: Limits;
   /** For tests only. */
   coins?: Coins;

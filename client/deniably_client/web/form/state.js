@@ -25,4 +25,5 @@ export const about = () => ({
   version,
   author: state.verified.author,
   drawn: state.drawn,
+  stratum: state.stratum,
 });

@@ -1,6 +1,6 @@
 // Types of the form. Respondents do not download this file.
 
-import type { Definition, Question } from "../survey/types.js";
+import type { Definition, Question, Stratum } from "../survey/types.js";
 import type { VerifiedSurvey } from "../trust/types.js";
 
 /** An answer with its text for the check page; or a sentence that says what is missing, and a
@@ -43,6 +43,8 @@ export interface State {
   readFields: ((form: HTMLFormElement) => Answer) | undefined;
   /** Whether this person still needs an invitation. */
   barred(): boolean;
+  /** That of this person's report, where the survey has strata. */
+  stratum?: Stratum;
   /** The report that this device made for the survey before. */
   kept: { text: string; sent: boolean } | undefined;
   /** The questions whose answers have changed since then. */

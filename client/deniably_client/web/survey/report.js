@@ -6,10 +6,11 @@ import { Coins } from "../core/coins.js";
 import { BadAnswer } from "../core/errors.js";
 import { respond } from "../mechanisms/mechanism.js";
 import { encode } from "./questions.js";
+import { inReport } from "./strata.js";
 import { conditional, verify } from "./survey.js";
 
 /** @import { Input } from "../mechanisms/types.js" */
-/** @import { Answers, Memos, Report } from "./types.js" */
+/** @import { Answers, Memos, Report, Stratum } from "./types.js" */
 
 /**
  * Makes the report for true answers, keyed by question name (see `encode`).
@@ -20,17 +21,19 @@ import { conditional, verify } from "./survey.js";
  * `drawn` are the questions to randomise: with `ask`, the result of drawQuestions. The values of an
  * earlier report are in `before`; they stay for all other questions. `memos` are the panel's memos
  * that the device keeps; their questions need no answer. The result's `memos` are all that were
- * used. `id` is given where it was drawn earlier, as for an invitation. `coins` are for tests.
+ * used. `id` is given where it was drawn earlier, as for an invitation. `stratum` is that of the link,
+ * where the survey has strata. `coins` are for tests.
  * @type {(definition: unknown, digest: string, answers: Answers, coins?: Coins,
  *   drawn?: readonly {name: string}[], before?: Record<string, number[]>, memos?: Memos,
- *   id?: string) =>
+ *   id?: string, stratum?: Stratum) =>
  *   Promise<Report>}
  */
 export async function makeReport(
-  definition, digest, answers, coins, drawn, before = {}, memos, id,
+  definition, digest, answers, coins, drawn, before = {}, memos, id, stratum,
 ) {
   coins ??= new Coins();
   const survey = await verify(definition, digest);
+  const strata = inReport?.(survey, stratum);
   for (const name of answers.keys()) {
     const known = survey.questions.some((question) => question.name === name);
     if (!known) throw new BadAnswer("the survey has no question of this name");
@@ -57,6 +60,6 @@ export async function makeReport(
   });
   const every = { ...before, ...Object.fromEntries(values) };
   id ??= coins.drawId();
-  const text = canonicalise({ survey: digest, id, values: every });
+  const text = canonicalise({ ...strata, survey: digest, id, values: every });
   return { text, id, receipt: await sha256(text), memos: used };
 }

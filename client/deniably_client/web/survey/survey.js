@@ -6,6 +6,7 @@ import {
   SURVEY_NAME, anything, between, integer, named, object, text,
 } from "../core/validators.js";
 import { checkQuestion } from "./questions.js";
+import { STRATA } from "./strata.js";
 
 /** @import { Definition } from "./types.js" */
 
@@ -64,5 +65,7 @@ const SURVEY = object(
     ),
     questions: named(anything, 1, 100),
   },
-  { intro: text, contact: text, ask: integer, waves: WAVES, invited: either(true) },
+  {
+    intro: text, contact: text, ask: integer, waves: WAVES, invited: either(true), strata: STRATA,
+  },
 );

@@ -87,11 +87,15 @@ export interface Definition {
   ask?: number;
   waves?: { panel: string; count?: number; recognised?: number };
   invited?: true;
+  strata?: Record<string, string[]>;
   questions: Question[];
 }
 
 /** A respondent's answers, by question name. */
 export type Answers = ReadonlyMap<string, unknown>;
+
+/** A value for each key of a survey's strata. */
+export type Stratum = Record<string, string>;
 
 /** The memos of a panel, by question name. */
 export type Memos = ReadonlyMap<string, readonly number[]>;

@@ -1,0 +1,96 @@
+"""Strata: the public groups that a survey's respondents come in, as their links say (SPEC 4.6).
+
+A definition maps each key, such as ``site``, to its values, such as north and south. A *stratum*
+has one value for each key. It is known as it is: nothing is randomised here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Annotated
+from urllib.parse import parse_qsl, urlencode
+
+from msgspec import Meta
+
+from deniably.core.errors import BadLink
+from deniably.survey.parts import SurveyName
+
+MOST_STRATA = 8
+"""Of a survey. Each further one makes all of them smaller, and so their people easier to find."""
+MOST_KEYS = 3
+"""As each key has two values at least."""
+RESERVED = frozenset(
+    ("after", "columns", "confidence", "count", "format", "language", "of", "page", "question",
+     "rows", "smooth", "survey", "weights", "width")
+)  # fmt: skip
+"""Parameters that addresses of a server have already, so that no key can be called so."""
+APPENDED = ("fbclid", "gclid", "igshid", "mc_", "msclkid", "utm_")
+"""Prefixes of parameters that social networks and newsletters append to links."""
+
+Strata = Annotated[
+    dict[
+        SurveyName,
+        Annotated[list[SurveyName], Meta(min_length=2, max_length=MOST_STRATA)],
+    ],
+    Meta(min_length=1, max_length=MOST_KEYS),
+]
+Stratum = Mapping[str, str]
+"""A value for each key. That of a survey without strata is empty."""
+
+
+def check_strata(strata: Mapping[str, Sequence[str]]) -> None:
+    """Raise ValueError for a repeated value, and for more than ``MOST_STRATA``."""
+    for key, values in strata.items():
+        if len(set(values)) < len(values):
+            raise ValueError(f"strata: {key} has a value twice")
+    if (count := prod(map(len, strata.values()))) > MOST_STRATA:
+        raise ValueError(
+            f"strata: the keys have {count} strata together; {MOST_STRATA} is the most: leave out"
+            " a key, or put values together"
+        )
+
+
+def every_stratum(strata: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """All strata: by the keys in alphabetical order, and the values in the definition's.
+
+    >>> every_stratum({"site": ["north", "south"]})
+    [{'site': 'north'}, {'site': 'south'}]
+    """
+    keys = sorted(strata)
+    return [dict(zip(keys, found, strict=True)) for found in product(*map(strata.get, keys))]  # type: ignore[arg-type]
+
+
+def stratum_in(query: str, strata: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The stratum that a link names, from what stands behind its question mark.
+
+    Other parameters are ignored. Raises BadLink unless each key is there once, with one of its
+    values.
+    """
+    given = parse_qsl(query, keep_blank_values=True)
+    found: dict[str, str] = {}
+    for key, values in strata.items():
+        said = [value for name, value in given if name == key]
+        if len(said) != 1 or said[0] not in values:
+            raise BadLink(key)
+        found[key] = said[0]
+    return found
+
+
+def query_of(stratum: Stratum) -> str:
+    """The end of a stratum's link, with its question mark; empty without strata.
+
+    >>> query_of({"site": "north"})
+    '?site=north'
+    """
+    return f"?{urlencode(sorted(stratum.items()))}" if stratum else ""
+
+
+def stratum_text(stratum: Stratum, comma: str = ", ") -> str:
+    """A stratum as people read it.
+
+    >>> stratum_text({"site": "north", "shift": "day"})
+    'shift day, site north'
+    """
+    return comma.join(f"{key} {value}" for key, value in sorted(stratum.items()))

@@ -1,0 +1,52 @@
+"""Section 4.6, strata, and what sections 5 and 7 say of them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+from urllib.parse import unquote_plus
+
+from spec.refusal import require
+from spec.values import Definition, Json
+
+SHORT = r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?"
+
+
+def check_strata(value: Json) -> None:
+    require(type(value) is dict and value, "strata are an object with one key at least")
+    for key, values in value.items():
+        require(re.fullmatch(SHORT, key), "a key is spelt as a survey's name")
+        require(type(values) is list and 2 <= len(values) <= 8, "2 to 8 values")
+        for one in values:
+            require(type(one) is str and re.fullmatch(SHORT, one), "a value is spelt so, too")
+        require(len(set(values)) == len(values), "no value is there twice")
+    require(math.prod(len(values) for values in value.values()) <= 8, "8 strata at most")
+
+
+def numbered(definition: Definition) -> list[dict[str, str]]:
+    """All strata in the order of their numbers."""
+    found: list[dict[str, str]] = [{}]
+    for key in sorted(definition.get("strata", {})):
+        found = [one | {key: value} for one in found for value in definition["strata"][key]]
+    return found
+
+
+def of_link(definition: Definition, query: str) -> dict[str, str]:
+    """The stratum of a link whose query this is."""
+    pairs = [piece.partition("=") for piece in query.split("&")]
+    given = [(unquote_plus(name), unquote_plus(value)) for name, _, value in pairs]
+    stratum = {}
+    for key, values in definition["strata"].items():
+        said = [value for name, value in given if name == key]
+        require(len(said) == 1 and said[0] in values, "each key once, with one of its values")
+        stratum[key] = said[0]
+    return stratum
+
+
+def of_report(definition: Definition, report: dict[str, Any]) -> int:
+    """The number of a report's stratum."""
+    require(("strata" in report) == ("strata" in definition), "with strata, and not without")
+    all_of_them = numbered(definition)
+    require(report.get("strata", {}) in all_of_them, "one of the survey's strata")
+    return all_of_them.index(report.get("strata", {}))
