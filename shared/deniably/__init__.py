@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from deniably.authoring.checking import check_survey as check_survey
     from deniably.authoring.files import load_survey as load_survey
     from deniably.core.errors import BadAnswer as BadAnswer
+    from deniably.core.errors import BadModel as BadModel
     from deniably.core.errors import BadSurvey as BadSurvey
+    from deniably.core.errors import NoEstimate as NoEstimate
     from deniably.core.errors import NoResults as NoResults
     from deniably.design.plan_table import plan_survey as plan_survey
     from deniably.results.remote import open_results as open_results
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from deniably.simulation.reports import tally as tally
     from deniably.survey.report import randomise_answers as randomise_answers
     from deniably.survey.survey import Survey as Survey
+    from deniably.workbench.models.randomised import Design as Design
+    from deniably.workbench.models.regress import regress as regress
+    from deniably.workbench.models.regression import Regression as Regression
 
 _ROOMS = ("lab",)
 """Whole rooms with documented names of their own."""
@@ -55,13 +60,18 @@ _HOMES = {
     "tally": "simulation.reports",
     "estimate": "results.results",
     "open_results": "results.remote",
+    "regress": "workbench.models.regress",
     "Survey": "survey.survey",
     "People": "simulation.people",
     "Reports": "simulation.reports",
     "Results": "results.results",
+    "Design": "workbench.models.randomised",
+    "Regression": "workbench.models.regression",
     "BadSurvey": "core.errors",
     "BadAnswer": "core.errors",
     "NoResults": "core.errors",
+    "BadModel": "core.errors",
+    "NoEstimate": "core.errors",
 }
 
 __all__ = [  # noqa: RUF022  # in the order of the work
@@ -76,14 +86,19 @@ __all__ = [  # noqa: RUF022  # in the order of the work
     "tally",
     "estimate",
     "open_results",
+    "regress",
     "lab",
     "Survey",
     "People",
     "Reports",
     "Results",
+    "Design",
+    "Regression",
     "BadSurvey",
     "BadAnswer",
     "NoResults",
+    "BadModel",
+    "NoEstimate",
 ]
 
 

@@ -37,3 +37,7 @@ if TYPE_CHECKING:
     assert_type(funnel, dn.lab.Experiment)
     assert_type(funnel.to_frame(), pd.DataFrame)
     assert_type(dn.lab.of_survey(survey), list[dn.lab.Experiment])
+    model = dn.regress("affair ~ age", {"affair": [0, 1]}, designs={"affair": (0.75, "1/4")})
+    assert_type(model, dn.Regression)
+    assert_type(model.to_frame(), pd.DataFrame)
+    assert_type(dn.Design.k_ary(5, "3/5"), dn.Design)

@@ -19,6 +19,8 @@
         WavesSent         the reports of all waves of a panel were sent
       BadMemory           a file that is not a device's memory; the message holds nothing of it
       NoResults           the server shows no results of the survey; the message says why
+      BadModel            a model that cannot be fitted to these reports; the message says why
+        NoEstimate        the reports do not determine its coefficients
 
 Messages are sentences that say what was wrong and what is allowed. No message holds an answer.
 """
@@ -190,3 +192,11 @@ class BadMemory(DeniablyError, ValueError):
 
 class NoResults(DeniablyError):
     """The server shows no results: they are hidden, or the survey or server does not exist."""
+
+
+class BadModel(DeniablyError, ValueError):
+    """A model cannot be fitted to these reports: the message says why, and how to mend it."""
+
+
+class NoEstimate(BadModel):
+    """The reports do not determine the coefficients: separation, or no convergence."""

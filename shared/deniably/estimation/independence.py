@@ -7,7 +7,6 @@ scipy (the extra ``author``).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deniably.core.binomial import Floats
+from deniably.core.chi_squared import chi_squared_tail
 from deniably.estimation.crosstab import Kinds, kinds, one_of_each, supported_together
 
 Ints = npt.NDArray[np.int64]
@@ -74,7 +74,7 @@ def independence(first: npt.ArrayLike, second: npt.ArrayLike) -> Independence:
         shuffles = max(shuffles, FEWEST_SHUFFLES)
     if shuffles < FEWEST_SHUFFLES:
         statistic = float(_of_pairs(one, other, supported_together(one.bits, other.bits)))
-        return Independence(statistic, degrees, _chi_squared_tail(statistic, degrees), None)
+        return Independence(statistic, degrees, chi_squared_tail(statistic, degrees), None)
     shuffle = _by_tables if tables <= rows else _by_rows
     statistic, shuffled = shuffle(one, other, shuffles)
     beyond = int((shuffled >= statistic - _TIE * (1 + statistic)).sum())
@@ -199,15 +199,3 @@ def _codes(one: _Reports, other: _Reports) -> Ints:
     """The number of the pair of kinds that each respondent sent."""
     codes: Ints = one.kinds.astype(np.int64) * len(other.counts) + other.kinds
     return codes
-
-
-def _chi_squared_tail(x: float, degrees: int) -> float:
-    """P(chi-squared > x): a finite sum, from erfc for odd degrees and from exp for even ones."""
-    if x <= 0 or degrees == 0:
-        return 1.0
-    odd = degrees % 2
-    tail = math.erfc(math.sqrt(x / 2)) if odd else 0.0
-    for j in range(odd, degrees, 2):
-        half = j / 2
-        tail += math.exp(half * math.log(x / 2) - x / 2 - math.lgamma(half + 1))
-    return min(tail, 1.0)

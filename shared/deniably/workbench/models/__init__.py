@@ -1,0 +1,1 @@
+"""Models of randomised answers: regression, weights, power, and what they stand on."""

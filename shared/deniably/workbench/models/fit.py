@@ -1,0 +1,175 @@
+"""What every estimator gives back, and the steps that all of them climb by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel, NoEstimate
+
+Ints = npt.NDArray[np.int64]
+StandardErrors = Literal["expected", "observed", "opg", "robust"]
+KINDS: tuple[StandardErrors, ...] = ("expected", "observed", "opg", "robust")
+"""Of standard errors: see ``Fit``."""
+
+_SMALL_STEP = 1e-10
+_MOST_STEPS = 200
+_MOST_HALVINGS = 40
+_LONGEST = 3.0
+_SEPARATED = 15.0
+"""A logit of standardised columns beyond this is that of a share below one in three million."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Estimated ``coefficients`` (c,) with their ``covariance`` (c, c).
+
+    ``log_likelihood`` is None where the estimator has none. ``sigma`` is the residual standard
+    deviation of a linear model, else None. ``at_the_edge`` is how many shares of true answers were
+    estimated to be 0, and are then taken as known.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    log_likelihood: float | None
+    sigma: float | None = None
+    at_the_edge: int = 0
+
+
+class Slope(NamedTuple):
+    """At a point: the ``value`` to climb, its gradient (c,) and an information (c, c)."""
+
+    value: float
+    gradient: Floats
+    information: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Standardised:
+    """Columns of mean 0 and size 1, and the way back: b = ``back`` @ g where x @ b = z @ g."""
+
+    z: Floats
+    back: Floats
+
+
+def standardised(x: Floats) -> Standardised:
+    """The same column space, in which steps and separation have the same size in every unit.
+
+    With a constant column the others are centred as well. Raises BadModel where a column follows
+    from the others, by its number.
+    """
+    constant = np.flatnonzero((x == x[:1]).all(axis=0) & (x[0] != 0))
+    middle = x.mean(axis=0) if len(constant) else np.zeros(x.shape[1])
+    size = np.sqrt(((x - middle) ** 2).mean(axis=0))
+    if len(constant):
+        middle[constant], size[constant] = 0.0, np.abs(x[0, constant])
+    if (size <= 1e-12 * np.abs(x).max(axis=0)).any() or (size == 0).any():
+        raise BadModel("a column is the same in every row")
+    z = (x - middle) / size
+    left = np.linalg.qr(z, mode="r")
+    weak = np.abs(np.diag(left)) < 1e-9 * len(z) ** 0.5
+    if len(z) < z.shape[1] or weak.any():
+        raise Collinear(int(np.argmax(weak)) if weak.any() else z.shape[1] - 1)
+    back = np.diag(1 / size)
+    if len(constant):
+        back[constant[0]] -= middle / size / x[0, constant[0]]
+    return Standardised(z, back)
+
+
+class Collinear(BadModel):
+    """The column of number ``column`` follows from those before it."""
+
+    def __init__(self, column: int) -> None:
+        self.column = column
+        super().__init__(f"column {column + 1} follows from those before it: leave it out")
+
+
+def climb(slope_at: Callable[[Floats], Slope], start: Floats, rounding: float = 1e-13) -> Floats:
+    """The point where steps end: |step| < 1e-10 (Fisher scoring; Nelder and Wedderburn 1972).
+
+    A step that does not climb is halved. Near the top the value is flat within its ``rounding``,
+    and full steps are taken. Raises NoEstimate on separation (a standardised coefficient above 15)
+    and where no end comes.
+    """
+    point, here = start, slope_at(start)
+    for _ in range(_MOST_STEPS):
+        step = solved(here.information, here.gradient)
+        step = step * min(1.0, _LONGEST / max(float(np.abs(step).max()), 1e-300))
+        for _ in range(_MOST_HALVINGS):
+            there = slope_at(point + step)
+            if there.value >= here.value - rounding * (1 + abs(here.value)):
+                break
+            step = step / 2
+        else:
+            raise NoEstimate(_ENDLESS)
+        point, here = point + step, there
+        check_separation(point)
+        if np.abs(step).max() < _SMALL_STEP:
+            return point
+    raise NoEstimate(_ENDLESS)
+
+
+_ENDLESS = (
+    "the estimate did not converge: the reports tell too little of so many coefficients; leave"
+    " columns out or collect more reports"
+)
+SEPARATED = (
+    "a coefficient has no finite estimate: some columns tell the answer apart completely"
+    " (separation), or a share lies at 0 or 100 % (leave a column out, merge categories, or take"
+    ' link="identity")'
+)
+
+
+def check_separation(point: Floats) -> None:
+    """Raises NoEstimate where a standardised coefficient has gone astray."""
+    if not np.isfinite(point).all() or np.abs(point).max(initial=0.0) > _SEPARATED:
+        raise NoEstimate(SEPARATED)
+
+
+def solved(information: Floats, gradient: Floats) -> Floats:
+    """The step to the top of the parabola. Raises NoEstimate where there is none."""
+    try:
+        return cast(Floats, np.linalg.solve(information, gradient))
+    except np.linalg.LinAlgError:
+        raise NoEstimate(SEPARATED) from None
+
+
+def bends_down(information: Floats) -> bool:
+    """Whether an information is positive definite."""
+    try:
+        np.linalg.cholesky(information)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def inverse(information: Floats) -> Floats:
+    """The covariance that belongs to an information. Raises NoEstimate where it has none."""
+    if not bends_down(information):
+        raise NoEstimate(
+            "the reports do not determine the coefficients: the information of the likelihood has"
+            " no inverse at the estimate; leave columns out"
+        )
+    return cast(Floats, np.linalg.inv(information))
+
+
+def sandwich(bread: Floats, scores: Floats, strata: Ints | None) -> Floats:
+    """bread @ meat @ bread, with ``scores`` (n, c) that are centred within each stratum.
+
+    The meat is sum_h n_h / (n_h - 1) sum_i (s_hi - mean_h)(s_hi - mean_h)', as in ``svyglm``
+    (Binder 1983, Int. Stat. Rev. 51:279). Raises BadModel for a stratum of one row.
+    """
+    where = np.zeros(len(scores), np.int64) if strata is None else strata
+    sizes = np.bincount(where)
+    if (sizes == 1).any():
+        raise BadModel("a stratum has only one row: merge it with another")
+    sizes = np.maximum(sizes, 2)
+    means = np.stack([np.bincount(where, s, len(sizes)) / sizes for s in scores.T], axis=1)
+    apart = (scores - means[where]) * np.sqrt(sizes / (sizes - 1))[where, None]
+    found: Floats = bread @ (apart.T @ apart) @ bread
+    return found

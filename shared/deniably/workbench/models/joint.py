@@ -1,0 +1,456 @@
+"""Regression on randomised columns: the likelihood of all reports, summed over the true answers.
+
+The true answers to the randomised columns are cells x; what is not randomised makes groups g. Every
+group has shares P(x | g) of its own, without any model. The outcome given x and g has a logistic or
+a linear model. The likelihood of a person's reports is the sum over x of P(x | g) P(reports | x)
+f(outcome | x, g). Its top is found by steps of the EM gradient (Lange 1995, J. R. Stat. Soc. B
+57:425) and, where the likelihood bends down, of Newton; the errors are from the observed
+information of this marginal likelihood (Louis 1982, J. R. Stat. Soc. B 44:226).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log, pi, prod
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel, NoEstimate
+from deniably.workbench.models.fit import (
+    Fit,
+    Ints,
+    bends_down,
+    check_separation,
+    inverse,
+    solved,
+    standardised,
+)
+from deniably.workbench.models.randomised import Randomised
+
+MOST_CELLS = 4096
+_AT_ONCE = 1 << 22  # numbers in memory
+_MOST_STEPS = 2000
+_SMALL_STEP = 1e-10
+_NEAR = 2.0
+_EMPTY = 1e-8
+"""A share below this is taken as 0, if the likelihood does not fall by it."""
+_ROUNDS = 20
+_Inside = npt.NDArray[np.bool_]
+"""Which shares (groups, cells) are not taken as 0."""
+
+
+class People(NamedTuple):
+    """Kinds of rows of reports: how many people sent each, their group, and what it says.
+
+    ``counts`` (r,), ``group`` (r,), ``chances`` (r, cells) = P(reports of the columns | cell),
+    ``outcome`` (r,) the code of the outcome's report, or the outcome itself.
+    """
+
+    counts: Floats
+    group: Ints
+    chances: Floats
+    outcome: Floats
+
+
+class Seen(NamedTuple):
+    """Of rows and cells, at some coefficients: log f(outcome | cell) (r, cells), and its gradient
+    (r, cells, coefficients)."""
+
+    log_density: Floats
+    scores: Floats
+
+
+class Outcome(Protocol):
+    """A model f(outcome | x, g)."""
+
+    @property
+    def coefficients(self) -> int:
+        """How many coefficients it has."""
+        ...
+
+    @property
+    def slopes(self) -> int:
+        """So many of the coefficients, the first ones, can separate."""
+        ...
+
+    def seen(self, b: Floats, people: People) -> Seen:
+        """What these people tell of the coefficients."""
+        ...
+
+    def information(self, b: Floats, people: People, weight: Floats) -> Floats:
+        """The sum of weight (r, cells) times -d^2 log f."""
+        ...
+
+    def complete(self, b: Floats, people: People, weight: Floats) -> Floats:
+        """What that would be on average, were the outcome itself known; always positive."""
+        ...
+
+
+def cells(columns: Sequence[Randomised]) -> int:
+    """How many cells the true answers to these columns make."""
+    return prod(one.k for one in columns)
+
+
+def cell_answers(columns: Sequence[Randomised]) -> list[Ints]:
+    """Of every cell the number of the true answer to each column; the last one runs fastest."""
+    sizes = [one.k for one in columns]
+    return [one.ravel() for one in np.indices(sizes)]
+
+
+def people(columns: Sequence[Randomised], group: Ints, outcome: Floats) -> People:
+    """Kinds of rows: people with the same reports, group and outcome."""
+    rows = np.column_stack([outcome, group, *(one.codes for one in columns)])
+    kinds, counts = np.unique(rows, axis=0, return_counts=True)
+    answers = cell_answers(columns)
+    chances = np.ones((len(kinds), cells(columns)))
+    for place, (column, answer) in enumerate(zip(columns, answers, strict=True), 2):
+        chances *= column.chances[kinds[:, place].astype(np.int64)][:, answer]
+    said: Floats = kinds[:, 0].astype(np.float64)
+    return People(counts.astype(np.float64), kinds[:, 1].astype(np.int64), chances, said)
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """P(answer a | cell) = exp(z b_a) / sum, b_0 = 0; reports of the answer by ``chances`` (r, k).
+
+    ``z`` is (groups, cells, c).
+    """
+
+    z: Floats
+    chances: Floats
+
+    @property
+    def coefficients(self) -> int:
+        """(k - 1) c of them."""
+        return int((self.chances.shape[1] - 1) * self.z.shape[2])
+
+    @property
+    def slopes(self) -> int:
+        """All of them."""
+        return self.coefficients
+
+    def _shares(self, b: Floats) -> Floats:
+        """(groups, cells, k)."""
+        slopes = b.reshape(-1, self.z.shape[2])
+        logits = np.concatenate([np.zeros((*self.z.shape[:2], 1)), self.z @ slopes.T], axis=2)
+        shares = np.exp(logits - logits.max(axis=2, keepdims=True))
+        found: Floats = shares / shares.sum(axis=2, keepdims=True)
+        return found
+
+    def _given(self, b: Floats, people: People) -> tuple[Floats, Floats, Floats]:
+        share = self._shares(b)[people.group]
+        both = share * self.chances[people.outcome.astype(np.int64)][:, None, :]
+        chance = np.maximum(both.sum(axis=2), 1e-300)
+        return share, both / chance[:, :, None], chance
+
+    def seen(self, b: Floats, people: People) -> Seen:
+        """Of the report of the answer."""
+        share, given, chance = self._given(b, people)
+        apart = (given - share)[:, :, 1:]
+        scores = apart[..., None] * self.z[people.group][:, :, None, :]
+        return Seen(np.log(chance), scores.reshape(*chance.shape, -1))
+
+    def information(self, b: Floats, people: People, weight: Floats) -> Floats:
+        """Of the report of the answer: Cov(answer) - Cov(answer | report)."""
+        share, given, _ = self._given(b, people)
+        return self._bent(people, weight, share) - self._bent(people, weight, given)
+
+    def complete(self, b: Floats, people: People, weight: Floats) -> Floats:
+        """Of the answer itself: Cov(answer)."""
+        return self._bent(people, weight, self._shares(b)[people.group])
+
+    def _bent(self, people: People, weight: Floats, share: Floats) -> Floats:
+        k, c = share.shape[2], self.z.shape[2]
+        found = np.zeros((k - 1, c, k - 1, c))
+        z = self.z[people.group]
+        for one in range(1, k):
+            for two in range(1, k):
+                bend = -share[..., one] * share[..., two]
+                if one == two:
+                    bend = bend + share[..., one]
+                weighed = (weight * bend)[:, :, None] * z
+                found[one - 1, :, two - 1] = np.tensordot(weighed, z, axes=([0, 1], [0, 1]))
+        return found.reshape(self.coefficients, self.coefficients)
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """outcome = z b + a normal error; the last coefficient is log sigma."""
+
+    z: Floats
+
+    @property
+    def coefficients(self) -> int:
+        """Slopes and log sigma."""
+        return int(self.z.shape[2]) + 1
+
+    @property
+    def slopes(self) -> int:
+        """None of them can separate."""
+        return 0
+
+    def _errors(self, b: Floats, people: People) -> Floats:
+        found: Floats = (people.outcome[:, None] - (self.z @ b[:-1])[people.group]) / np.exp(b[-1])
+        return found
+
+    def seen(self, b: Floats, people: People) -> Seen:
+        """Of the number."""
+        e = self._errors(b, people)
+        scores = np.concatenate(
+            [e[:, :, None] * self.z[people.group] / np.exp(b[-1]), (e**2 - 1)[:, :, None]], axis=2
+        )
+        return Seen(-(e**2) / 2 - b[-1] - log(2 * pi) / 2, scores)
+
+    def information(self, b: Floats, people: People, weight: Floats) -> Floats:
+        """Of slopes and log sigma."""
+        e, z = self._errors(b, people), self.z[people.group]
+        found = self.complete(b, people, weight)
+        found[:-1, -1] = np.tensordot(2 * weight * e, z, axes=([0, 1], [0, 1])) / np.exp(b[-1])
+        found[-1, :-1], found[-1, -1] = found[:-1, -1], float((2 * weight * e**2).sum())
+        return found
+
+    def complete(self, b: Floats, people: People, weight: Floats) -> Floats:
+        """The same where errors are normal."""
+        z = self.z[people.group]
+        found = np.zeros((self.coefficients, self.coefficients))
+        weighed = weight[:, :, None] * z
+        found[:-1, :-1] = np.tensordot(weighed, z, axes=([0, 1], [0, 1])) / np.exp(2 * b[-1])
+        found[-1, -1] = 2 * float(weight.sum())
+        return found
+
+
+class _Point(NamedTuple):
+    """Coefficients ``b`` and shares (groups, cells) with their log-likelihood."""
+
+    b: Floats
+    shares: Floats
+    value: float
+
+
+class _Bend(NamedTuple):
+    """Gradients of b and of log shares, with the observed information of both, and the complete
+    one, which is always positive."""
+
+    gradient: Floats
+    observed: Floats
+    complete: Floats
+
+
+def fit(outcome: Outcome, people: People, start: Floats) -> Fit:
+    """The most likely coefficients (c,), with errors from the observed information.
+
+    Shares of cells that the reports put at 0 are taken as known. Raises NoEstimate on separation
+    and without convergence.
+    """
+    groups = int(people.group.max()) + 1
+    shares = np.full((groups, people.chances.shape[1]), 1 / people.chances.shape[1])
+    inside = np.ones(shares.shape, dtype=bool)
+    point = _Point(start, shares, _value(outcome, people, start, shares))
+    for _ in range(_ROUNDS):
+        point, inside, bend = _climbed(outcome, people, point, inside)
+        missed = ~inside & (_pull(outcome, people, point) > 1 + 1e-6)
+        if not missed.any():
+            c = outcome.coefficients
+            covariance = inverse(bend.observed)[:c, :c]
+            return Fit(point.b, covariance, point.value, at_the_edge=int((~inside).sum()))
+        shares = np.where(missed, 1e-3, point.shares)
+        shares /= shares.sum(axis=1, keepdims=True)
+        inside = inside | missed
+        point = _Point(point.b, shares, _value(outcome, people, point.b, shares))
+    raise NoEstimate(_ENDLESS)
+
+
+_ENDLESS = (
+    "the estimate did not converge: the reports tell too little of so many coefficients and cells;"
+    " merge categories, leave columns out or collect more reports"
+)
+
+
+def _climbed(
+    outcome: Outcome, people: People, point: _Point, inside: _Inside
+) -> tuple[_Point, _Inside, _Bend]:
+    c = outcome.coefficients
+    for _ in range(_MOST_STEPS):
+        bend = _bend(outcome, people, point, inside)
+        step = _step(bend)
+        for _ in range(40):
+            there = _moved(outcome, people, point, inside, step)
+            if there.value >= point.value - 1e-12 * (1 + abs(point.value)):
+                break
+            step = step / 2
+        else:
+            raise NoEstimate(_ENDLESS)
+        point = there
+        check_separation(point.b[: outcome.slopes])
+        empty = inside & (point.shares < _EMPTY)
+        if empty.any():
+            inside = inside & ~empty
+            shares = np.where(inside, point.shares, 0.0)
+            shares /= shares.sum(axis=1, keepdims=True)
+            point = _Point(point.b, shares, _value(outcome, people, point.b, shares))
+        elif np.abs(step[:c]).max(initial=0.0) < _SMALL_STEP and np.abs(step).max() < 1e-8:
+            return point, inside, _bend(outcome, people, point, inside)
+    raise NoEstimate(_ENDLESS)
+
+
+def _step(bend: _Bend) -> Floats:
+    """Newton's where the likelihood bends down and the top is near, else that of the EM gradient,
+    which climbs from anywhere."""
+    if bends_down(bend.observed):
+        step = solved(bend.observed, bend.gradient)
+        if np.abs(step).max() <= _NEAR:
+            return step
+    return solved(bend.complete, bend.gradient)
+
+
+def _moved(
+    outcome: Outcome, people: People, point: _Point, inside: _Inside, step: Floats
+) -> _Point:
+    c = outcome.coefficients
+    logs = np.zeros(inside.shape)
+    logs[inside] = step[c:]
+    shares = point.shares * np.exp(logs)
+    shares /= shares.sum(axis=1, keepdims=True)
+    b = point.b + step[:c]
+    return _Point(b, shares, _value(outcome, people, b, shares))
+
+
+def _blocks(people: People, width: int) -> Iterator[People]:
+    rows = max(1, _AT_ONCE // (people.chances.shape[1] * width))
+    for start in range(0, len(people.counts), rows):
+        at = slice(start, start + rows)
+        yield People(people.counts[at], people.group[at], people.chances[at], people.outcome[at])
+
+
+def _value(outcome: Outcome, people: People, b: Floats, shares: Floats) -> float:
+    total = 0.0
+    for some in _blocks(people, outcome.coefficients):
+        whole, top = _whole(outcome.seen(b, some).log_density, some, shares)
+        total += float(some.counts @ (np.log(np.maximum(whole.sum(axis=1), 1e-300)) + top))
+    return total if np.isfinite(total) else -np.inf
+
+
+def _whole(log_density: Floats, some: People, shares: Floats) -> tuple[Floats, Floats]:
+    """The likelihood of rows and cells, over exp(top) of each row."""
+    top = log_density.max(axis=1)
+    return shares[some.group] * some.chances * np.exp(log_density - top[:, None]), top
+
+
+def _pull(outcome: Outcome, people: People, point: _Point) -> Floats:
+    """By how much the likelihood grows with a share, over how much it does on average."""
+    found = np.zeros(point.shares.shape)
+    for some in _blocks(people, outcome.coefficients):
+        log_density = outcome.seen(point.b, some).log_density
+        whole, top = _whole(log_density, some, point.shares)
+        each = some.chances * np.exp(log_density - top[:, None])
+        np.add.at(found, some.group, each * (some.counts / whole.sum(axis=1))[:, None])
+    sizes = np.bincount(people.group, people.counts, len(found))
+    return found / sizes[:, None]
+
+
+def _bend(outcome: Outcome, people: People, point: _Point, inside: _Inside) -> _Bend:
+    """Louis's identity: the complete information less the variance of its gradient, given reports.
+
+    Of the log shares of a group only the differences count; what is added for their sum changes
+    nothing else.
+    """
+    c = outcome.coefficients
+    groups, k = point.shares.shape
+    gradient, complete, bent = np.zeros(c), np.zeros((c, c)), np.zeros((c, c))
+    answers = np.zeros((groups, k))
+    across = np.zeros((c, groups, k))
+    pairs = np.zeros((groups, k, k))
+    for some in _blocks(people, c):
+        seen = outcome.seen(point.b, some)
+        whole, _ = _whole(seen.log_density, some, point.shares)
+        given = whole / whole.sum(axis=1, keepdims=True)
+        weight = some.counts[:, None] * given
+        mean = np.einsum("rx,rxi->ri", given, seen.scores)
+        gradient += some.counts @ mean
+        complete += outcome.complete(point.b, some, weight)
+        weighed = weight[:, :, None] * seen.scores
+        bent += outcome.information(point.b, some, weight)
+        bent -= np.tensordot(weighed, seen.scores, axes=([0, 1], [0, 1]))
+        bent += mean.T @ (some.counts[:, None] * mean)
+        apart = (seen.scores - mean[:, None, :]) * weight[..., None]
+        for group in np.unique(some.group):
+            here = some.group == group
+            answers[group] += weight[here].sum(axis=0)
+            across[:, group] += apart[here].sum(axis=0).T
+            pairs[group] += given[here].T @ weight[here]
+    sizes = answers.sum(axis=1)
+    places = np.flatnonzero(inside)
+    owner: Ints = places // k
+    shares = point.shares.ravel()[places]
+    same = owner[:, None] == owner[None, :]
+    n = sizes[owner]
+    fixed = np.where(same, n[:, None], 0.0)
+    whole_shares = np.diag(n * shares) - fixed * np.outer(shares, shares) + fixed / k**2
+    counted = answers.ravel()[places]
+    block = np.zeros((groups, k, groups, k))
+    block[np.arange(groups), :, np.arange(groups), :] = pairs
+    hidden = np.diag(counted) - block.reshape(groups * k, -1)[np.ix_(places, places)]
+    size = c + len(places)
+    full, observed = np.zeros((size, size)), np.zeros((size, size))
+    full[:c, :c], full[c:, c:] = complete, whole_shares
+    observed[:c, :c], observed[c:, c:] = bent, whole_shares - hidden
+    crossed = across.reshape(c, -1)[:, places]
+    observed[:c, c:], observed[c:, :c] = -crossed, -crossed.T
+    return _Bend(np.concatenate([gradient, counted - n * shares]), observed, full)
+
+
+def logistic(outcome: Randomised, columns: Sequence[Randomised], group: Ints, z: Floats) -> Fit:
+    """A logistic model of a randomised outcome on randomised ``columns`` and ``group`` (n,).
+
+    ``z`` (groups, cells, c) are the columns of the model at every group and cell. The coefficients
+    are those of answer 1, then of 2, and so on. Raises as ``fit``, and BadModel for too many cells.
+    """
+    _check(z)
+    scaled = standardised(z.reshape(-1, z.shape[2]))
+    model = Logistic(scaled.z.reshape(z.shape), outcome.chances)
+    rows = people(columns, group, outcome.codes.astype(np.float64))
+    found = fit(model, rows, np.zeros(model.coefficients))
+    back = np.kron(np.eye(outcome.k - 1), scaled.back)
+    covariance = back @ found.covariance @ back.T
+    return Fit(back @ found.coefficients, covariance, found.log_likelihood, None, found.at_the_edge)
+
+
+def linear(outcome: Floats, columns: Sequence[Randomised], group: Ints, z: Floats) -> Fit:
+    """A linear model with normal errors of a number on randomised ``columns``; as ``logistic``."""
+    _check(z)
+    middle, size = outcome.mean(), outcome.std()
+    if not size:
+        raise BadModel("the outcome is the same in every row")
+    scaled = standardised(z.reshape(-1, z.shape[2]))
+    model = Linear(scaled.z.reshape(z.shape))
+    rows = people(columns, group, (outcome - middle) / size)
+    found = fit(model, rows, np.zeros(model.coefficients))
+    back = scaled.back * size
+    slopes = back @ found.coefficients[:-1]
+    slopes += middle * _constant(scaled.z, scaled.back)
+    covariance = back @ found.covariance[:-1, :-1] @ back.T
+    sigma = float(np.exp(found.coefficients[-1]) * size)
+    assert found.log_likelihood is not None
+    value = found.log_likelihood - len(outcome) * log(size)
+    return Fit(slopes, covariance, value, sigma, found.at_the_edge)
+
+
+def _constant(z: Floats, back: Floats) -> Floats:
+    """The coefficients of the constant 1 in the columns of the model."""
+    found, *_ = np.linalg.lstsq(z, np.ones(len(z)), rcond=None)
+    if np.abs(z @ found - 1).max() > 1e-9:
+        raise BadModel("a linear model needs a constant column: write the formula without 0 or -1")
+    slopes: Floats = back @ found
+    return slopes
+
+
+def _check(z: Floats) -> None:
+    if z.shape[0] * z.shape[1] > MOST_CELLS:
+        raise BadModel(
+            f"the true answers and the groups make {z.shape[0] * z.shape[1]:,} cells, and at most"
+            f" {MOST_CELLS:,} can be estimated: leave a column out, or merge categories"
+        )

@@ -1,0 +1,123 @@
+"""Multinomial logistic regression of a randomised choice on columns that are not randomised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel
+from deniably.workbench.models.fit import (
+    Fit,
+    Ints,
+    Slope,
+    StandardErrors,
+    bends_down,
+    climb,
+    inverse,
+    sandwich,
+    standardised,
+)
+
+_MOST_COEFFICIENTS = 1000
+_Weight = Callable[[int, int], Floats]
+"""Of a pair of answers: how much each row adds to their block of the information, (n,)."""
+
+
+def multinomial(
+    codes: Ints,
+    chances: Floats,
+    x: Floats,
+    *,
+    complete: bool = True,
+    weights: Floats | None = None,
+    strata: Ints | None = None,
+    errors: StandardErrors = "expected",
+) -> Fit:
+    """Fits P(answer a | x) = exp(x b_a) / sum_c exp(x b_c), b_0 = 0, to reports of any channel.
+
+    ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | answer), ``x`` (n, c).
+    The likelihood of a report is its sum over the answers (van den Hout, van der Heijden and
+    Gilchrist 2007, Comput. Stat. Data Anal. 51:6060). A report of several choices counts as a
+    whole. The coefficients are those of answer 1, then of 2, and so on, ((k - 1) c,). ``errors``
+    as in ``binary.logit``; "expected" needs all possible reports (``complete``). Raises NoEstimate
+    on separation and without convergence.
+    """
+    n, c = x.shape
+    k = chances.shape[1]
+    if (k - 1) * c > _MOST_COEFFICIENTS:
+        raise BadModel(f"{(k - 1) * c} coefficients are more than {_MOST_COEFFICIENTS}")
+    w = np.ones(n) if weights is None else weights
+    columns = standardised(x)
+    z = columns.z
+    said = chances[codes]
+
+    def at(b: Floats) -> tuple[Floats, Floats, Floats]:
+        logits = np.column_stack([np.zeros(n), z @ b.reshape(k - 1, c).T])
+        share = np.exp(logits - logits.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        both = share * said
+        chance = np.maximum(both.sum(axis=1), 1e-300)
+        return share, both / chance[:, None], chance
+
+    def scores(share: Floats, given: Floats) -> Floats:
+        apart = (w[:, None] * (given - share))[:, 1:]
+        return (apart[:, :, None] * z[:, None, :]).reshape(n, -1)
+
+    def expected(share: Floats) -> Floats:
+        seen = 1 / np.maximum(share @ chances.T, 1e-300)
+
+        def weight(a: int, b: int) -> Floats:
+            found: Floats = share[:, a] * share[:, b] * (seen @ (chances[:, a] * chances[:, b]) - 1)
+            return found
+
+        return _blocks(weight, w, z, k)
+
+    def slope_at(b: Floats) -> Slope:
+        share, given, chance = at(b)
+        of_rows = scores(share, given)
+        information = _blocks(_bend(share, given), w, z, k)
+        if not bends_down(information):
+            information = expected(share) if complete else (of_rows / w[:, None]).T @ of_rows
+        return Slope(float(w @ np.log(chance)), of_rows.sum(axis=0), information)
+
+    start = np.zeros((k - 1) * c)
+    b = climb(slope_at, start)
+    share, given, chance = at(b)
+    of_rows = scores(share, given)
+    match errors:
+        case "opg":
+            covariance = inverse(of_rows.T @ of_rows)
+        case "observed":
+            covariance = inverse(_blocks(_bend(share, given), w, z, k))
+        case "expected" | "robust" if complete:
+            covariance = inverse(expected(share))
+        case _:  # of reports without an end, the bread is the observed information
+            covariance = inverse(_blocks(_bend(share, given), w, z, k))
+    if errors == "robust":
+        plain = weights is None and strata is None
+        meat = covariance @ (of_rows.T @ of_rows) @ covariance
+        covariance = meat if plain else sandwich(covariance, of_rows, strata)
+    back = np.kron(np.eye(k - 1), columns.back)
+    return Fit(back @ b, back @ covariance @ back.T, float(w @ np.log(chance)))
+
+
+def _bend(share: Floats, given: Floats) -> _Weight:
+    """The observed information: Cov(answer) - Cov(answer | report)."""
+
+    def weight(a: int, b: int) -> Floats:
+        found: Floats = given[:, a] * given[:, b] - share[:, a] * share[:, b]
+        return found + (share[:, a] - given[:, a] if a == b else 0.0)
+
+    return weight
+
+
+def _blocks(weight: _Weight, w: Floats, z: Floats, k: int) -> Floats:
+    c = z.shape[1]
+    found = np.zeros((k - 1, c, k - 1, c))
+    for a in range(1, k):
+        for b in range(1, a + 1):
+            block = z.T @ ((w * weight(a, b))[:, None] * z)
+            found[a - 1, :, b - 1], found[b - 1, :, a - 1] = block, block.T
+    return found.reshape((k - 1) * c, (k - 1) * c)

@@ -1,0 +1,158 @@
+"""A randomised column: its reports, and how likely each of them is for every true answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.core.binomial import Floats
+from deniably.core.errors import BadModel
+from deniably.workbench.models.fit import Ints
+
+Probability = Fraction | float | str
+"""A number from 0 to 1, or a text like "3/4"."""
+Pair = tuple[Probability, Probability]
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a column was randomised: ``channel[a][r]`` = P(report r | true answer a).
+
+    Reports are the numbers 0, 1, ... of the columns of ``channel``; every row sums to 1.
+    ``choices`` name the true answers, by default 0, 1, ...; ``values`` are their scores for
+    ``score()`` in a formula, by default the choices if they are numbers, else 0, 1, .... Raises
+    BadModel for what is no channel, or one whose reports say nothing.
+    """
+
+    channel: Sequence[Sequence[Probability]]
+    choices: Sequence[str | int] | None = None
+    values: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        table = self.chances()
+        k = table.shape[1]
+        if k < 2 or abs(table.sum(axis=0) - 1).max() > 1e-9:
+            raise BadModel(
+                "a channel has a row for each of 2 or more true answers, and every row sums to 1"
+            )
+        if np.linalg.matrix_rank(table, tol=1e-12) < k:
+            raise BadModel(
+                "the reports cannot tell the answers apart: rows of the channel are equal, or"
+                " follow from each other (p = q)"
+            )
+        for name, given in (("choices", self.choices), ("values", self.values)):
+            if given is not None and len(given) != k:
+                raise BadModel(f"{len(given)} {name} for a channel of {k} true answers")
+
+    @classmethod
+    def pair(cls, p: Probability, q: Probability) -> Design:
+        """A column of 0 and 1 with p = P(1 | yes) and q = P(1 | no).
+
+        >>> Design.pair("3/4", "1/4").chances().tolist()
+        [[0.75, 0.25], [0.25, 0.75]]
+        """
+        first, second = _probability(p), _probability(q)
+        if first == second:
+            raise BadModel("p and q are equal: then a report says nothing of the answer")
+        return cls(((1 - second, second), (1 - first, first)))
+
+    @classmethod
+    def k_ary(
+        cls,
+        k: int,
+        own: Probability,
+        choices: Sequence[str | int] | None = None,
+        values: Sequence[float] | None = None,
+    ) -> Design:
+        """One of ``k`` answers: the true one with ``own``, all others alike.
+
+        >>> Design.k_ary(5, "3/5").chances()[0].tolist()
+        [0.6, 0.1, 0.1, 0.1, 0.1]
+        """
+        kept = Fraction(str(own))
+        other = (1 - kept) / (k - 1) if k > 1 else Fraction(0)
+        rows = [[kept if a == r else other for r in range(k)] for a in range(k)]
+        return cls(rows, choices, values)
+
+    def chances(self) -> Floats:
+        """The channel by report, shape (reports, true answers)."""
+        try:
+            rows = [[_probability(one) for one in row] for row in self.channel]
+            return np.array(rows, dtype=np.float64).T.copy()
+        except (TypeError, ValueError) as error:
+            raise BadModel(f"this is no channel: {error}") from None
+
+    def of(self, name: str, reports: npt.ArrayLike) -> Randomised:
+        """The reports of a column. Raises BadModel for others than the design has."""
+        chances = self.chances()
+        try:
+            numbers = np.asarray(reports, np.float64)
+        except (TypeError, ValueError):
+            numbers = np.full(len(np.asarray(reports, object)), -1.0)
+        known = np.isin(numbers, np.arange(len(chances)))
+        if not known.all():
+            raise BadModel(
+                f"{name}: row {int(np.argmin(known)) + 1} has no report of its design; reports are"
+                f" the whole numbers 0 to {len(chances) - 1}"
+            )
+        k = chances.shape[1]
+        choices = tuple(self.choices) if self.choices is not None else tuple(range(k))
+        if self.values is not None:
+            values = np.asarray(self.values, np.float64)
+        elif all(isinstance(one, int) for one in choices):
+            values = np.asarray(choices, np.float64)
+        else:
+            values = np.arange(k, dtype=np.float64)
+        return Randomised(name, numbers.astype(np.int64), chances, choices, values)
+
+
+def _probability(given: Probability) -> float:
+    number = float(Fraction(given) if isinstance(given, str) else given)
+    if not 0 <= number <= 1:
+        raise BadModel(f"{number:g} is no probability")
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class Randomised:
+    """Reports of one question, and what they say.
+
+    ``codes`` (n,) number the reports, ``chances`` (reports, k) = P(report | true answer),
+    ``choices`` are the k true answers and ``values`` (k,) their scores. ``chances`` may hold the
+    reports that were sent alone, as for reports of several choices: see ``complete``.
+    """
+
+    name: str
+    codes: Ints
+    chances: Floats
+    choices: tuple[str | int, ...]
+    values: Floats
+
+    @property
+    def k(self) -> int:
+        """How many true answers there are."""
+        return len(self.choices)
+
+    @property
+    def complete(self) -> bool:
+        """Whether ``chances`` has every possible report."""
+        return bool(abs(self.chances.sum(axis=0) - 1).max() < 1e-9)
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is a column of 0 and 1 about no and yes."""
+        return self.chances.shape == (2, 2) and self.complete
+
+    @property
+    def p(self) -> float:
+        """P(1 | yes), of a pair."""
+        return float(self.chances[1, 1])
+
+    @property
+    def q(self) -> float:
+        """P(1 | no), of a pair."""
+        return float(self.chances[1, 0])

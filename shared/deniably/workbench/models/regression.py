@@ -1,0 +1,323 @@
+"""A fitted regression: its coefficients as a table, its tests and what it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import exp, sqrt
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+
+import numpy as np
+
+from deniably.core.binomial import Floats
+from deniably.core.chi_squared import chi_squared_tail
+from deniably.core.errors import BadModel
+from deniably.core.extras import install_command
+from deniably.core.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient: ``estimate`` with its standard error, z, two-sided p-value and interval.
+
+    ``answer`` is the answer whose logit it is about, None in a linear model.
+    """
+
+    term: str
+    answer: str | None
+    estimate: float
+    standard_error: float
+    z: float
+    p_value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compared(Table):
+    """A test of a model against a smaller one.
+
+    ``statistic`` is chi-squared with ``degrees`` of freedom if the smaller model is true;
+    ``p_value`` is P(at least so large).
+    """
+
+    test: str
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+class Columns(Protocol):
+    """What makes the columns of a model out of a table of true answers and covariates."""
+
+    def __call__(self, frame: object) -> Floats:
+        """The columns (n, c). Raises BadModel."""
+        ...
+
+
+Model = Literal["logistic", "multinomial", "linear", "linear probability"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regression(Table):
+    """A regression on randomised answers. In a notebook it shows its table of coefficients.
+
+    **Estimator.** ``estimator`` says which, with its source: maximum likelihood through the
+    channel of the reports. **Assumption.** People answered as they were asked and devices kept to
+    the design; then b describes the true answers, as if nobody had been randomised, with larger
+    errors. Who lies in a way that goes with a covariate biases its coefficient.
+
+    ``coefficients`` are one a column, for more than two answers one a column and answer;
+    ``covariance`` in the same order. ``se`` says how the standard errors were made, ``sigma`` is
+    the residual standard deviation of a linear model, ``log_likelihood`` is None where there is
+    none. ``rows`` are the coefficients as dicts, ``to_frame()`` as a frame.
+    """
+
+    formula: str
+    outcome: str
+    model: Model
+    estimator: str
+    n: int
+    coefficients: tuple[Coefficient, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    se: str
+    confidence: float
+    log_likelihood: float | None
+    sigma: float | None
+    weighted: bool
+    randomised: tuple[str, ...]
+    answers: tuple[str, ...]
+    columns_of: Columns
+
+    @overload
+    def to_frame(self, engine: Literal["pandas"] = "pandas") -> pd.DataFrame: ...
+
+    @overload
+    def to_frame(self, engine: str) -> Any: ...
+
+    def to_frame(self, engine: str = "pandas") -> Any:
+        """The coefficients as a frame of pandas, or of another ``engine`` such as "polars".
+
+        Raises ImportError where the engine is not installed.
+        """
+        return to_engine(self.rows, engine)
+
+    def to_dict(self) -> dict[str, object]:
+        """Everything as plain values, for JSON."""
+        return {
+            "formula": self.formula,
+            "outcome": self.outcome,
+            "model": self.model,
+            "estimator": self.estimator,
+            "n": self.n,
+            "se": self.se,
+            "confidence": self.confidence,
+            "log_likelihood": self.log_likelihood,
+            "sigma": self.sigma,
+            "coefficients": [asdict(one) for one in self.coefficients],
+            "covariance": [list(row) for row in self.covariance],
+        }
+
+    @property
+    def estimates(self) -> Floats:
+        """The coefficients as an array."""
+        return np.array([one.estimate for one in self.coefficients])
+
+    def predict(self, frame: object) -> Table:
+        """Predicted shares, or means of a linear model, with intervals, for each row of ``frame``.
+
+        ``frame`` has the covariates; of randomised ones the true answers to predict for. Intervals
+        of shares are made on the scale of the logit by the delta method, so they stay within 0 and
+        1. Raises BadModel for a missing or unknown value.
+        """
+        x = self.columns_of(frame)
+        z = NormalDist().inv_cdf((1 + self.confidence) / 2)
+        if self.model in ("linear", "linear probability"):
+            covariance = np.array(self.covariance)
+            means = x @ self.estimates
+            errors = np.sqrt(np.einsum("ni,ij,nj->n", x, covariance, x))
+            rows: list[dict[str, Any]] = [
+                _predicted(number, None, mean, error, mean - z * error, mean + z * error)
+                for number, (mean, error) in enumerate(zip(means, errors, strict=True), 1)
+            ]
+        else:
+            rows = list(self._predicted_shares(x, z))
+        return _prediction(rows, self)
+
+    def _predicted_shares(self, x: Floats, z: float) -> Any:
+        k, covariance = len(self.answers), np.array(self.covariance)
+        logits = np.column_stack([np.zeros(len(x)), x @ self.estimates.reshape(k - 1, -1).T])
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        shown = range(1, 2) if self.model == "logistic" else range(k)
+        for number, (row, share) in enumerate(zip(x, shares, strict=True), 1):
+            for answer in shown:
+                # d logit(share_a) / d b_c = ([a = c] - share_c) / (1 - share_a) x
+                own = np.arange(1, k) == answer
+                slope: Floats = ((own - share[1:])[:, None] * row).ravel() / (1 - share[answer])
+                error = sqrt(float(slope @ covariance @ slope))
+                middle = np.log(share[answer] / (1 - share[answer]))
+                low, high = (1 / (1 + exp(-(middle + side * error))) for side in (-z, z))
+                spread = error * share[answer] * (1 - share[answer])
+                yield _predicted(number, self.answers[answer], share[answer], spread, low, high)
+
+    def compare(self, smaller: Regression) -> Compared:
+        """The likelihood-ratio test of this model against a ``smaller`` one inside it (Wilks 1938).
+
+        Both are fitted to the same reports, without weights. Raises BadModel where the smaller one
+        is not inside, or the likelihoods are of different reports.
+        """
+        big, small = self.log_likelihood, smaller.log_likelihood
+        if big is None or small is None or self.weighted or smaller.weighted:
+            raise BadModel(
+                "only likelihoods can be compared: of models without weights, by maximum"
+                " likelihood; wald() tests coefficients of all others"
+            )
+        if (self.outcome, self.n, self.model) != (smaller.outcome, smaller.n, smaller.model):
+            raise BadModel("the two models are not of the same outcome, rows and kind")
+        if set(self.randomised) != set(smaller.randomised):
+            raise BadModel(
+                "the smaller model leaves out a randomised column, and so its reports: the"
+                " likelihoods are of different data. Test its coefficients with wald()"
+            )
+        degrees = len(self.coefficients) - len(smaller.coefficients)
+        inside = {(one.term, one.answer) for one in smaller.coefficients} <= {
+            (one.term, one.answer) for one in self.coefficients
+        }
+        if degrees < 1 or not inside:
+            raise BadModel("the other model is not inside this one: it has no term of its own")
+        statistic = max(2 * (big - small), 0.0)
+        title = f"{self.formula} against {smaller.formula}"
+        return _compared("likelihood ratio", title, statistic, degrees)
+
+    def wald(self, *terms: str) -> Compared:
+        """Wald's test that all coefficients of these ``terms`` are 0 (Wald 1943).
+
+        Terms are named as in the table; without any, all but the constant. Raises BadModel for an
+        unknown one.
+        """
+        known = list(dict.fromkeys(one.term for one in self.coefficients))
+        for term in terms:
+            if term not in known:
+                raise BadModel(f"there is no term {term}; there are {', '.join(known)}")
+        chosen = terms or tuple(term for term in known if term != "Intercept")
+        places = [i for i, one in enumerate(self.coefficients) if one.term in chosen]
+        if not places:
+            raise BadModel("the model has only a constant: there is nothing to test")
+        b = self.estimates[places]
+        covariance = np.array(self.covariance)[np.ix_(places, places)]
+        statistic = float(b @ np.linalg.solve(covariance, b))
+        return _compared("Wald", f"{', '.join(chosen)}: no influence", statistic, len(places))
+
+
+def coefficients(
+    terms: list[str],
+    answers: list[str | None],
+    estimates: Floats,
+    covariance: Floats,
+    confidence: float,
+) -> tuple[Coefficient, ...]:
+    """The coefficients with their errors and intervals, in the order of ``estimates``."""
+    normal = NormalDist()
+    wide = normal.inv_cdf((1 + confidence) / 2)
+    errors = np.sqrt(np.diag(covariance))
+    return tuple(
+        Coefficient(
+            term,
+            answer,
+            float(b),
+            float(error),
+            float(b / error),
+            2 * normal.cdf(-abs(b / error)),
+            float(b - wide * error),
+            float(b + wide * error),
+        )
+        for term, answer, b, error in zip(terms, answers, estimates, errors, strict=True)
+    )
+
+
+def coefficient_lines(found: tuple[Coefficient, ...], confidence: float) -> list[list[str]]:
+    """The table of coefficients as texts, with its headings."""
+    several = len({one.answer for one in found}) > 1
+    level = f"{100 * confidence:g} %"
+    heads = ["term", *(["answer"] if several else []), "estimate", "std. error", "z", "p"]
+    return [
+        [*heads, f"{level} from", "to"],
+        *(
+            [
+                one.term,
+                *([str(one.answer)] if several else []),
+                f"{one.estimate:.5f}",
+                f"{one.standard_error:.5f}",
+                f"{one.z:.2f}",
+                p_text(one.p_value),
+                f"{one.low:.4f}",
+                f"{one.high:.4f}",
+            ]
+            for one in found
+        ),
+    ]
+
+
+def p_text(p: float) -> str:
+    """A p-value for people.
+
+    >>> p_text(0.0321), p_text(0.00001)
+    ('0.032', '<0.001')
+    """
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def to_engine(rows: Any, engine: str) -> Any:
+    """Rows as a frame of ``engine``. Raises ImportError where it is not installed."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+    try:
+        import narwhals as nw
+
+        return nw.from_dict(columns, backend=engine).to_native()  # type: ignore[arg-type]
+    except ModuleNotFoundError:
+        raise ImportError(
+            f"to_frame() needs narwhals and {engine}; get narwhals and pandas with:"
+            f" {install_command('bench')}; without them use .rows, a list of dicts"
+        ) from None
+
+
+def _predicted(
+    row: int, answer: str | None, estimate: float, error: float, low: float, high: float
+) -> dict[str, Any]:
+    return {
+        "row": row,
+        "answer": answer,
+        "estimate": float(estimate),
+        "standard_error": float(error),
+        "low": float(low),
+        "high": float(high),
+    }
+
+
+def _prediction(rows: list[dict[str, Any]], model: Regression) -> Table:
+    linear = rows[0]["answer"] is None
+    lines = [["row", *([] if linear else ["answer"]), "estimate", "std. error", "from", "to"]]
+    for row in rows:
+        figures = [f"{row[name]:.4f}" for name in ("estimate", "standard_error", "low", "high")]
+        lines.append([str(row["row"]), *([] if linear else [row["answer"]]), *figures])
+    level = f"{100 * model.confidence:g} %"
+    what = "means" if model.model == "linear" else "shares"
+    notes = [f"The intervals are those of {level} for the {what}, not for one person's answer."]
+    return Table(f"Predicted {what} of {model.outcome}", rows, lines, 1 if linear else 2, notes)
+
+
+def _compared(test: str, title: str, statistic: float, degrees: int) -> Compared:
+    p = chi_squared_tail(statistic, degrees)
+    row: Mapping[str, Any] = {
+        "test": test, "statistic": statistic, "degrees": degrees, "p_value": p,
+    }  # fmt: skip
+    lines = [
+        ["test", "chi-squared", "degrees of freedom", "p"],
+        [test, f"{statistic:.3f}", str(degrees), p_text(p)],
+    ]
+    return Compared(title, [row], lines, 1, [], test, statistic, degrees, p)
