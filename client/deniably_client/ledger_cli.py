@@ -136,13 +136,13 @@ def _author(key: str) -> str:
     return fingerprint(key) if key else "not known"
 
 
-Total = tuple[Scope, str, Loss, int]
+_Total = tuple[Scope, str, Loss, int]
 
 
-def _totals(ledger: Ledger, limits: Limits) -> list[Total]:
+def _totals(ledger: Ledger, limits: Limits) -> list[_Total]:
     """(scope, name, loss, percent of the limit) for each survey, each author, and overall."""
 
-    def one(scope: Scope, what: str, entries: list[LedgerEntry]) -> Total:
+    def one(scope: Scope, what: str, entries: list[LedgerEntry]) -> _Total:
         loss = total_loss(entries)
         return scope, what, loss, share(loss, scope, limits)
 

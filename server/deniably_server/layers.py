@@ -17,11 +17,11 @@ from deniably_server.api.batches import is_batch
 from deniably_server.api.report_fast_path import ReportFastPath
 from deniably_server.guard.headers import ResponseHeaders
 from deniably_server.guard.host_names import HostCheck, host_names
-from deniably_server.guard.limits import Limits
+from deniably_server.guard.limits import ServerLimits
 from deniably_server.guard.read_limit import ReadLimit
 from deniably_server.storage.store import Store
 from deniably_server.watching import request_facts
-from deniably_server.watching.request_facts import Answer
+from deniably_server.watching.request_facts import AnsweredRequest
 from deniably_server.watching.watch import Watch
 from deniably_server.web.compression import compress
 from deniably_server.web.problems import handle_problems
@@ -39,8 +39,8 @@ class LayerContext(NamedTuple):
 
     settings: Mapping[str, object]
     store: Store
-    limits: Limits
-    observers: tuple[Callable[[Answer], None], ...] = ()
+    limits: ServerLimits
+    observers: tuple[Callable[[AnsweredRequest], None], ...] = ()
 
     def number(self, key: str) -> int:
         """The integer setting ``key``."""

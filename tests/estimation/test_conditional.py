@@ -11,16 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from deniably.estimation.conditional import Rates, Within
+from deniably.estimation.conditional import SupportRates, Within
 
-YES_NO: Rates = (exp(1) / (1 + exp(1)), 1 / (1 + exp(1)))
+YES_NO: SupportRates = (exp(1) / (1 + exp(1)), 1 / (1 + exp(1)))
 
 
-def k_ary(k: int, epsilon: float) -> Rates:
+def k_ary(k: int, epsilon: float) -> SupportRates:
     return exp(epsilon) / (exp(epsilon) + k - 1), 1 / (exp(epsilon) + k - 1)
 
 
-def law(row: float, share: float, rest: float, rates: tuple[Rates, Rates]) -> list[float]:
+def law(
+    row: float, share: float, rest: float, rates: tuple[SupportRates, SupportRates]
+) -> list[float]:
     """P(a report supports both, a alone, b alone, neither), where ``row`` of all gave a, ``share``
     of those gave b, and ``rest`` of the others did."""
     found = np.zeros((2, 2))
@@ -42,7 +44,9 @@ def law(row: float, share: float, rest: float, rates: tuple[Rates, Rates]) -> li
         (k_ary(20, 6.0), k_ary(5, 2.0)),
     ],
 )
-def test_the_share_within_a_row_is_covered(n: int, rates: tuple[Rates, Rates]) -> None:
+def test_the_share_within_a_row_is_covered(
+    n: int, rates: tuple[SupportRates, SupportRates]
+) -> None:
     """Exactly, over all tables. Nominally 0.95; least where the row is nearly empty."""
     cells = np.array(
         [(a, b, c, n - a - b - c) for a in range(n + 1) for b in range(n + 1 - a)
@@ -58,7 +62,7 @@ def test_the_share_within_a_row_is_covered(n: int, rates: tuple[Rates, Rates]) -
 
 
 @pytest.mark.parametrize("column", [k_ary(20, 8.0), k_ary(2, 3.0)])
-def test_it_is_covered_where_the_row_is_hidden_and_the_column_is_not(column: Rates) -> None:
+def test_it_is_covered_where_the_row_is_hidden_and_the_column_is_not(column: SupportRates) -> None:
     """The reports may then have everybody in the row, and the column of the others as well."""
     n, rates = 25, (k_ary(2, 0.5), column)
     cells = np.array(
@@ -81,7 +85,7 @@ def test_it_is_covered_where_the_row_is_hidden_and_the_column_is_not(column: Rat
     st.sampled_from([(YES_NO, YES_NO), (k_ary(5, 3.0), k_ary(2, 0.3))]),
 )
 def test_a_share_is_given_exactly_where_its_interval_is_not_wider_than_80_points(
-    size: int, counts: list[int], confidence: float, rates: tuple[Rates, Rates]
+    size: int, counts: list[int], confidence: float, rates: tuple[SupportRates, SupportRates]
 ) -> None:
     both, alone, other, neither = (count * size for count in counts)
     n = both + alone + other + neither
@@ -97,7 +101,7 @@ def test_a_share_is_given_exactly_where_its_interval_is_not_wider_than_80_points
 
 def test_everybody_in_one_row_leaves_the_share_of_the_column() -> None:
     """Without noise in the row, this is the share of b."""
-    sure: Rates = (1.0, 0.0)
+    sure: SupportRates = (1.0, 0.0)
     found = Within(4000, 1300, 4000, 1300, (sure, YES_NO)).estimate()
 
     p, q = YES_NO

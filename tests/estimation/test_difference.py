@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniably.estimation.difference import (
-    Scores,
+    ScoredTally,
     SupportCount,
     against,
     between_choices,
@@ -210,7 +210,7 @@ def test_two_means_hold_their_level(sizes: tuple[int, int], epsilon: float) -> N
     v = scores(channel, [-1, 0, 1])
     cells = [np.array([(a, b, n - a - b) for a in range(n + 1) for b in range(n - a + 1)])
              for n in sizes]  # fmt: skip
-    groups = [[moments(Scores(one, v, channel)) for one in each] for each in cells]
+    groups = [[moments(ScoredTally(one, v, channel)) for one in each] for each in cells]
     found = np.array([[between_means(a, b).p_value for b in groups[1]] for a in groups[0]])
     laws_of = [multinomial(one) for one in cells]
     pairs = [(t, t) for t in ((1, 0, 0), (0, 1, 0), (0.5, 0, 0.5), (0.1, 0.2, 0.7), (0.9, 0, 0.1))]
@@ -233,7 +233,7 @@ def test_a_difference_of_means_does_not_depend_on_the_scale(
     assume(any(few) and any(many))
     channel, position = k_ary(6, 8.0), np.arange(6.0)
     one, other = (
-        between_means(*(Scores(c, scores(channel, target), channel) for c in (few, many)))
+        between_means(*(ScoredTally(c, scores(channel, target), channel) for c in (few, many)))
         for target in (position, start + factor * position)
     )
 
@@ -252,7 +252,7 @@ def test_means_of_unequal_groups_hold_their_level_wherever_the_scale_starts(
     law = np.array([0.6, 0.2, 0.1, 0.06, 0.04]) @ channel
     pairs = zip(*(rng.multinomial(n, law, size=800) for n in sizes), strict=True)
 
-    found = [between_means(*(Scores(c, v, channel) for c in pair)).p_value for pair in pairs]
+    found = [between_means(*(ScoredTally(c, v, channel) for c in pair)).p_value for pair in pairs]
 
     assert sum(p <= 0.05 for p in found) <= 73
 
@@ -264,7 +264,7 @@ def test_means_that_differ_are_told_apart() -> None:
         np.round(3000 * np.array(t) @ channel) for t in ((0.2, 0.5, 0.3), (0.4, 0.5, 0.1))
     )
 
-    found = between_means(Scores(first, v, channel), Scores(second, v, channel))
+    found = between_means(ScoredTally(first, v, channel), ScoredTally(second, v, channel))
 
     assert found.estimate == pytest.approx(0.4, abs=2e-3)
     assert found.p_value < 1e-6

@@ -16,7 +16,7 @@ from scipy import stats
 
 from deniably.estimation.difference import (
     Difference,
-    Scores,
+    ScoredTally,
     SupportCount,
     against,
     between_choices,
@@ -77,10 +77,12 @@ def two_means(data: st.DataObject) -> Difference:
     channel, tallies = k_ary(4, data.draw(EPSILONS)), st.lists(st.integers(0, 60), min_size=4)
     v = scores(channel, [1, 2, 3, 4])
     one, other = (
-        Scores(data.draw(tallies.filter(any).map(lambda t: t[:4])), v, channel) for _ in "ab"
+        ScoredTally(data.draw(tallies.filter(any).map(lambda t: t[:4])), v, channel) for _ in "ab"
     )
     if not (any(one.counts) and any(other.counts)):  # type: ignore[arg-type]
-        return between_means(Scores([1, 0, 0, 0], v, channel), Scores([1, 1, 0, 0], v, channel))
+        return between_means(
+            ScoredTally([1, 0, 0, 0], v, channel), ScoredTally([1, 1, 0, 0], v, channel)
+        )
     return between_means(one, other)
 
 
@@ -212,7 +214,7 @@ def test_a_trend_of_means_is_told_from_none() -> None:
     channel = k_ary(3, 2.0)
     v = scores(channel, [1, 2, 3])
     laws = [np.array(law) @ channel for law in ((0.6, 0.2, 0.2), (0.4, 0.3, 0.3), (0.2, 0.3, 0.5))]
-    rising = [moments(Scores(np.round(500 * law), v, channel)) for law in laws]
+    rising = [moments(ScoredTally(np.round(500 * law), v, channel)) for law in laws]
 
     assert trend_of_means(rising, range(3)) < 1e-6
     assert trend_of_means([rising[1]] * 3, range(3)) == 1

@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from deniably_server.settings import SETTINGS
 from deniably_server.storage.store import Store
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.request_facts import Answer
+from deniably_server.watching.request_facts import AnsweredRequest
 from deniably_server.web.problems import KINDS
 from support.material import Server, a_report, lines_headers, new_token, survey_named
 from support.pages import PAGES
@@ -88,7 +88,7 @@ def test_what_is_watched_is_reported() -> None:
     }
     page = Metrics()
     page.failed()
-    page.add(Answer("GET", "/", 503, 1, ""))
+    page.add(AnsweredRequest("GET", "/", 503, 1, ""))
 
     told = re.findall(r"^(deniably_\w+)", page.page(lambda: 1.0).decode(), re.MULTILINE)
 

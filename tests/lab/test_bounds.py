@@ -17,7 +17,7 @@ from deniably.lab.asked import question
 from deniably.lab.draws import Draws
 from deniably.lab.experiment import Experiment
 from deniably.lab.inputs import privacy_text
-from deniably.lab.picture import Row, column, value
+from deniably.lab.picture import DrawnRow, column, value
 from deniably.mechanisms import Channel
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.simulation.people import read_people
@@ -27,7 +27,7 @@ from deniably.survey.privacy import Privacy
 INCOMES = lab.bounds()
 
 
-def row(found: Experiment, what: str) -> Row:
+def row(found: Experiment, what: str) -> DrawnRow:
     (one,) = (row for row in found.rows if row["what"] == what)
     return one
 

@@ -16,7 +16,7 @@ from deniably.lab.asked import question
 from deniably.lab.curator import Added
 from deniably.lab.draws import Draws
 from deniably.lab.experiment import Experiment
-from deniably.lab.picture import Row, value
+from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection
 from deniably.mechanisms.gaussian_noise import analytic_sigma
 
@@ -26,7 +26,7 @@ def usual() -> Experiment:
     return lab.catastrophe()
 
 
-def rows(found: Experiment, what: str) -> list[Row]:
+def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 

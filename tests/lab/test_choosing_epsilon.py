@@ -13,13 +13,13 @@ from deniably.core.coins import Coins
 from deniably.design.planning import respondents_for, share_goal
 from deniably.lab.deployments import deployments
 from deniably.lab.experiment import Experiment
-from deniably.lab.picture import Row, value
+from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection
 
 FAIR = lab.choosing_epsilon()
 
 
-def rows(found: Experiment, what: str) -> list[Row]:
+def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 

@@ -11,12 +11,12 @@ from deniably.audit.enumeration import distribution, worst_odds
 from deniably.core.coins import Coins
 from deniably.lab.asked import question
 from deniably.lab.experiment import Experiment
-from deniably.lab.picture import Row
+from deniably.lab.picture import DrawnRow
 from deniably.mechanisms import SubsetSelection
 from deniably.results.drawing.graph import LONGEST
 
 
-def rows(found: Experiment, what: str) -> list[Row]:
+def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 

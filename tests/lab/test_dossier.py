@@ -15,7 +15,7 @@ import pytest
 from deniably import lab
 from deniably.audit import whole_reports
 from deniably.lab.board import PRIORS, Dossier
-from deniably.lab.board_words import Part
+from deniably.lab.board_words import DossierPart
 from deniably.survey.report import read_report
 from support.commands import call, in_a_process
 from support.whole_faults import PLANTED, send_with
@@ -73,7 +73,7 @@ def printed(command: str) -> str:
     return done.stdout
 
 
-def part(of: Dossier, title: str) -> Part:
+def part(of: Dossier, title: str) -> DossierPart:
     return next(one for one in of.parts if one.title.startswith(title))
 
 

@@ -23,10 +23,10 @@ from deniably.authoring.files import load_survey
 from deniably.lab import inputs
 from deniably.lab.catalogue import Entry, entries, of_survey
 from deniably.lab.experiment import Experiment, plain
-from deniably.lab.inputs import Input
+from deniably.lab.inputs import ExperimentInput
 from deniably.lab.page import fragment, handout
 from deniably.results.drawing.axes import Axis
-from deniably.results.drawing.graph import LONGEST, Areas, Band, Bars, Crowd, Dots, Graph
+from deniably.results.drawing.graph import LONGEST, Band, Bars, Crowd, Dots, Graph, Mosaic
 from support.every_type import survey_of_everything
 
 ENTRIES = entries()
@@ -292,7 +292,7 @@ def _read_crowd(root: ElementTree.Element, drawing: Crowd) -> None:
     assert [len(one) for one in groups] == [group.count for group in drawing.groups]
 
 
-def _read_areas(root: ElementTree.Element, drawing: Areas) -> None:
+def _read_areas(root: ElementTree.Element, drawing: Mosaic) -> None:
     parts = [one for one in root.iter("rect") if "edge" in one.get("class", "")]
     sizes = [
         float(one.get("width", "").rstrip("%")) / 100 * float(one.get("height", "")) / 240
@@ -357,7 +357,7 @@ NONSENSE: list[object] = [
 ]  # fmt: skip
 
 
-def _beyond(one: Input) -> list[object]:
+def _beyond(one: ExperimentInput) -> list[object]:
     match one:
         case inputs.Real() | inputs.Whole() | inputs.Level():
             return [
@@ -365,7 +365,7 @@ def _beyond(one: Input) -> list[object]:
                 float(one.maximum) * 1.5 + 1,
                 f"{float(one.maximum):f}e4",
             ]
-        case inputs.Several():
+        case inputs.SeveralOf():
             return [list(range(10_000)), [_beyond(one.each)[0]], "1,,x", [[1]]]
         case _:
             return ["no such name"]
@@ -389,19 +389,19 @@ def test_what_is_out_of_range_is_refused_by_name(entry: Entry, name: str) -> Non
         entry.run(nothing=1)
 
 
-def _each(one: Input) -> str:
-    return one.each.allowed if isinstance(one, inputs.Several) else one.allowed
+def _each(one: ExperimentInput) -> str:
+    return one.each.allowed if isinstance(one, inputs.SeveralOf) else one.allowed
 
 
-def _end(one: Input, end: str) -> Any:
+def _end(one: ExperimentInput, end: str) -> Any:
     match one:
         case inputs.Real() | inputs.Whole():
             return getattr(one, end)
         case inputs.Level():
             return getattr(one, end)
-        case inputs.Several():
+        case inputs.SeveralOf():
             return [_end(one.each, end)]
-        case inputs.Choice():
+        case inputs.OneOf():
             return one.names[0 if end == "minimum" else -1]
     raise AssertionError
 

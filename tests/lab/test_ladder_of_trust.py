@@ -14,14 +14,14 @@ from deniably import lab
 from deniably.lab.asked import question
 from deniably.lab.curator import ClassicalGaussNoise, GaussNoise, LaplaceNoise
 from deniably.lab.experiment import Experiment
-from deniably.lab.picture import Row, value
+from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection
 
 NLSY = lab.ladder_of_trust()
 CURATORS = [LaplaceNoise(0.1), GaussNoise(0.1, 1e-4), ClassicalGaussNoise(0.1, 1e-4)]
 
 
-def rows(found: Experiment, what: str) -> list[Row]:
+def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 

@@ -16,14 +16,14 @@ from deniably.lab.catalogue import entries
 from deniably.lab.curator import ClassicalGaussNoise, GaussNoise, LaplaceNoise
 from deniably.lab.experiment import Experiment
 from deniably.lab.experiments.laplace_or_gauss import laplace_or_gauss
-from deniably.lab.picture import Row
+from deniably.lab.picture import DrawnRow
 from deniably.simulation.bulk import numbers as sampled
 
 DEFAULT = lab.laplace_or_gauss()
 TEXTBOOK = "Gauss of the textbook"
 
 
-def rows(found: Experiment, what: str, noise: str) -> list[Row]:
+def rows(found: Experiment, what: str, noise: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what and row.get("noise") == noise]
 
 

@@ -10,11 +10,11 @@ from deniably import lab
 from deniably.core.coins import Coins
 from deniably.estimation.estimate import variance
 from deniably.lab.experiment import Experiment
-from deniably.lab.picture import Row
+from deniably.lab.picture import DrawnRow
 from deniably.mechanisms import SubsetSelection
 
 
-def rows(found: Experiment, what: str) -> list[Row]:
+def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 

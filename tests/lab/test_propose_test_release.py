@@ -12,14 +12,14 @@ from deniably.lab import curator
 from deniably.lab.catalogue import entries
 from deniably.lab.curator import Added
 from deniably.lab.experiment import Experiment
-from deniably.lab.picture import Row, value
+from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import Window
 from support.every_type import survey_of_everything
 
 DEFAULT = lab.propose_test_release()
 
 
-def rows(found: Experiment, what: str) -> list[Row]:
+def rows(found: Experiment, what: str) -> list[DrawnRow]:
     return [row for row in found.rows if row["what"] == what]
 
 

@@ -15,7 +15,7 @@ from deniably.design.calibration import warner
 from deniably.design.planning import margin_for, plan_figures, share_goal
 from deniably.lab.catalogue import entries
 from deniably.lab.experiment import Experiment
-from deniably.lab.picture import Row, value
+from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms.subset_selection import SubsetSelection
 from deniably.survey.privacy import Privacy
 from support.every_type import QUESTIONS, survey_of_everything
@@ -23,7 +23,7 @@ from support.every_type import QUESTIONS, survey_of_everything
 DEFAULT = lab.slices_and_households()
 
 
-def rows(found: Experiment, what: str) -> Iterator[Row]:
+def rows(found: Experiment, what: str) -> Iterator[DrawnRow]:
     return (row for row in found.rows if row["what"] == what)
 
 

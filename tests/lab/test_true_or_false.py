@@ -16,7 +16,7 @@ from deniably import lab
 from deniably.lab.catalogue import entries
 from deniably.lab.curator import ClassicalGaussNoise, LaplaceNoise
 from deniably.lab.experiments.true_or_false import STATEMENTS
-from deniably.lab.picture import Row, value
+from deniably.lab.picture import DrawnRow, value
 from deniably.mechanisms import SubsetSelection
 
 FOUND = lab.true_or_false()
@@ -24,7 +24,7 @@ ROWS = [row for row in FOUND.rows if row["what"] == "statement"]
 QUESTIONS = [row for row in FOUND.rows if row["what"] == "question"]
 
 
-def statement(number: int) -> Row:
+def statement(number: int) -> DrawnRow:
     return ROWS[number - 1]
 
 

@@ -300,7 +300,7 @@ def test_twenty_dots_stand_where_their_numbers_are_and_open_where_these_are_not_
 
 
 def test_a_map_colours_only_areas_that_stand_out() -> None:
-    sides = (plot.Side("East", "km", -3, 3), plot.Side("North", "", -3, 3))
+    sides = (plot.MapSide("East", "km", -3, 3), plot.MapSide("North", "", -3, 3))
     out = plot.Area(1, 3, 0.18, digits.share(0.18, (0.15, 0.22)))
     faint = plot.Area(0, 0, 0.05, digits.share(0.05, (0.02, 0.08)))
     picture = plot.area_map(
@@ -330,7 +330,7 @@ def test_a_map_colours_only_areas_that_stand_out() -> None:
 def test_the_ends_of_a_map_are_labelled_whatever_its_range(
     low: float, length: float, cells: int
 ) -> None:
-    side = plot.Side("x", "", low, low + length)
+    side = plot.MapSide("x", "", low, low + length)
     tree = ElementTree.fromstring(plot.area_map("", plot.AreaMap((side, side), cells, [])))
     texts = tree.findall("svg")[2].findall("text")
 
@@ -340,10 +340,10 @@ def test_the_ends_of_a_map_are_labelled_whatever_its_range(
 
 
 def test_a_heat_table_shows_every_interval_and_hatches_what_may_be_nobody() -> None:
-    seen = heat.cell(0.3, (0.25, 0.35), 0.3, seen=True)
-    unseen = heat.cell(0.01, (0.0, 0.054), 0.3, seen=False)
-    rows = heat.Margin("Faith", ["None", "Other <>"], [digits.share(0.4, (0.35, 0.46))] * 2)
-    columns = heat.Margin("Vote", ["Yes", "No"], [digits.share(0.67, (0.61, 0.72))] * 2)
+    seen = heat.heat_cell(0.3, (0.25, 0.35), 0.3, seen=True)
+    unseen = heat.heat_cell(0.01, (0.0, 0.054), 0.3, seen=False)
+    rows = heat.HeatMargin("Faith", ["None", "Other <>"], [digits.share(0.4, (0.35, 0.46))] * 2)
+    columns = heat.HeatMargin("Vote", ["Yes", "No"], [digits.share(0.67, (0.61, 0.72))] * 2)
     tree = ElementTree.fromstring(heat.table("All", heat.Heat(rows, columns, [[seen, unseen]] * 2)))
     cells = tree.findall("tbody/tr/td")
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from deniably.results.drawing import axes
 from deniably.results.drawing.digits import NARROW, Reading
-from deniably.results.drawing.heat import Cell, Heat, Margin
+from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
 from deniably.results.drawing.letters import fit, width, wrap
 from deniably.results.drawing.paper import WIDTHS, Paper, svg
-from deniably.results.drawing.paper_map import Map
-from deniably.results.drawing.paper_strips import Strips
-from deniably.results.drawing.paper_table import Table
-from deniably.results.drawing.paper_trends import Panel, Trends
-from deniably.results.drawing.plot import Area, AreaMap, Side
+from deniably.results.drawing.paper_map import PaperMap
+from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.paper_table import PaperTable
+from deniably.results.drawing.paper_trends import Panel, PaperTrends
+from deniably.results.drawing.plot import Area, AreaMap, MapSide
 from deniably.results.drawing.row import Row, banded, mean_row, share_row
 from deniably.results.papers import MOST_ROWS, fewer, left_out
 
@@ -47,7 +47,9 @@ def share(label: str, low: float = 0.17, middle: float = 0.27, high: float = 0.3
 
 
 def paper(*rows: Row, title: str = "Theft at work", lede: str = "Of 1,400 people") -> Paper:
-    return Paper(title, lede, [Strips(rows, axes.of_shares(rows))], ["A note.", "Source: here."])
+    return Paper(
+        title, lede, [PaperStrips(rows, axes.of_shares(rows))], ["A note.", "Source: here."]
+    )
 
 
 def texts(file: str) -> list[tuple[str, float, float, float]]:
@@ -69,22 +71,22 @@ def size_of(file: str) -> tuple[float, float]:
 
 def heat_of(labels: Sequence[str], title: str, reading: Reading) -> Heat:
     """A table with as many rows and columns as there are labels, with both margins."""
-    line = [Cell(reading, place % 5, place % 3 == 1) for place in range(len(labels))]
-    margin = Margin(title, labels, [reading] * len(labels))
+    line = [HeatCell(reading, place % 5, place % 3 == 1) for place in range(len(labels))]
+    margin = HeatMargin(title, labels, [reading] * len(labels))
     return Heat(margin, margin, [line] * len(labels))
 
 
-def trends_of(labels: Sequence[str], unit: str, rows: Sequence[Row]) -> Trends:
+def trends_of(labels: Sequence[str], unit: str, rows: Sequence[Row]) -> PaperTrends:
     """A panel for each label, with these rows as its waves."""
     waves = [str(number) for number in range(1, len(rows) + 1)]
-    return Trends([Panel(label, rows) for label in labels], axes.of_numbers(0, 9, unit), waves)
+    return PaperTrends([Panel(label, rows) for label in labels], axes.of_numbers(0, 9, unit), waves)
 
 
-def map_of(label: str, unit: str, reading: Reading, cells: int) -> Map:
-    sides = Side(label, unit, -20.0, 1e6), Side(label, unit, 0.0, 0.3)
+def map_of(label: str, unit: str, reading: Reading, cells: int) -> PaperMap:
+    sides = MapSide(label, unit, -20.0, 1e6), MapSide(label, unit, 0.0, 0.3)
     areas = [Area(place, place, 0.1 * (place + 1), reading) for place in range(cells)]
     rows = [share(label)]
-    return Map(AreaMap(sides, cells, areas), Strips(rows, axes.of_shares(rows)))
+    return PaperMap(AreaMap(sides, cells, areas), PaperStrips(rows, axes.of_shares(rows)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -95,9 +97,9 @@ def test_no_text_is_cut_off_at_any_length_of_label(
     mean = mean_row(label, 3.0, (2.0, 4.0), (0, 9), unit)
     row = share(label, *ends)
     parts = [
-        Strips([row], axes.of_shares([row]), title),
-        Strips([mean], axes.of_numbers(0, 9, unit), title),
-        Table(heat_of([label] * size, title, row.reading)),
+        PaperStrips([row], axes.of_shares([row]), title),
+        PaperStrips([mean], axes.of_numbers(0, 9, unit), title),
+        PaperTable(heat_of([label] * size, title, row.reading)),
         map_of(label, unit, row.reading, size),
         trends_of([label] * size, unit, [mean] * size),
     ]
@@ -114,8 +116,8 @@ def test_no_text_is_cut_off_at_any_length_of_label(
 @given(st.lists(LABELS, min_size=2, max_size=4), LABELS, st.sampled_from(WIDTHS))
 def test_no_text_lies_over_another(labels: list[str], unit: str, millimetres: int) -> None:
     rows = [share(label) for label in labels]
-    table = Table(heat_of(labels, labels[0], rows[0].reading))
-    parts = [Strips(rows, axes.of_shares(rows)), table]
+    table = PaperTable(heat_of(labels, labels[0], rows[0].reading))
+    parts = [PaperStrips(rows, axes.of_shares(rows)), table]
     means = [mean_row(label, 3.0, (2.0, 4.0), (0, 9), unit) for label in labels]
     trends = [trends_of(labels[:1], unit, means), trends_of(labels, unit, means * 9)]
     for part in [*parts, map_of(labels[0], unit, rows[0].reading, 5), *trends]:
@@ -134,7 +136,7 @@ def test_a_table_too_wide_for_the_figure_goes_on_below(millimetres: int) -> None
     labels = [f"Answer {number}" for number in range(8)]
     reading = share_row("", 0.2712, (0.2634, 0.2791)).reading
 
-    file = svg(Paper("T", "L", [Table(heat_of(labels, "Q", reading))], []), millimetres)
+    file = svg(Paper("T", "L", [PaperTable(heat_of(labels, "Q", reading))], []), millimetres)
 
     found = [text for text, *_ in texts(file)]
     blocks = found.count("Answer 0") - 1
@@ -145,11 +147,11 @@ def test_a_table_too_wide_for_the_figure_goes_on_below(millimetres: int) -> None
 
 def test_a_table_shades_what_was_seen_and_hatches_the_rest() -> None:
     reading = share_row("", 0.27, (0.17, 0.38)).reading
-    cells = [[Cell(reading, shade, hatched=False) for shade in range(5)]]
-    heat = Heat(Margin("Row", ["One"]), Margin("Column", list("abcde")), cells)
+    cells = [[HeatCell(reading, shade, hatched=False) for shade in range(5)]]
+    heat = Heat(HeatMargin("Row", ["One"]), HeatMargin("Column", list("abcde")), cells)
     hatched = replace(heat, cells=[[replace(one, hatched=True) for one in cells[0]]])
 
-    shaded, striped = (svg(Paper("T", "L", [Table(one)], [])) for one in (heat, hatched))
+    shaded, striped = (svg(Paper("T", "L", [PaperTable(one)], [])) for one in (heat, hatched))
 
     opacities = [float(one) for one in re.findall(r'fill-opacity="([0-9.]+)"', shaded)]
     assert opacities == [0.04, 0.12, 0.22, 0.34, 0.48]
@@ -161,9 +163,11 @@ def test_a_table_shades_what_was_seen_and_hatches_the_rest() -> None:
 
 def test_hatching_stays_within_its_cell() -> None:
     reading = share_row("", 0.27, (0.0, 0.38)).reading
-    heat = Heat(Margin("", ["One"]), Margin("", ["a"]), [[Cell(reading, 0, hatched=True)]])
+    heat = Heat(
+        HeatMargin("", ["One"]), HeatMargin("", ["a"]), [[HeatCell(reading, 0, hatched=True)]]
+    )
 
-    (path,) = re.findall(r'<path d="([^"]+)"', svg(Paper("T", "L", [Table(heat)], [])))
+    (path,) = re.findall(r'<path d="([^"]+)"', svg(Paper("T", "L", [PaperTable(heat)], [])))
 
     ends = [tuple(map(float, one.split())) for one in re.split("[ML]", path)[1:]]
     for (x, y), (to_x, to_y) in zip(ends[::2], ends[1::2], strict=True):
@@ -179,7 +183,7 @@ def test_values_of_waves_touch_no_other_wave(waves: int) -> None:
     axis = axes.of_numbers(0, 9000)
     names = [f"wave {n + 1}" for n in range(waves)]
 
-    file = svg(Paper("T", "L", [Trends([Panel("All", rows)], axis, names)], []))
+    file = svg(Paper("T", "L", [PaperTrends([Panel("All", rows)], axis, names)], []))
 
     dots = [float(one) for one in re.findall(r'<circle cx="(\S+)"', file)]
     assert len(dots) == waves
@@ -197,11 +201,11 @@ def test_values_of_waves_touch_no_other_wave(waves: int) -> None:
 def test_of_many_rows_those_are_shown_that_say_most() -> None:
     untold = [share(f"untold {n}", 0.05, 0.5, 0.95) for n in range(MOST_ROWS)]
     known = [share(f"known {n}", 0.1, 0.1 + n / 1000, 0.3) for n in range(MOST_ROWS + 5)]
-    part = Strips([*untold, *known], axes.of_shares(known))
+    part = PaperStrips([*untold, *known], axes.of_shares(known))
 
     shown = fewer(part)
 
-    assert isinstance(shown, Strips)
+    assert isinstance(shown, PaperStrips)
     labels = {row.label for row in shown.rows}
     assert labels == {f"known {n}" for n in range(5, MOST_ROWS + 5)}
     assert left_out(part) == f"Of {2 * MOST_ROWS + 5} answers, the 40 with the largest estimates."
@@ -211,12 +215,12 @@ def test_of_many_rows_those_are_shown_that_say_most() -> None:
 
 def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:
     reading = share_row("", 0.27, (0.17, 0.38)).reading
-    sides = Side("East", "km", -2.0, 2.0), Side("North", "km", -2.0, 2.0)
+    sides = MapSide("East", "km", -2.0, 2.0), MapSide("North", "km", -2.0, 2.0)
     row = share("1 to 2 km east, 0 to 1 km south")
     shown = AreaMap(sides, 4, [Area(3, 1, 0.27, reading)])
-    listed = Strips([row], axes.of_shares([row]))
+    listed = PaperStrips([row], axes.of_shares([row]))
 
-    file = svg(Paper("T", "L", [Map(shown, listed)], []))
+    file = svg(Paper("T", "L", [PaperMap(shown, listed)], []))
 
     (ground,) = re.findall(r'<rect x="(\S+)" y="(\S+)" width="(\S+)" \S+ fill="#eceee9"', file)
     (area,) = re.findall(
@@ -232,7 +236,7 @@ def test_a_map_draws_an_area_where_it_is_and_lists_it() -> None:
     for word in ("North (upwards)", "East (to the right)", "\u22122", "2\u00a0km"):
         assert word in found
     assert "1 to 2 km east, 0 to 1 km south 27\u00a0% (17 to 38\u00a0%)." in file
-    nowhere = Paper("T", "L", [Map(replace(shown, areas=[]), None)], [])
+    nowhere = Paper("T", "L", [PaperMap(replace(shown, areas=[]), None)], [])
     assert "No area stands out from the noise." in svg(nowhere)
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from deniably.results.drawing import axes
-from deniably.results.drawing.heat import Cell, Heat, Margin
+from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin
 from deniably.results.drawing.paper import WIDTHS, Paper, svg
-from deniably.results.drawing.paper_map import Map
-from deniably.results.drawing.paper_strips import Strips
-from deniably.results.drawing.paper_table import Table
-from deniably.results.drawing.paper_trends import Panel, Trends
-from deniably.results.drawing.plot import Area, AreaMap, Side
+from deniably.results.drawing.paper_map import PaperMap
+from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.paper_table import PaperTable
+from deniably.results.drawing.paper_trends import Panel, PaperTrends
+from deniably.results.drawing.plot import Area, AreaMap, MapSide
 from deniably.results.drawing.row import banded, mean_row, share_row
 
 ROWS = [
@@ -26,19 +26,21 @@ ROWS = [
 ]  # fmt: skip
 MEANS = [mean_row("Mean", -2.5, (-4.5, -0.5), (-9, 9), "°C")]
 CELLS = [
-    [Cell(one.reading, shade, hatched=shade == 0) for one in ROWS] for shade in range(2)
+    [HeatCell(one.reading, shade, hatched=shade == 0) for one in ROWS] for shade in range(2)
 ]  # fmt: skip
-MARGIN = Margin("“Wo?” & <wann>", ["überall", "从来没有"], [one.reading for one in ROWS])
-KM = Side("East", "km", -2.0, 2.0)
+MARGIN = HeatMargin("“Wo?” & <wann>", ["überall", "从来没有"], [one.reading for one in ROWS])
+KM = MapSide("East", "km", -2.0, 2.0)
 FIGURE = Paper(
     "Theft at work",
     "Estimated shares, 1,400 people.",
     [
-        Strips(ROWS, axes.of_shares(ROWS)),
-        Strips(MEANS, axes.of_numbers(-9, 9, "°C"), "Cold"),
-        Table(Heat(MARGIN, MARGIN, CELLS)),
-        Trends([Panel("überall", ROWS), Panel("从来没有", ROWS)], axes.of_shares(ROWS), ["1", "2"]),
-        Map(AreaMap((KM, KM), 4, [Area(1, 2, 0.3, ROWS[0].reading)]), None),
+        PaperStrips(ROWS, axes.of_shares(ROWS)),
+        PaperStrips(MEANS, axes.of_numbers(-9, 9, "°C"), "Cold"),
+        PaperTable(Heat(MARGIN, MARGIN, CELLS)),
+        PaperTrends(
+            [Panel("überall", ROWS), Panel("从来没有", ROWS)], axes.of_shares(ROWS), ["1", "2"]
+        ),
+        PaperMap(AreaMap((KM, KM), 4, [Area(1, 2, 0.3, ROWS[0].reading)]), None),
     ],
     ["A note."],
 )

@@ -18,7 +18,7 @@ import requests
 from deniably.authoring.compiling import compile_survey
 from deniably.survey.survey import Survey
 from deniably_server.api import computation_queue as module
-from deniably_server.api.computation_queue import ComputationQueue, Computed, Job, Refused
+from deniably_server.api.computation_queue import ComputationQueue, Computed, Job, RefusedJob
 from deniably_server.app import create_app
 from deniably_server.errors import BadParameter, Busy, TooMuch, Uncomputed
 from deniably_server.storage.store import Store
@@ -59,7 +59,7 @@ class Work:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.go = Event()
-        self.answer: Computed | Refused | Exception = Computed([], b"answer")
+        self.answer: Computed | RefusedJob | Exception = Computed([], b"answer")
 
     def __call__(self, question: bytes) -> bytes:
         self.asked.append(msgspec.msgpack.decode(question, type=Job).target)
@@ -116,7 +116,7 @@ def test_what_is_kept_is_bounded_and_the_oldest_goes_first(
 
 def test_a_refusal_is_passed_on_as_it_is_and_not_kept(work: Work) -> None:
     work.go.set()
-    work.answer = Refused("BadParameter", "“x” is none")
+    work.answer = RefusedJob("BadParameter", "“x” is none")
     queue = ComputationQueue(work, 30, 50)
 
     for _ in range(2):
@@ -184,9 +184,9 @@ def test_who_cannot_wait_long_gets_the_answer_next_time(work: Work) -> None:
     assert len(work.asked) == 1
 
 
-@pytest.mark.parametrize("failure", [TookTooLong(), WorkerFailed(), Refused("Hidden", "no")])
+@pytest.mark.parametrize("failure", [TookTooLong(), WorkerFailed(), RefusedJob("Hidden", "no")])
 def test_who_cannot_wait_long_gets_nothing_from_a_failure(
-    work: Work, failure: Exception | Refused
+    work: Work, failure: Exception | RefusedJob
 ) -> None:
     work.go.set()
     work.answer = failure

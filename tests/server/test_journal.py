@@ -22,7 +22,7 @@ from werkzeug.routing import Rule
 from deniably.survey.report import LARGEST_BODY
 from deniably.survey.survey import Survey
 from deniably_server.watching.journal import Journal
-from deniably_server.watching.request_facts import STEPS, Answer, milliseconds
+from deniably_server.watching.request_facts import STEPS, AnsweredRequest, milliseconds
 from support.crowd import until
 from support.material import Server, a_report, survey_named
 
@@ -130,8 +130,8 @@ def test_the_log_may_be_json_or_off(serve: Callable[..., Server], form: str) -> 
 def test_lines_wait_and_lose_their_order() -> None:
     out = io.StringIO()
     journal = Journal(out=out)
-    came = [Answer("GET", "/b", 200, 1, "2"), Answer("GET", "/a", 200, 1, "9")]
-    came.append(Answer("GET", "/b", 200, 1, "1"))
+    came = [AnsweredRequest("GET", "/b", 200, 1, "2"), AnsweredRequest("GET", "/a", 200, 1, "9")]
+    came.append(AnsweredRequest("GET", "/b", 200, 1, "1"))
 
     for each in came:
         journal.add(each)
@@ -147,7 +147,7 @@ def test_lines_wait_and_lose_their_order() -> None:
 
 def flood(journal: Journal, lines: int) -> None:
     for index in range(lines):
-        journal.add(Answer("GET", "/", 200, 1, f"{index:016x}"))
+        journal.add(AnsweredRequest("GET", "/", 200, 1, f"{index:016x}"))
 
 
 def test_a_flood_of_lines_does_not_wait_for_the_minute() -> None:

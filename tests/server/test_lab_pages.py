@@ -20,7 +20,7 @@ from flask.testing import FlaskClient
 from deniably.authoring.compiling import compile_survey
 from deniably.lab.catalogue import entries
 from deniably.lab.experiment import Experiment
-from deniably.lab.inputs import Choice
+from deniably.lab.inputs import OneOf
 from deniably.lab.page import fragment
 from deniably_server.api.computation_queue import ComputationQueue, Job
 from deniably_server.api.costly import answerer, use_queue
@@ -102,7 +102,7 @@ def test_every_experiment_is_a_page_with_a_field_for_each_input(
     assert ('id="inputs"' in page) == bool(entry.inputs)
     for key, one in entry.inputs.items():
         assert f'<label for="i-{key}">{one.help.rstrip(".")}</label>' in unescape(page)
-        tag = "select" if isinstance(one, Choice) else "input"
+        tag = "select" if isinstance(one, OneOf) else "input"
         assert len(re.findall(rf'<{tag} id="i-{key}" name="{key}"', page)) == 1
     files = set(re.findall(r'(?:href|src)="(/web/[^"]+)"', page))
     wire = len(answer.data) + sum(

@@ -16,7 +16,7 @@ from deniably_server.guard.headers import SECURITY_HEADERS
 from deniably_server.guard.read_limit import ReadLimit
 from deniably_server.layers import FLASK_HOOKS, WSGI_LAYERS
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.request_facts import HEADER, Answer
+from deniably_server.watching.request_facts import HEADER, AnsweredRequest
 from support.material import a_report, assert_problem, signed, survey_named
 
 SURVEY = survey_named()
@@ -29,9 +29,9 @@ class Told(Metrics):
 
     def __init__(self) -> None:
         super().__init__()
-        self.answers: list[Answer] = []
+        self.answers: list[AnsweredRequest] = []
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: AnsweredRequest) -> None:
         self.answers.append(answer)
 
 

@@ -23,7 +23,7 @@ from deniably_server.storage.store import Store
 from deniably_server.storage.tables import owners
 from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.metrics import Metrics
-from deniably_server.watching.request_facts import Answer
+from deniably_server.watching.request_facts import AnsweredRequest
 from deniably_server.watching.seldom import EVERY
 from support.crowd import until
 from support.material import Server, a_report, assert_problem, new_token, survey_named
@@ -42,8 +42,8 @@ def numbers(page: bytes) -> dict[str, float]:
     }
 
 
-def answer(status: int = 201, route: str = REPORTS, took: int = 5) -> Answer:
-    return Answer("POST", route, status, took, "0" * 16)
+def answer(status: int = 201, route: str = REPORTS, took: int = 5) -> AnsweredRequest:
+    return AnsweredRequest("POST", route, status, took, "0" * 16)
 
 
 def full() -> float:

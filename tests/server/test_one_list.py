@@ -18,7 +18,7 @@ import pytest
 
 from deniably.authoring.compiling import compile_survey, load
 from deniably.design.planning import PlanRow, plan_figures
-from deniably.estimation.figures import One, groups
+from deniably.estimation.figures import SingleMean, groups
 from deniably.estimation.tally import Tally
 from deniably.results.document import SurveyResult
 from deniably.results.result import result
@@ -213,7 +213,7 @@ def test_a_mean_is_planned_as_wide_as_the_results_show_it(which: str, name: str)
     and reports as expected, the widest margin is the planned one."""
     survey = asked(which)[0].survey
     (question,) = [one for one in survey.questions if one.name == name]
-    (group,) = [one for one in groups(question) if isinstance(one, One)]
+    (group,) = [one for one in groups(question) if isinstance(one, SingleMean)]
     (margin,) = [
         row.plan.margin for row in planned(which) if (row.question, row.figure) == (name, "mean")
     ]
@@ -234,7 +234,7 @@ def test_a_mean_score_that_half_of_all_have_is_at_most_half_as_precise(
     which: str, name: str
 ) -> None:
     (question,) = [one for one in asked(which)[0].survey.questions if one.name == name]
-    (group,) = [one for one in groups(question) if isinstance(one, One)]
+    (group,) = [one for one in groups(question) if isinstance(one, SingleMean)]
     (row,) = [one for one in planned(which) if (one.question, one.figure) == (name, "mean")]
     assert "up to twice as wide" in row.note
 

@@ -116,7 +116,7 @@ def test_a_power_of_two_refuses_no_word(n: int, monkeypatch: pytest.MonkeyPatch)
 # The table ---------------------------------------------------------------------------------------
 
 
-def law_of_table(law: bulk.Law) -> dict[int, Fraction]:
+def law_of_table(law: bulk.CondensedTable) -> dict[int, Fraction]:
     """The exact law of ``law.draw``: words counted, and the second draw's intervals measured."""
     masks, words = np.unique(law.table, return_counts=True)
     first = dict(zip(masks.tolist(), words.tolist(), strict=True))

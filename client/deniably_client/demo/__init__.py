@@ -30,7 +30,7 @@ from deniably.trust.signing import new_key
 from deniably_client.rehearsal import answer_all
 
 HERE = files("deniably_client") / "demo"
-Answers = dict[str, str]
+_Answers = dict[str, str]
 
 _PATIENCE = 30.0
 
@@ -59,16 +59,16 @@ def demo(port: int, leave: bool) -> None:
             _wait_for_interrupt()
 
 
-def respondents() -> list[Answers]:
+def respondents() -> list[_Answers]:
     """The true answers of each of the 6,366 respondents (question name -> choice name)."""
-    people: list[Answers] = []
+    people: list[_Answers] = []
     with (HERE / "fair1978.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             people += [row] * int(row.pop("count"))
     return people
 
 
-def _table(results: dict[str, Any], people: list[Answers]) -> str:
+def _table(results: dict[str, Any], people: list[_Answers]) -> str:
     lines: list[str] = []
     for question in results["questions"]:
         truth = Counter(person[question["name"]] for person in people)

@@ -61,24 +61,24 @@ class Computed(msgspec.Struct, frozen=True, tag="computed"):
         return len(self.body) + _FRAME
 
 
-class Refused(msgspec.Struct, frozen=True, tag="refused"):
+class RefusedJob(msgspec.Struct, frozen=True, tag="refused"):
     """A refusal: the name of an exception in ``errors``, and its text."""
 
     kind: str
     why: str
 
 
-def refused(error: Refusal | Unavailable) -> Refused:
+def refused(error: Refusal | Unavailable) -> RefusedJob:
     """An exception in the form in which it passes between processes."""
-    return Refused(type(error).__name__, error.why if isinstance(error, Refusal) else str(error))
+    return RefusedJob(type(error).__name__, error.why if isinstance(error, Refusal) else str(error))
 
 
-def _raised(refused: Refused) -> Exception:
+def _raised(refused: RefusedJob) -> Exception:
     found: Exception = getattr(errors, refused.kind)(refused.why)
     return found
 
 
-_decode = msgspec.msgpack.Decoder(Computed | Refused).decode
+_decode = msgspec.msgpack.Decoder(Computed | RefusedJob).decode
 
 
 class _Work:

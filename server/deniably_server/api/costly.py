@@ -27,7 +27,7 @@ from deniably_server.api.computation_queue import (
     Computed,
     Job,
     Reads,
-    Refused,
+    RefusedJob,
     refused,
 )
 from deniably_server.api.visibility import visible_survey
@@ -158,7 +158,7 @@ def compiled(text: bytes) -> Survey:
     return read_survey(found)
 
 
-def _compiled(text: bytes) -> Computed | Refused:
+def _compiled(text: bytes) -> Computed | RefusedJob:
     try:
         return Computed([], _compile(text).canonical)
     except BadSurvey as error:
@@ -187,7 +187,7 @@ def _job() -> Job:
     return Job(target, authorization, request_facts.request_id(request.environ))
 
 
-def _computed(app: Flask, job: Job) -> Computed | Refused:
+def _computed(app: Flask, job: Job) -> Computed | RefusedJob:
     """The view's answer. Log and metrics are left to the process that sends it."""
     headers = {"Authorization": job.authorization, "Accept-Encoding": _GZIP}
     with app.test_request_context(job.target, headers=headers):
@@ -201,7 +201,7 @@ def _computed(app: Flask, job: Job) -> Computed | Refused:
             raise
         except Exception as error:
             refuse(error, request.environ)  # logs it
-            return Refused(Uncomputed.__name__, "the computation failed")
+            return RefusedJob(Uncomputed.__name__, "the computation failed")
         return Computed(list(response.headers), response.get_data())
 
 

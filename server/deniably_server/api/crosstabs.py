@@ -23,7 +23,7 @@ from deniably.results.crosstabs import (
     is_crossable,
 )
 from deniably.results.drawing.paper import Paper
-from deniably.results.provenance import Protection, Source
+from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.spreadsheet import written
 from deniably.survey.readable import listed_label, short_label
 from deniably.survey.survey import Survey
@@ -37,7 +37,7 @@ from deniably_server.errors import BadParameter, NotFound, TooMuch
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, Parameters
+from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, QueryParameters
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 blueprint = Blueprint("crosstabs", __name__)
 
 _OF: dict[str, Of] = {"rows": "rows", "columns": "columns", "all": "all"}
-_WAYS: Parameters = {"of": {"enum": [*_OF], "description": "What the percentages are of."}}
-_PAIR: Parameters = {"rows!": NAMED, "columns!": NAMED, **LEVEL}
-_PAGE: Parameters = {"rows": NAMED, "columns": NAMED, **_WAYS, **LEVEL}
+_WAYS: QueryParameters = {"of": {"enum": [*_OF], "description": "What the percentages are of."}}
+_PAIR: QueryParameters = {"rows!": NAMED, "columns!": NAMED, **LEVEL}
+_PAGE: QueryParameters = {"rows": NAMED, "columns": NAMED, **_WAYS, **LEVEL}
 _MOST_LINKS = 15
 _MOST_CELLS = 1_000
 """A cross-table of this size takes some seconds with 300,000 reports."""
@@ -153,7 +153,7 @@ def _figure_page(name: str) -> str:
 def _paper(found: CrosstabResult, of: Of) -> Paper:
     store = current_store()
     survey = store.survey(found["survey"])
-    source = Source.of_survey(survey, "closed", found["n"], store.closing_day(survey.name))
+    source = ResultsSource.of_survey(survey, "closed", found["n"], store.closing_day(survey.name))
     protections = [Protection.of_question(survey.questions[index]) for index in _chosen(survey)]
     return comparison_papers.crosstab(found, of, _titles(survey), source, protections)
 

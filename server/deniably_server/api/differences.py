@@ -19,7 +19,7 @@ from deniably.results.comparison import (
     has_pairs,
 )
 from deniably.results.drawing.paper import Paper
-from deniably.results.provenance import Protection, Source
+from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.spreadsheet import written
 from deniably.survey.questions import Question
 from deniably.survey.readable import listed_label, short_label
@@ -34,7 +34,7 @@ from deniably_server.errors import BadParameter, Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, Parameters
+from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, QueryParameters
 
 if TYPE_CHECKING:
     from flask.typing import ResponseReturnValue
@@ -47,8 +47,8 @@ _HOW = (
     " (?question=q&value=7) or with that of another survey (&survey=name), of several numbers that"
     " of one (&part=p)"
 )
-_QUESTION: Parameters = {"question!": NAMED, "survey": NAMED, **LEVEL}
-_PAGE: Parameters = {"question": NAMED, "survey": NAMED, **LEVEL}
+_QUESTION: QueryParameters = {"question!": NAMED, "survey": NAMED, **LEVEL}
+_PAGE: QueryParameters = {"question": NAMED, "survey": NAMED, **LEVEL}
 _KINDS = ("share", "other", "value", "survey")
 
 
@@ -174,7 +174,7 @@ def _paper(found: DifferencesResult) -> Paper:
     return comparison_papers.differences(
         found,
         short_label(question),
-        Source.of_survey(here.survey, here.state, found["n"], closed),
+        ResultsSource.of_survey(here.survey, here.state, found["n"], closed),
         Protection.of_question(question),
     )
 

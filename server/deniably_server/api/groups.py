@@ -18,11 +18,11 @@ from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import NAMED, PAGE, Operation, Parameters
+from deniably_server.web.operation import NAMED, PAGE, Operation, QueryParameters
 
 blueprint = Blueprint("groups", __name__)
 
-_GROUPS: Parameters = {"question!": NAMED, "count": {"type": "integer", "minimum": 1}}
+_GROUPS: QueryParameters = {"question!": NAMED, "count": {"type": "integer", "minimum": 1}}
 _MOST_GROUPS = 12
 
 

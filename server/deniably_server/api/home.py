@@ -19,7 +19,7 @@ from deniably_server.api.costly import computed_before
 from deniably_server.api.visibility import visible_survey
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
-from deniably_server.storage.tables.register import Card
+from deniably_server.storage.tables.register import ListedSurvey
 from deniably_server.web import language, paging, thirty_people
 from deniably_server.web.operation import PAGE, Operation
 
@@ -33,7 +33,7 @@ _INTRO = 160
 
 
 @dataclass(frozen=True)
-class Rates:
+class GuessingRates:
     """Of 100 guesses, how many are right: of the answer that gives away most, of all, at worst.
 
     ``waves`` says whether all are those of all waves of a panel, and ``often`` whether the form's
@@ -51,11 +51,11 @@ class Rates:
 class Tile:
     """A survey in the list. What is None or empty takes its definition or its tallies."""
 
-    card: Card
+    card: ListedSurvey
     intro: str = ""
     its: str = ""
     invited: bool = False
-    rates: Rates | None = None
+    rates: GuessingRates | None = None
     finding: cards.Card | None = None
 
 
@@ -68,7 +68,7 @@ def home() -> ResponseReturnValue:
     itself does not wait for them.
     """
     page = paging.wanted()
-    listed, size = current_store().cards(page.start, paging.SIZE)
+    listed, size = current_store().listed_surveys(page.start, paging.SIZE)
     pages = page.of(size)
     return computed_before(
         ("home", page.number, size, *listed),
@@ -90,7 +90,7 @@ def _page(tiles: Sequence[Tile], pages: paging.Pages) -> str:
     )
 
 
-def _tile(card: Card) -> Tile:
+def _tile(card: ListedSurvey) -> Tile:
     survey = current_store().survey(card.name)
     return Tile(
         card,
@@ -102,10 +102,10 @@ def _tile(card: Card) -> Tile:
     )
 
 
-def _rates(survey: Survey) -> Rates:
+def _rates(survey: Survey) -> GuessingRates:
     found = guessing(survey)
     one, every, worst = map(rate_text, (found.highest, found.everything, found.worst))
-    return Rates(one, every, worst, found.waves is not None, found.often)
+    return GuessingRates(one, every, worst, found.waves is not None, found.often)
 
 
 def _finding(survey: Survey) -> cards.Card | None:

@@ -24,7 +24,7 @@ from deniably_server.errors import BadParameter, NotFound
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.body import JSON
 from deniably_server.web.lab_form import LONGEST, fields
-from deniably_server.web.operation import CSV, PAGE, SVG, Operation, Parameters
+from deniably_server.web.operation import CSV, PAGE, SVG, Operation, QueryParameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +39,7 @@ _KEPT = "public, max-age=60"
 """It depends on the address and the version of Deniably alone, and a new version is shown soon."""
 
 
-def _inputs() -> Parameters:
+def _inputs() -> QueryParameters:
     helps: dict[str, dict[str, None]] = {}
     for entry in entries().values():
         for name, one in entry.inputs.items():
@@ -52,7 +52,7 @@ def _inputs() -> Parameters:
 
 INPUTS = _inputs()
 """Those of all experiments. Each refuses the inputs that it has not, and says which it has."""
-_PICTURE: Parameters = {
+_PICTURE: QueryParameters = {
     "picture": {
         "type": "integer",
         "minimum": 1,
@@ -60,7 +60,7 @@ _PICTURE: Parameters = {
         "description": "Which one, of an experiment with several.",
     }
 }
-_CASE: Parameters = {
+_CASE: QueryParameters = {
     "case": {
         "type": "integer",
         "minimum": 1,
@@ -70,13 +70,13 @@ _CASE: Parameters = {
     **INPUTS,
 }
 _NAMED = {"enum": list(entries()), "description": "An experiment that applies to the survey."}
-_CHOSEN: Parameters = {"experiment": _NAMED, **_CASE}
-_NEEDED: Parameters = {"experiment!": _NAMED, **_CASE}
+_CHOSEN: QueryParameters = {"experiment": _NAMED, **_CASE}
+_NEEDED: QueryParameters = {"experiment!": _NAMED, **_CASE}
 _PROBLEMS = ("not-found", "too-much", "busy")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedExperiment:
     """An experiment with all inputs that a request asks for; on a ``case`` of a survey, the
     ``number``-th of ``cases``, or by itself."""
 
@@ -228,17 +228,17 @@ def _chosen() -> Entry:
     return entries()[name]
 
 
-def _asked(entry: Entry, survey: Survey | None) -> Asked:
+def _asked(entry: Entry, survey: Survey | None) -> RequestedExperiment:
     """The experiment with what the query gives, on the survey's case that it names."""
     if survey is None:
-        return Asked(entry, entry.read(_given(entry)))
+        return RequestedExperiment(entry, entry.read(_given(entry)))
     cases = tuple(entry.cases(survey))
     if not cases:
         names = ", ".join(one.name for one, _ in _applying(survey)) or "there is none"
         raise BadParameter(f"“experiment” names one that applies to this survey: {names}")
     number = _number("case", len(cases))
     case = cases[number - 1]
-    return Asked(entry, entry.read(_given(entry, case), case), survey, cases, number)
+    return RequestedExperiment(entry, entry.read(_given(entry, case), case), survey, cases, number)
 
 
 def _applying(survey: Survey) -> Iterator[tuple[Entry, tuple[Case, ...]]]:
@@ -277,7 +277,9 @@ def _number(name: str, most: int) -> int:
 
 
 def _answered(
-    entry: Entry, form: Callable[[Asked], ResponseReturnValue], survey: Survey | None = None
+    entry: Entry,
+    form: Callable[[RequestedExperiment], ResponseReturnValue],
+    survey: Survey | None = None,
 ) -> Response:
     """The answer, computed in its turn. Wrong inputs are refused before, as far as they are known
     to be without the questions of the survey."""
@@ -292,7 +294,7 @@ def _fresh(response: Response) -> Response:
     return response
 
 
-def _page(asked: Asked) -> str:
+def _page(asked: RequestedExperiment) -> str:
     made, values, names = asked.made(), asked.values, list(entries())
     later = names[names.index(asked.entry.name) + 1 :]
     return render_template(
@@ -320,22 +322,22 @@ def _chooser(survey: Survey) -> str:
     return render_template("lab_survey.html", survey=survey, applying=list(_applying(survey)))
 
 
-def _json(asked: Asked) -> Response:
+def _json(asked: RequestedExperiment) -> Response:
     return Response(asked.made().to_json(), mimetype=JSON)
 
 
-def _csv(asked: Asked) -> Response:
+def _csv(asked: RequestedExperiment) -> Response:
     return _file(asked, asked.made().to_csv(), CSV, "attachment", "")
 
 
-def _svg(asked: Asked) -> Response:
+def _svg(asked: RequestedExperiment) -> Response:
     pictures = asked.made().pictures
     number = _number("picture", len(pictures))
     last = f"-{number}" if number > 1 else ""
     return _file(asked, pictures[number - 1].svg(), SVG, "inline", last)
 
 
-def _file(asked: Asked, text: str, kind: str, how: str, last: str) -> Response:
+def _file(asked: RequestedExperiment, text: str, kind: str, how: str, last: str) -> Response:
     response = Response(text, mimetype=kind)
     about = f"{asked.survey.name}-" if asked.survey else ""
     end = "svg" if kind == SVG else "csv"

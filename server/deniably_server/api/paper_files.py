@@ -10,9 +10,9 @@ from deniably.results.drawing.paper import WIDTHS, Paper, svg
 from deniably_server.api.results import LEVEL
 from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
-from deniably_server.web.operation import SVG, Parameters
+from deniably_server.web.operation import SVG, QueryParameters
 
-WIDTH: Parameters = {
+WIDTH: QueryParameters = {
     "width": {
         "enum": [str(width) for width in WIDTHS],
         "description": "Of the figure, in millimetres: one column of a journal, or two.",

@@ -15,7 +15,7 @@ from deniably.survey.report import LARGEST_BODY
 from deniably_server.api.admission import HEADER
 from deniably_server.api.reports import take_report
 from deniably_server.errors import Malformed
-from deniably_server.guard.limits import Limits
+from deniably_server.guard.limits import ServerLimits
 from deniably_server.storage.store import Store
 from deniably_server.watching import request_facts
 from deniably_server.web.body import JSON
@@ -36,7 +36,7 @@ _LINES = {status: f"{status.value} {status.phrase}" for status in HTTPStatus}
 class ReportFastPath:
     """Stores reports in the usual form, and counts all requests with reports."""
 
-    def __init__(self, app: WSGIApplication, store: Store, limits: Limits) -> None:
+    def __init__(self, app: WSGIApplication, store: Store, limits: ServerLimits) -> None:
         self._app = app
         self._store = store
         self._limits = limits

@@ -16,14 +16,14 @@ from deniably_server.errors import BadParameter
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, Operation, Parameters
+from deniably_server.web.operation import CSV, Operation, QueryParameters
 
 blueprint = Blueprint("results", __name__)
 
 LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.5, 0.999
 _CONFIDENCE = re.compile(r"0?\.[0-9]{1,3}")
 
-LEVEL: Parameters = {
+LEVEL: QueryParameters = {
     "confidence": {
         "type": "number",
         "minimum": LEAST_CONFIDENCE,
@@ -32,7 +32,7 @@ LEVEL: Parameters = {
         "default": CONFIDENCE,
     }
 }
-SHOWN: Parameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
+SHOWN: QueryParameters = {"smooth": {"enum": ["0", "1"]}, **LEVEL}
 
 
 @blueprint.get("/api/surveys/<name>/results")

@@ -45,7 +45,7 @@ class ChangedAnswer(SurveyAnswer):
     reports: NotRequired[int | None]
 
 
-class Change(msgspec.Struct, forbid_unknown_fields=True):
+class SurveyChange(msgspec.Struct, forbid_unknown_fields=True):
     """The body of a request to change a survey."""
 
     state: Literal["open", "closed"]
@@ -53,7 +53,7 @@ class Change(msgspec.Struct, forbid_unknown_fields=True):
     """Refuse to close a survey whose results would stay hidden for ever."""
 
 
-_CHANGE = msgspec.json.Decoder(Change)
+_CHANGE = msgspec.json.Decoder(SurveyChange)
 
 
 @surveys.get("/api/surveys/<name>")
@@ -100,7 +100,7 @@ def publish() -> Response:
     {200: {JSON: ChangedAnswer}},
     (*BODY, *TOKEN, "not-found", "closed", "too-few"),
     "author",
-    body={JSON: Change},
+    body={JSON: SurveyChange},
 )
 def change(name: str) -> Response:
     """Close a survey for good: reports sent after the results were seen could mislead."""

@@ -12,7 +12,7 @@ from flask import Blueprint, Response, render_template, request
 from deniably.core.errors import Incomparable
 from deniably.results import comparison_papers, wave_drawing
 from deniably.results.drawing.paper import Paper
-from deniably.results.provenance import Protection, Source
+from deniably.results.provenance import Protection, ResultsSource
 from deniably.results.spreadsheet import written
 from deniably.results.waves import (
     COLUMNS,
@@ -33,11 +33,11 @@ from deniably_server.errors import BadParameter, Forbidden, Hidden, NotFound, Un
 from deniably_server.guard.app_state import current_store
 from deniably_server.web.answer import json_answer
 from deniably_server.web.body import JSON
-from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, Parameters
+from deniably_server.web.operation import CSV, NAMED, PAGE, SVG, Operation, QueryParameters
 
 blueprint = Blueprint("waves", __name__)
 
-_QUESTION: Parameters = {"question!": NAMED}
+_QUESTION: QueryParameters = {"question!": NAMED}
 
 
 def _others(name: str) -> tuple[Hashable, ...]:
@@ -121,7 +121,9 @@ def _drawn(name: str) -> tuple[WaveQuestion, Paper]:
         raise BadParameter(f"“question” names a question that all waves ask alike: {names}")
     last = found["waves"][-1]
     survey = store.survey(last["survey"])
-    source = Source.of_survey(survey, last["state"], last["n"], store.closing_day(survey.name))
+    source = ResultsSource.of_survey(
+        survey, last["state"], last["n"], store.closing_day(survey.name)
+    )
     (question,) = (one for one in survey.questions if one.name == wanted)
     protection = Protection.of_question(question)
     return asked[wanted], comparison_papers.waves(found, asked[wanted], source, protection)

@@ -20,7 +20,7 @@ from deniably_server.commands.plan import read_definition
 
 if TYPE_CHECKING:
     from deniably.estimation.tally import Tally
-    from deniably.lab.published import Published
+    from deniably.lab.published import PublishedFigures
     from deniably.simulation.people import People
     from deniably.simulation.runs import FigureRuns
     from deniably.survey.survey import Survey
@@ -66,7 +66,7 @@ def simulate(file: Path, truth: Path, runs: int | None, curator: bool, as_json: 
         figures = compare(people, _tallies(people, runs or 1))
     except ValueError as error:
         raise click.ClickException(str(error)) from None
-    central: Published = _published(people, runs or 1) if curator else {}
+    central: PublishedFigures = _published(people, runs or 1) if curator else {}
     if as_json:
         facts = _one_run if runs is None else _many_runs
         click.echo(json.dumps([facts(figure) | _central(figure, central) for figure in figures]))
@@ -78,7 +78,7 @@ def simulate(file: Path, truth: Path, runs: int | None, curator: bool, as_json: 
         _show_many_runs(figures, runs, central)
 
 
-def _published(people: People, runs: int) -> Published:
+def _published(people: People, runs: int) -> PublishedFigures:
     from deniably.core.coins import LARGEST, Coins
     from deniably.lab.draws import Draws
     from deniably.lab.published import published
@@ -86,7 +86,7 @@ def _published(people: People, runs: int) -> Published:
     return published(people, Draws(Coins().below(LARGEST)), runs)
 
 
-def _central(figure: FigureRuns, central: Published) -> dict[str, float | None]:
+def _central(figure: FigureRuns, central: PublishedFigures) -> dict[str, float | None]:
     """What a curator published: the value of the one run, or the error over all."""
     if not central:
         return {}
@@ -94,7 +94,7 @@ def _central(figure: FigureRuns, central: Published) -> dict[str, float | None]:
     return {name: _known(value)}
 
 
-def _of_curator(figure: FigureRuns, central: Published) -> tuple[str, float]:
+def _of_curator(figure: FigureRuns, central: PublishedFigures) -> tuple[str, float]:
     values = central[figure.question, figure.truth.name]
     if len(values) == 1:
         return "curator", float(values[0])
@@ -169,7 +169,7 @@ def _clipped(figure: FigureRuns) -> dict[str, Any]:
     return {"clipped": figure.truth.outside, "bias": figure.clipping}
 
 
-def _show_one_run(figures: Sequence[FigureRuns], central: Published) -> None:
+def _show_one_run(figures: Sequence[FigureRuns], central: PublishedFigures) -> None:
     def line(figure: FigureRuns) -> tuple[str, ...]:
         low, high = figure.low[0], figure.high[0]
         return (
@@ -194,7 +194,7 @@ def _show_one_run(figures: Sequence[FigureRuns], central: Published) -> None:
     _show_clipping(figures)
 
 
-def _show_many_runs(figures: Sequence[FigureRuns], runs: int, central: Published) -> None:
+def _show_many_runs(figures: Sequence[FigureRuns], runs: int, central: PublishedFigures) -> None:
     def line(figure: FigureRuns) -> tuple[str, ...]:
         told = len(figure.estimates) - figure.unknown
         return (
@@ -219,7 +219,7 @@ def _show_many_runs(figures: Sequence[FigureRuns], runs: int, central: Published
     _show_clipping(figures)
 
 
-def _explain(central: Published) -> None:
+def _explain(central: PublishedFigures) -> None:
     if central:
         click.echo(
             "\ncurator: what somebody would publish who collected the true answers, at the same"

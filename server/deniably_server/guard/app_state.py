@@ -6,7 +6,7 @@ from typing import cast
 
 from flask import Flask, current_app
 
-from deniably_server.guard.limits import Limits
+from deniably_server.guard.limits import ServerLimits
 from deniably_server.storage.store import Store
 
 _KEY, _LIMITS = "deniably", "deniably_limits"
@@ -17,12 +17,12 @@ def current_store() -> Store:
     return cast(Store, current_app.extensions[_KEY])
 
 
-def current_limits() -> Limits:
+def current_limits() -> ServerLimits:
     """The limits of the current application."""
-    return cast(Limits, current_app.extensions[_LIMITS])
+    return cast(ServerLimits, current_app.extensions[_LIMITS])
 
 
-def attach_state(app: Flask, store: Store, limits: Limits) -> None:
+def attach_state(app: Flask, store: Store, limits: ServerLimits) -> None:
     """Keep the store and the limits with ``app``."""
     app.extensions[_KEY] = store
     app.extensions[_LIMITS] = limits

@@ -72,7 +72,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """The limits of a server; None is no limit. ``proxies`` is the number of trusted proxies."""
 
     reports: Limit | None
@@ -116,9 +116,9 @@ class Limits:
         return MeteredBody(body, self.reports if address is not None else None, address or "")
 
 
-def limits_of(reports: int, failures: int, proxies: int) -> Limits:
+def limits_of(reports: int, failures: int, proxies: int) -> ServerLimits:
     """The limits for the numbers in the settings, where 0 is no limit."""
-    return Limits(
+    return ServerLimits(
         reports=Limit(reports) if reports else None,
         trades=Limit(reports) if reports else None,  # everybody who is invited trades once
         failures=Limit(failures) if failures else None,

@@ -44,16 +44,16 @@ from deniably_server.storage.tables.owners import (
     register_size,
 )
 from deniably_server.storage.tables.register import (
-    Card,
+    ListedSurvey,
     RegisterPage,
     author_of,
-    cards,
     closing_day,
     enter_closed,
     enter_published,
     entries,
     entry_size,
     last,
+    listed_surveys,
     possible_waves,
     register_page,
 )
@@ -230,13 +230,13 @@ class Store:
         with self._reading() as database:
             return closing_day(database, name)
 
-    def cards(self, start: int, count: int) -> tuple[list[Card], int]:
+    def listed_surveys(self, start: int, count: int) -> tuple[list[ListedSurvey], int]:
         """``count`` surveys from number ``start`` on, as lists show them, and the number of all.
 
         They come in alphabetical order. Reads no whole definition.
         """
         with self._reading() as database, _one_state(database):
-            return cards(database, start, count), count_surveys(database)
+            return listed_surveys(database, start, count), count_surveys(database)
 
     def names(self) -> list[str]:
         """The names of all surveys, in alphabetical order."""

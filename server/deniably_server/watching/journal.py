@@ -16,7 +16,7 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import Literal, TextIO
 
-from deniably_server.watching.request_facts import Answer
+from deniably_server.watching.request_facts import AnsweredRequest
 
 Form = Literal["text", "json", "off"]
 
@@ -31,10 +31,10 @@ class Journal:
     def __init__(self, form: Form = "text", out: TextIO | None = None) -> None:
         self._form: Form = form
         self._out = out
-        self._answers: list[Answer] = []
+        self._answers: list[AnsweredRequest] = []
         self._lock, self._early = Lock(), Lock()
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: AnsweredRequest) -> None:
         """Add the line of an answer."""
         if self._form == "off" or len(self._answers) >= 2 * _MOST:
             return
@@ -61,7 +61,7 @@ class Journal:
         finally:
             self._early.release()
 
-    def _line(self, answer: Answer) -> str:
+    def _line(self, answer: AnsweredRequest) -> str:
         if self._form == "json":
             return json.dumps(answer._asdict())
         method, route, status, took, request = answer

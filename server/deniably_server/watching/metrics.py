@@ -23,7 +23,7 @@ import msgspec
 
 from deniably_server.storage.writing.commit import Outcome
 from deniably_server.watching.prometheus import Counts, exposed
-from deniably_server.watching.request_facts import Answer, milliseconds
+from deniably_server.watching.request_facts import AnsweredRequest, milliseconds
 from deniably_server.watching.seldom import Seldom, replace_file, tens
 
 _MOST = 10_000
@@ -40,13 +40,13 @@ class Metrics:
         self._folder = folder
         self._name = uuid4().hex
         self._lock = Lock()
-        self._answers: list[Answer] = []
+        self._answers: list[AnsweredRequest] = []
         self._counts: Counts = Counter()
         self._seldom = Seldom(folder)
 
     # --- what is counted ----------------------------------------------------------------------
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: AnsweredRequest) -> None:
         """Note an answered request. ``count`` counts it later, so no respondent waits for that."""
         self._answers.append(answer)
         if len(self._answers) >= _MOST:
@@ -115,5 +115,5 @@ def _sum(files: Sequence[Path]) -> Counts:
     return together
 
 
-def _class(answer: Answer) -> str:
+def _class(answer: AnsweredRequest) -> str:
     return f"{answer.status // 100}xx"

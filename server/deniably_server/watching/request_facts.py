@@ -23,7 +23,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 _ID, _ROUTE = "deniably.id", "deniably.route"
 
 
-class Answer(NamedTuple):
+class AnsweredRequest(NamedTuple):
     """The facts about an answered request that may be logged and counted."""
 
     method: str

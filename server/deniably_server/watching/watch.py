@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from deniably_server.watching import request_facts as facts
-from deniably_server.watching.request_facts import Answer, milliseconds
+from deniably_server.watching.request_facts import AnsweredRequest, milliseconds
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -19,7 +19,7 @@ class Watch:
     It calls every ``tell`` with each answer. They must be quick, as the respondent waits.
     """
 
-    def __init__(self, app: WSGIApplication, *tell: Callable[[Answer], None]) -> None:
+    def __init__(self, app: WSGIApplication, *tell: Callable[[AnsweredRequest], None]) -> None:
         self._app = app
         self._tell = tell
 
@@ -40,7 +40,7 @@ class Watch:
 
         body = self._app(environ, start)
         took = milliseconds(perf_counter() - began)
-        answer = Answer(facts.method(environ), facts.route(environ), status, took, request)
+        answer = AnsweredRequest(facts.method(environ), facts.route(environ), status, took, request)
         for tell in self._tell:
             tell(answer)
         return body

@@ -10,7 +10,7 @@ from math import log10
 from typing import Any
 
 from deniably.lab.experiment import text_of
-from deniably.lab.inputs import SEED, Choice, Input, Level, Real, Whole
+from deniably.lab.inputs import SEED, ExperimentInput, Level, OneOf, Real, Whole
 from deniably.results.drawing.digits import MINUS
 from deniably.survey.privacy import to_decimal_text
 
@@ -42,14 +42,14 @@ class Field:
     at: int = 0
 
 
-def fields(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> list[Field]:
+def fields(inputs: Mapping[str, ExperimentInput], values: Mapping[str, Any]) -> list[Field]:
     """The fields of these inputs with their values, which were read."""
     return [_field(name, one, values[name]) for name, one in inputs.items()]
 
 
-def _field(name: str, one: Input, value: Any) -> Field:
+def _field(name: str, one: ExperimentInput, value: Any) -> Field:
     label, allowed = one.help.rstrip("."), one.allowed.replace("-", MINUS)
-    if isinstance(one, Choice):
+    if isinstance(one, OneOf):
         return Field(name, label, allowed, value, choices=one.names)
     text, stops = shown(one, value), _stops(one)
     known = [one.read(name, stop) for stop in stops]
@@ -57,7 +57,7 @@ def _field(name: str, one: Input, value: Any) -> Field:
     return Field(name, label, allowed, text, stops=stops, at=at)
 
 
-def shown(one: Input, value: Any) -> str:
+def shown(one: ExperimentInput, value: Any) -> str:
     """A value as its field has it: whole per cents of an input that has them, else a decimal where
     that is exact."""
     if not isinstance(one, Real):
@@ -67,7 +67,7 @@ def shown(one: Input, value: Any) -> str:
     return to_decimal_text(value) if 10**_DIGITS % value.denominator == 0 else text_of(value)
 
 
-def _stops(one: Input) -> list[str]:
+def _stops(one: ExperimentInput) -> list[str]:
     """Values over the range of an input, ascending; none of one that is no single number."""
     if one is SEED or not isinstance(one, Real | Whole | Level):
         return []
@@ -89,7 +89,7 @@ def _stops(one: Input) -> list[str]:
     return [shown(one, one.read("", f"{float(step):.3g}")) for step in steps]
 
 
-def _by_factors(one: Input, low: float, high: float) -> list[str]:
+def _by_factors(one: ExperimentInput, low: float, high: float) -> list[str]:
     """Two digits each, with the ends as they are."""
     begin, end = log10(low), log10(high)
     rounded = [

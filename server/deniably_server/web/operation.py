@@ -19,7 +19,7 @@ from deniably_server.storage.tables.tokens import Role
 
 HTML, TEXT, CSV, SVG = "text/html", "text/plain", "text/csv", "image/svg+xml"
 
-Parameters = Mapping[str, Mapping[str, object]]
+QueryParameters = Mapping[str, Mapping[str, object]]
 """The JSON Schema of each parameter by its name; the names of required ones end with ``!``."""
 
 PAGE: Mapping[int, Mapping[str, Any]] = {200: {HTML: None}}
@@ -46,7 +46,7 @@ class Operation:
     problems: Sequence[str] = ()
     """Names of its problems, besides those of every view."""
     role: Role | None = None
-    query: Parameters | None = None
+    query: QueryParameters | None = None
     body: Mapping[str, Any] | None = None
     """Media type -> type of the request's body; None for text."""
     headers: Sequence[str] = ()

@@ -8,16 +8,16 @@ from math import ceil
 from flask import request
 
 from deniably_server.errors import BadParameter
-from deniably_server.web.operation import Parameters
+from deniably_server.web.operation import QueryParameters
 
 SIZE = 50
 _MOST_DIGITS = 6
 
-PARAMETERS: Parameters = {"page": {"type": "integer", "minimum": 1}}
+PARAMETERS: QueryParameters = {"page": {"type": "integer", "minimum": 1}}
 
 
 @dataclass(frozen=True)
-class Page:
+class RequestedPage:
     """The requested page, counted from 1."""
 
     number: int
@@ -50,9 +50,9 @@ class Pages:
         return self.number + 1 if self.number < self.count else None
 
 
-def wanted() -> Page:
+def wanted() -> RequestedPage:
     """The page that the request asks for. Raises BadParameter."""
     text = request.args.get("page", "1")
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text)):
         raise BadParameter("“page” is the number of a page, from 1 on")
-    return Page(int(text))
+    return RequestedPage(int(text))

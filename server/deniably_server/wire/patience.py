@@ -40,14 +40,16 @@ class Connections:
 
     def __init__(self, seconds: float, most: int) -> None:
         self._seconds, self._most = seconds, most
-        self._open: dict[Connection, None] = {}
+        self._open: dict[MeasuredConnection, None] = {}
         self._looking = False
 
-    def __call__(self, config: Config, server_state: ServerState, **more: Any) -> Connection:
+    def __call__(
+        self, config: Config, server_state: ServerState, **more: Any
+    ) -> MeasuredConnection:
         """Create a connection; uvicorn calls this as its protocol class."""
-        return Connection(self, config, server_state, **more)
+        return MeasuredConnection(self, config, server_state, **more)
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: MeasuredConnection) -> None:
         """Register an open connection. When all are taken, end the oldest that waits, or this."""
         if len(self._open) >= self._most:
             slow = next((each for each in self._open if each.waits), None)
@@ -56,7 +58,7 @@ class Connections:
         if not self._looking:
             self._look_later()
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: MeasuredConnection) -> None:
         """Forget a closed connection."""
         self._open.pop(connection, None)
 
@@ -85,7 +87,7 @@ class _Seen(NamedTuple):
     since: float
 
 
-class Connection(HttpToolsProtocol):
+class MeasuredConnection(HttpToolsProtocol):
     """A connection of uvicorn that measures the progress of its client."""
 
     def __init__(

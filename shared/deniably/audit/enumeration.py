@@ -174,15 +174,15 @@ def _chance(n: int, d: int) -> tuple[int, int]:
     return one - happens, happens
 
 
-Shares = defaultdict[R, defaultdict[int, int]]
+PathShares = defaultdict[R, defaultdict[int, int]]
 """For each result the summed shares of its paths, by their whole; most paths share one whole."""
 
 
-def _shares() -> Shares[R]:
+def _shares() -> PathShares[R]:
     return defaultdict(lambda: defaultdict(int))
 
 
-def _law(shares: Shares[R]) -> dict[R, Fraction]:
+def _law(shares: PathShares[R]) -> dict[R, Fraction]:
     return {result: _sum(parts.items()) for result, parts in shares.items()}
 
 
@@ -215,7 +215,7 @@ def distribution_above(
     Returns a lower bound of each result's probability, and the unexplored mass. Each true
     probability exceeds its lower bound by at most that mass.
     """
-    shares: Shares[R] = _shares()
+    shares: PathShares[R] = _shares()
     unexplored = Fraction(0)
     path: list[int] = []
     while True:
@@ -264,7 +264,7 @@ def explore(run: Callable[[Coins], R], most: int, ids: Sequence[str] = IDS[-1:])
     Every draw, also one of ``choose`` or ``chance``, has its stated weights. No branch left out is
     likelier than one that was taken. An id is drawn from ``ids``, equally likely.
     """
-    shares: Shares[R] = _shares()
+    shares: PathShares[R] = _shares()
     waiting: list[tuple[float, tuple[int, ...]]] = [(-1.0, ())]
     paths, draws = 0, _MOST_DRAWS
     while waiting and paths < most:

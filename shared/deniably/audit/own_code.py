@@ -35,7 +35,7 @@ _CHECKS = 50  # runs of each answer that are repeated from the same coins
 _BITS = 64
 
 Answer = Hashable
-Law = Mapping[Hashable, Fraction]
+Probabilities = Mapping[Hashable, Fraction]
 
 
 class BadCode(ValueError):
@@ -60,7 +60,7 @@ class Shift:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedBound:
     """What counting proves: epsilon is at least ``epsilon``, but for one chance in a million.
 
     ``first`` and ``second`` are the answers whose reports prove most.
@@ -83,12 +83,12 @@ class CodeAudit:
 
     answers: tuple[Answer, ...]
     claim: Privacy | None
-    laws: tuple[Law, ...] | None
+    laws: tuple[Probabilities, ...] | None
     paths: int
     unexplored_mass: float
     worst: Shift | None
     broken: Shift | None
-    counted: Counted | None
+    counted: CountedBound | None
     not_walked: str
 
     @property
@@ -261,7 +261,7 @@ def _name(function: Callable[..., Hashable]) -> str:
 # --- what a walk shows --------------------------------------------------------------------------
 
 
-def _worst(answers: Sequence[Answer], laws: Sequence[Law]) -> Shift | None:
+def _worst(answers: Sequence[Answer], laws: Sequence[Probabilities]) -> Shift | None:
     """The report with the largest ratio of probabilities; None where all answers look alike."""
     worst: Shift | None = None
     for (first, ours), (second, theirs) in permutations(zip(answers, laws, strict=True), 2):
@@ -333,7 +333,7 @@ def _odds(claim: Privacy, bits: int) -> tuple[Fraction, Fraction]:
 def _count(
     code: _Code, answers: Sequence[Answer], trials: int, alpha: float, delta: float,
     coins: Callable[[], Coins], progress: Callable[[int], object],
-) -> Counted:  # fmt: skip
+) -> CountedBound:  # fmt: skip
     """The pair of answers whose reports prove the largest epsilon.
 
     A first fifth of the reports chooses what is counted in the others; see ``blackbox.certify``.
@@ -342,7 +342,7 @@ def _count(
     learnt = {one: _reports(code, one, few, coins, progress) for one in answers}
     counts = {one: Counter(_reports(code, one, trials, coins, progress)) for one in answers}
     pairs = list(permutations(answers, 2))
-    best = Counted(0.0, *pairs[0], trials)
+    best = CountedBound(0.0, *pairs[0], trials)
     for first, second in pairs:
         each = alpha / len(pairs)
         event = chosen(learnt[first], learnt[second], trials, None, delta, each)
@@ -352,7 +352,7 @@ def _count(
         )
         proved = lower_bound(seen, against, trials, delta, each)
         if proved > best.epsilon:
-            best = Counted(proved, first, second, trials)
+            best = CountedBound(proved, first, second, trials)
     return best
 
 

@@ -34,7 +34,7 @@ from deniably.device.ledger import Limits
 from deniably.device.memory import Memory, Ticket, answer
 from deniably.mechanisms import Mechanism, Memoised
 from deniably.mechanisms.law import Ticks
-from deniably.survey.questions import NOT_APPLICABLE, Input, Question, SelectMultiple
+from deniably.survey.questions import NOT_APPLICABLE, MechanismInput, Question, SelectMultiple
 from deniably.survey.report import Report, draw_questions, make_report, read_report
 from deniably.survey.survey import Survey, Waves, show_if
 
@@ -102,7 +102,7 @@ def device(respond: Callable[..., Memory] = answer) -> Send:
 
 def law(
     surveys: Sequence[Survey],
-    given: Mapping[str, Input],
+    given: Mapping[str, MechanismInput],
     sent: Sequence[bytes],
     drawn: Sequence[str],
     ids: int = len(IDS),
@@ -152,12 +152,12 @@ def _apart(surveys: Sequence[Survey], sent: Sequence[bytes]) -> list[Report]:
     return found
 
 
-def inputs(survey: Survey, chosen: Sequence[Input]) -> dict[str, Input]:
+def inputs(survey: Survey, chosen: Sequence[MechanismInput]) -> dict[str, MechanismInput]:
     """The mechanisms' inputs, by question, of a respondent who means ``chosen``.
 
     A question that an earlier answer hides gets "not applicable" (SPEC 4.2).
     """
-    given: dict[str, Input] = {}
+    given: dict[str, MechanismInput] = {}
     said: dict[str, object] = {}
     for question, meant in zip(survey.questions, chosen, strict=True):
         condition = show_if(question)
@@ -238,7 +238,7 @@ def walk_reports(
 def _fault(
     surveys: Sequence[Survey],
     said: Answers,
-    given: Mapping[str, Input],
+    given: Mapping[str, MechanismInput],
     found: Exploration[Sent],
     ids: int,
 ) -> str | None:
@@ -282,7 +282,9 @@ def _room(
 
 
 @lru_cache(maxsize=1 << 10)
-def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Exploration[Any]:
+def _paths(
+    mechanism: Mechanism | Memoised[Any], meant: MechanismInput, waves: int
+) -> Exploration[Any]:
     given: Any = meant
     if isinstance(mechanism, Memoised):
         return explore(
@@ -293,7 +295,7 @@ def _paths(mechanism: Mechanism | Memoised[Any], meant: Input, waves: int) -> Ex
     )
 
 
-def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[Input, ...]]:
+def combinations_of(survey: Survey, *, every: bool) -> Iterator[tuple[MechanismInput, ...]]:
     """Combinations of answers: the most different, then ``every`` other where they are few."""
     pairs = [islice(_meant(question), 2) for question in survey.questions]
     if len(survey.questions) <= _BOTH:
@@ -313,7 +315,7 @@ def _number(survey: Survey) -> int:
     )
 
 
-def _meant(question: Question) -> Iterator[Input]:
+def _meant(question: Question) -> Iterator[MechanismInput]:
     """The inputs that an answer to the question can be; of one choice by ticks there is one."""
     alone = _alone(question)
     return (one for one in inputs_of(question.mechanism.law) if not alone or len(one) == 1)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from deniably.core.binomial import Floats, upper_tail
 from deniably.estimation import distribution
 from deniably.estimation.channels import matrix, position_scores, sent, some_positions
-from deniably.estimation.difference import Moments, Scores, moments
+from deniably.estimation.difference import Moments, ScoredTally, moments
 from deniably.estimation.display import shrunken, within
 from deniably.estimation.distribution import QuantileEstimate
 from deniably.estimation.estimate import (
@@ -310,7 +310,7 @@ def moments_of_mean(
     if isinstance(law, Supporting) and law.size != 1:
         return _of_subsets(law, tally, values)
     channel = matrix(law)
-    return moments(Scores(tally.counts, scores(channel, values), channel))
+    return moments(ScoredTally(tally.counts, scores(channel, values), channel))
 
 
 def has_mean(question: Number | Scale) -> bool:
@@ -329,7 +329,7 @@ def _of_positions(law: OfNumber, tally: Tally, start: float, step: float) -> Mom
     if isinstance(law, Noise):
         return _of_noisy(law, tally, start, step)
     _, channel = some_positions(law)
-    return moments(Scores(tally.counts, start + step * position_scores(law), channel))
+    return moments(ScoredTally(tally.counts, start + step * position_scores(law), channel))
 
 
 def _of_noisy(law: Noise, tally: Tally, start: float, step: float) -> Moments:
@@ -383,7 +383,7 @@ def _of_subsets(law: Supporting, tally: Tally, value: Floats) -> Moments:
 
 
 @dataclass(frozen=True)
-class Line:
+class PositionLine:
     """Position x counts as ``start + step * x``, at most ``off`` from what it stands for, which is
     within ``ends``."""
 
@@ -393,7 +393,7 @@ class Line:
     off: float = 0.0
 
 
-def position_line(question: Number) -> Line:
+def position_line(question: Number) -> PositionLine:
     """What positions count as: numbers of an even grid, or the middles of buckets.
 
     Buckets of unequal width differ by one number, and their middles are less than one step of the
@@ -401,14 +401,14 @@ def position_line(question: Number) -> Line:
     """
     if question.mechanism.law.domain.count == question.range.positions:
         grid = question.range
-        return Line(*_unit(grid), (float(grid.minimum), float(grid.maximum)))
+        return PositionLine(*_unit(grid), (float(grid.minimum), float(grid.maximum)))
     middles = bucket_middles(question)
     first, last = middles[0], middles[-1]
     step = (last - first) / (len(middles) - 1)
     apart = [middle - first - step * x for x, middle in enumerate(middles)]
     start = first + (min(apart) + max(apart)) / 2
     off = (max(apart) - min(apart)) / 2
-    return Line(float(start), float(step), (float(first), float(last)), float(off))
+    return PositionLine(float(start), float(step), (float(first), float(last)), float(off))
 
 
 def _unit(grid: Range) -> tuple[float, float]:
@@ -707,7 +707,7 @@ def _scaled(mean: Mean, factor: float, start: float) -> Mean:
     )
 
 
-def _widened(mean: Mean, line: Line) -> Mean:
+def _widened(mean: Mean, line: PositionLine) -> Mean:
     """With margins that hold wherever what positions stand for lies beside the line."""
     if not line.off:
         return mean

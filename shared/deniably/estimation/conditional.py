@@ -17,12 +17,12 @@ from deniably.core.binomial import Floats
 WIDEST = 0.8
 """An interval that is wider leaves too little to say: the share has no estimate."""
 _PLACES, _HALVINGS = 65, 30
-Rates = tuple[float, float]
+SupportRates = tuple[float, float]
 """p and q of a question: P(support | own answer) and P(support | other answer)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Conditional:
+class ConditionalShares:
     """Shares f_ab / f_a of the population, arrays of one shape.
 
     ``raw`` and ``standard_error`` are nan where ``low .. high``, which is within [0, 1] and has the
@@ -49,9 +49,9 @@ class Within:
     both: npt.ArrayLike
     given: npt.ArrayLike
     wanted: npt.ArrayLike
-    rates: tuple[Rates, Rates]
+    rates: tuple[SupportRates, SupportRates]
 
-    def estimate(self, confidence: float = 0.95) -> Conditional:
+    def estimate(self, confidence: float = 0.95) -> ConditionalShares:
         """The shares with their intervals.
 
         R = f_ab / f_a makes the mean of (score of a)(score of b - R) zero. The interval holds the R
@@ -76,7 +76,7 @@ class Within:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(known, test.cell / test.row, np.nan)
             error = np.sqrt(test.variance(np.clip(ratio, 0, 1))) / test.row
-        return Conditional(confidence, ratio, error, low, high, test.covariance())
+        return ConditionalShares(confidence, ratio, error, low, high, test.covariance())
 
 
 class _Test:

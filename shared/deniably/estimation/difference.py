@@ -25,7 +25,7 @@ from deniably.core.binomial import upper_tail
 from deniably.estimation.estimate import standard_error
 from deniably.estimation.inversion import allowed, least_step, tilted
 
-Interval = Callable[[float], tuple[float, float]]
+IntervalAt = Callable[[float], tuple[float, float]]
 """(confidence) -> the lowest and the highest difference that a test does not reject."""
 
 
@@ -40,7 +40,7 @@ class Difference:
     estimate: float
     p_value: float
     standard_error: float
-    interval: Interval
+    interval: IntervalAt
 
 
 def tested(
@@ -135,7 +135,7 @@ class SupportCount:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class ScoredTally:
     """One group's tally for a mean: ``counts`` (outputs,), scores ``v`` (outputs,) and the
     ``channel`` (inputs, outputs)."""
 
@@ -283,7 +283,7 @@ def _half_step(groups: Sequence[SupportCount], weights: Sequence[float]) -> floa
     return max(steps) / 2
 
 
-def moments(group: Scores) -> Moments:
+def moments(group: ScoredTally) -> Moments:
     """The moments of a mean that a test needs. Raises ValueError where there is no report."""
     channel = np.asarray(group.channel, np.float64)
     tallied, score = np.asarray(group.counts, np.float64), np.asarray(group.v, np.float64)
@@ -306,7 +306,7 @@ def moments(group: Scores) -> Moments:
     )
 
 
-def between_means(first: Scores | Moments, second: Scores | Moments) -> Difference:
+def between_means(first: ScoredTally | Moments, second: ScoredTally | Moments) -> Difference:
     """Tests whether a mean is the same in two independent groups; both are in the same unit.
 
     The variance of each group is that of its likeliest law of reports with the common mean, clipped

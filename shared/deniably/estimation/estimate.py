@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation.intervals import (
-    Ends,
     Interval,
+    IntervalEnds,
     population_interval,
     respondents_interval,
     scores_interval,
@@ -68,7 +68,7 @@ class Estimate:
     design_effect: float | None
     effective_n: float | None
     suspicious: npt.NDArray[np.bool_]
-    interval_at: Callable[[float], Ends] = field(repr=False)
+    interval_at: Callable[[float], IntervalEnds] = field(repr=False)
 
 
 def estimate(
@@ -188,7 +188,7 @@ def of_means(
         np.array([one.low for one in joint]), np.array([one.high for one in joint])
     )
 
-    def population(confidence: float) -> Ends:
+    def population(confidence: float) -> IntervalEnds:
         margins = [mean.margin_at(confidence) for mean in every]
         return np.array([one.low for one in margins]), np.array([one.high for one in margins])
 

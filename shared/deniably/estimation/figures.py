@@ -272,7 +272,7 @@ class Shares:
 
 
 @dataclass(frozen=True, eq=False)
-class One:
+class SingleMean:
     """One mean by itself. In a question with several numbers, the mean of one ``part``."""
 
     name: str
@@ -357,7 +357,7 @@ class Buckets:
         return 0.25 if share is None else share * (1 - share)
 
 
-Group = Shares | One | Buckets
+Group = Shares | SingleMean | Buckets
 
 
 def groups(question: Question) -> list[Group]:
@@ -395,7 +395,7 @@ def _choice(choice: Choice, answers: Sequence[int], key: str) -> Share:
     return Share("share", key, (choice.label,), answers, choice.name)
 
 
-def _mean_score(question: Scale) -> One:
+def _mean_score(question: Scale) -> SingleMean:
     even, scored = analysis.by_position(question), np.array(analysis.has_score(question))
     values = np.array(question.values, dtype=np.float64)
     figure = Average(
@@ -407,7 +407,7 @@ def _mean_score(question: Scale) -> One:
         None if even or scored.all() else scored,
         by_position=even,
     )
-    return One(
+    return SingleMean(
         "mean",
         figure,
         partial(analysis.mean, question),
@@ -422,7 +422,7 @@ _AMONG = (
 )
 
 
-def _number(question: Number) -> One:
+def _number(question: Number) -> SingleMean:
     grid, even, values = question.range, analysis.by_position(question), None
     if not even or question.mechanism.law.domain.count != grid.positions:
         values = np.array([float(one) for one in analysis.bucket_middles(question)])
@@ -433,7 +433,7 @@ def _number(question: Number) -> One:
     note = "" if figure.extent == figure.ends else between
     if even and (off := analysis.position_line(question).off):
         note += f"; buckets of unequal width add up to {off:.2g}{unit} to the margin"
-    return One("mean", figure, partial(analysis.mean, question), note=note)
+    return SingleMean("mean", figure, partial(analysis.mean, question), note=note)
 
 
 def _buckets(question: Number) -> Buckets:
@@ -456,12 +456,12 @@ def _buckets(question: Number) -> Buckets:
     )
 
 
-def _of_part(question: VectorOfNumbers, index: int) -> One:
+def _of_part(question: VectorOfNumbers, index: int) -> SingleMean:
     part = question.parts[index]
     called = f"{part.name} mean", f"{part.label}: the mean"
     figure = Average(*called, _unit(part.range), _ends(part.range), index=index)
     estimate = partial(analysis.mean_of_part, question, index)
-    return One(f"mean of {part.name}", figure, estimate, part)
+    return SingleMean(f"mean of {part.name}", figure, estimate, part)
 
 
 def _choices_of_part(question: Product, axis: int) -> Shares:

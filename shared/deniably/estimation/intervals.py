@@ -35,23 +35,23 @@ class Interval:
     missed: npt.NDArray[np.bool_]
 
     @property
-    def ends(self) -> Ends:
+    def ends(self) -> IntervalEnds:
         """``low`` and ``high``."""
         return self.low, self.high
 
 
-Ends = tuple[Floats, Floats]
+IntervalEnds = tuple[Floats, Floats]
 """The low and the high ends of intervals, each of the shape of the figures."""
 
 
-def within_each_other(intervals: Iterable[Ends]) -> list[Ends]:
+def within_each_other(intervals: Iterable[IntervalEnds]) -> list[IntervalEnds]:
     """Intervals of falling confidence, each cut to the one before it.
 
     Intervals of one method lie within each other already, but for reports that no share explains
     at the lower confidence (see ``Interval.missed``). Cutting loses no coverage there: a value
     beyond the wider interval is not compatible with the reports.
     """
-    found: list[Ends] = []
+    found: list[IntervalEnds] = []
     for low, high in intervals:
         if found:
             low, high = np.clip(low, *found[-1]), np.clip(high, *found[-1])

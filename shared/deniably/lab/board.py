@@ -23,7 +23,7 @@ from deniably.design.counts_alone import counts_notes
 from deniably.design.delta_rule import delta_warning
 from deniably.design.plan_table import Planned, plan_survey
 from deniably.lab.board_words import (
-    Part,
+    DossierPart,
     answers,
     as_text,
     cut,
@@ -59,7 +59,7 @@ class Dossier:
     survey: Survey
     n: int
     signed: str
-    parts: Sequence[Part]
+    parts: Sequence[DossierPart]
 
     def html(self, style: str = "") -> str:
         """A page that stands alone and prints on A4: one stylesheet inside, no script."""
@@ -106,10 +106,10 @@ class _Board:
     seed: int
     trials: int
 
-    def parts(self, today: date) -> Iterator[Part]:
+    def parts(self, today: date) -> Iterator[DossierPart]:
         planned = plan_survey(self.survey, n=self.n)
         yield self._asked()
-        yield Part(
+        yield DossierPart(
             "What respondents read first",
             self.checked.first_page,
             commands=[self._command("check")],
@@ -141,21 +141,21 @@ class _Board:
 
     # --- what is asked and sent -----------------------------------------------------------------
 
-    def _asked(self) -> Part:
+    def _asked(self) -> DossierPart:
         survey = self.survey
         texts = [one for one in (survey.intro, survey.contact) if isinstance(one, str)]
         lines = [("question, word by word", "answers and bounds")]
         lines += [(label(one), answers(one)) for one in survey.questions]
-        return Part("What is asked", [survey.title, *texts, *rules(survey)], lines)
+        return DossierPart("What is asked", [survey.title, *texts, *rules(survey)], lines)
 
-    def _sent(self) -> Part:
+    def _sent(self) -> DossierPart:
         given = {one.name: some_answer(one) for one in self.survey.questions}
         draws = Draws(self.seed, "dossier")
         reports = [
             randomise_answers(self.survey, given, draws.coins).canonical.decode()
             for _ in range(REPORTS)
         ]
-        return Part(
+        return DossierPart(
             "What leaves the device",
             [
                 "True answers stay on the device. It mixes each with chance and sends only the"
@@ -174,7 +174,7 @@ class _Board:
 
     # --- what it gives away ---------------------------------------------------------------------
 
-    def _odds(self, planned: Planned) -> Part:
+    def _odds(self, planned: Planned) -> DossierPart:
         heads, *lines = self.checked.lines
         odds = heads.index("odds")
         kept = slice(odds, heads.index("margin"))
@@ -188,7 +188,7 @@ class _Board:
             else:
                 guess = str(rate_text(surest(self._of_all(line[0]).odds_bound)))
             table.append((line[0], *line[kept], guess))
-        return Part(
+        return DossierPart(
             "How much the reports give away",
             [
                 "Odds of 3 mean: no report is more than 3 times as likely from one true answer as"
@@ -213,7 +213,7 @@ class _Board:
         if isinstance(survey.waves, Waves):
             yield "all waves", survey.history
 
-    def _concluded(self) -> Part:
+    def _concluded(self) -> DossierPart:
         heads = [f"{percent(float(prior))} % likely before: at most" for prior in PRIORS]
         lines: list[tuple[str, ...]] = [("from", *heads)]
         commands: list[str] = []
@@ -226,7 +226,7 @@ class _Board:
             lines.append((name, *(f"{percent(float(after(one, ratio)))} %" for one in PRIORS)))
             commands.append(f'deniably lab one-report --epsilon "ln {text}"')
         notes = ["But for the chance of delta, below."] if self.survey.total.delta else []
-        return Part(
+        return DossierPart(
             "What the worst reader can conclude",
             [
                 "Somebody holds a true answer to be 1, 10 or 50 % likely and then sees what was"
@@ -238,10 +238,10 @@ class _Board:
             commands=list(dict.fromkeys(commands)),
         )
 
-    def _delta(self) -> Part:
+    def _delta(self) -> DossierPart:
         delta = self.survey.total.delta
         if not delta:
-            return Part(
+            return DossierPart(
                 "Exceptions to the promise",
                 [
                     "None. The odds hold for every report, however the coins fall: there is no"
@@ -250,7 +250,7 @@ class _Board:
                 commands=[self._command("check")],
             )
         fine = "That is far below one in the number of respondents."
-        return Part(
+        return DossierPart(
             "Exceptions to the promise",
             [
                 "The odds may fail for a person's report with a chance of delta,"
@@ -260,8 +260,8 @@ class _Board:
             commands=[self._command("plan", "--n", self.n)],
         )
 
-    def _counts(self) -> Part:
-        return Part(
+    def _counts(self) -> DossierPart:
+        return DossierPart(
             "What the published counts tell",
             [
                 "Readers of the results see counts and no reports. What that hides is called"
@@ -273,12 +273,12 @@ class _Board:
 
     # --- what it is worth -----------------------------------------------------------------------
 
-    def _margins(self, planned: Planned) -> Part:
+    def _margins(self, planned: Planned) -> DossierPart:
         heads = planned.lines[0]
         kept = [heads.index(name) for name in
                 ("question", "figure", "respondents", "margin", "asked directly",
                  "trusted curator")]  # fmt: skip
-        return Part(
+        return DossierPart(
             f"What {self.n:,} respondents are worth",
             ["Half the 95 % interval, for the worst share; of a mean, in percent of its range."],
             [tuple(line[at] for at in kept) for line in planned.lines],
@@ -286,7 +286,7 @@ class _Board:
             commands=[self._command("plan", "--n", self.n)],
         )
 
-    def _alternatives(self, planned: Planned) -> Part:
+    def _alternatives(self, planned: Planned) -> DossierPart:
         margin = ceil(1000 * cast(float, planned.rows[-1]["margin"]) - 1e-9) / 1000
         plans: list[dict[str, object]] = [{"n": self.n}]
         heads = ["epsilons", "all together", "odds", f"margin of {self.n:,} respondents"]
@@ -314,7 +314,7 @@ class _Board:
             "Other mechanisms at the same epsilon, with their margins for a share of 30 % among"
             " 1,000 respondents, in points:"
         )
-        return Part(
+        return DossierPart(
             "Alternatives considered",
             ["The same survey with half and with double the epsilons of all its questions:"],
             lines,
@@ -333,10 +333,10 @@ class _Board:
         needed = plan_survey(self.survey, margin=margin, times=times).lines
         return [*line, needed[-1][needed[0].index("respondents")]]
 
-    def _fakes(self) -> Part:
+    def _fakes(self) -> DossierPart:
         lines = [("question", "one fake report weighs as much as, and 5 % move a figure by up to")]
         lines += [(str(row["question"]), fake_text(row)) for row in self.checked.rows]
-        return Part(
+        return DossierPart(
             "Fake reports",
             [
                 "A server cannot know whether a report came from an honest device. Fake reports"
@@ -352,7 +352,7 @@ class _Board:
             commands=[self._command("check")],
         )
 
-    def _others(self) -> Part:
+    def _others(self) -> DossierPart:
         loss = self.survey.history
         delta = to_decimal_text(loss.delta) if loss.delta else "0"
         lines = [("who", "epsilon", "delta", "for one", "model", "source")]
@@ -368,7 +368,7 @@ class _Board:
             )
             for one in deployments()
         ]
-        return Part(
+        return DossierPart(
             "Epsilons that others use",
             [
                 "An epsilon is for a unit. A user-day is spent again every day. Local means that"
@@ -382,7 +382,7 @@ class _Board:
 
     # --- who vouches for it ---------------------------------------------------------------------
 
-    def _audited(self, found: Audited, today: date) -> Part:
+    def _audited(self, found: Audited, today: date) -> DossierPart:
         heads, *lines = found.lines
         certified = heads.index("certified")
         shown = [(*line[:certified], line[-1]) for line in lines]
@@ -390,7 +390,7 @@ class _Board:
         if found.passed and any(one.outcome != "passed" for one in found.verdicts):
             verdict = "Nothing found against it, but not everything was shown"
         recognition = [f"Recognition: FAILED: {found.recognition}"] if found.recognition else []
-        return Part(
+        return DossierPart(
             "Verdict of the audit",
             [
                 f"{verdict}. On {today.isoformat()} version {version('deniably')} walked the code"
@@ -406,8 +406,8 @@ class _Board:
             ],
         )
 
-    def _register(self) -> Part:
-        return Part(
+    def _register(self) -> DossierPart:
+        return DossierPart(
             "Entry in the public register",
             [
                 "Every survey is signed by its author and listed in its server's public register,"

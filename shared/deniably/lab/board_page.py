@@ -8,7 +8,7 @@ from html import escape
 
 from deniably.core.table import aligned
 from deniably.lab.board import Dossier
-from deniably.lab.board_words import Part
+from deniably.lab.board_words import DossierPart
 from deniably.results.drawing.colours import CARD, INK
 from deniably.results.drawing.strip import UNSEEN, Html, scrolling
 
@@ -46,7 +46,7 @@ def as_text(dossier: Dossier) -> str:
     return "\n\n".join([dossier.signed, *map(_text_of, dossier.parts)])
 
 
-def _text_of(part: Part) -> str:
+def _text_of(part: DossierPart) -> str:
     table = list(aligned(part.lines, len(part.lines[0]))) if part.lines else []
     commands = [f"From {', '.join(part.commands)}"] if part.commands else []
     return "\n".join(
@@ -54,11 +54,11 @@ def _text_of(part: Part) -> str:
     )
 
 
-def _parts(parts: Sequence[Part]) -> str:
+def _parts(parts: Sequence[DossierPart]) -> str:
     return "".join(_part(number, one) for number, one in enumerate(parts, start=1))
 
 
-def _part(number: int, part: Part) -> str:
+def _part(number: int, part: DossierPart) -> str:
     commands = ", ".join(f"<code>{escape(one)}</code>" for one in part.commands)
     return "".join(
         [

@@ -25,7 +25,7 @@ _YES, _NO = "yes", "no"
 
 
 @dataclass(frozen=True)
-class Part:
+class DossierPart:
     """A part of a dossier: sentences, a table whose first line names its columns, texts as they are
     sent, sentences below; and the ``commands`` that print all its numbers."""
 
@@ -129,14 +129,14 @@ def cut(report: str) -> str:
 # --- what no number says --------------------------------------------------------------------------
 
 
-def who_sees_what(survey: Survey) -> Part:
+def who_sees_what(survey: Survey) -> DossierPart:
     """The table of who sees what."""
     readers = "analysts with a token" if survey.results.to == "analysts" else "everybody"
     given = {"analysts": "analysts have", "public": "everybody has", "never": ""}
     rows = given[survey.results.reports_to]
     readers += f"; {rows} the rows of the closed survey" if rows else ""
     seen = "counts and tables" if survey.results.reports_to == "never" else _YES
-    return Part(
+    return DossierPart(
         "Who sees what",
         lines=[
             ("who", "true answer", "mixed answers", "whose they are", "that somebody took part"),
@@ -154,14 +154,14 @@ def who_sees_what(survey: Survey) -> Part:
     )
 
 
-def subpoena(survey: Survey) -> Part:
+def subpoena(survey: Survey) -> DossierPart:
     """What the database yields to somebody who has all of it."""
     invited = (
         " Of each invitation it has a hash, and whether it was used, but not by which report."
         if survey.invited is True
         else ""
     )
-    return Part(
+    return DossierPart(
         "What a court order for the database yields",
         [
             "The published survey and its entry in the register, counts, and every report as above:"
@@ -179,7 +179,7 @@ def subpoena(survey: Survey) -> Part:
     )
 
 
-def unprotected(survey: Survey) -> Part:
+def unprotected(survey: Survey) -> DossierPart:
     """What no mechanism protects."""
     invited = (
         [
@@ -197,7 +197,7 @@ def unprotected(survey: Survey) -> Part:
         if isinstance(survey.waves, Waves)
         else []
     )
-    return Part(
+    return DossierPart(
         "What is not protected",
         [
             "Taking part. The network and the server can see that a device talked to the server.",

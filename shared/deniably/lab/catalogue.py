@@ -1,7 +1,7 @@
 """Registers each experiment once: command, pages and library read this one table.
 
-The inputs are the parameters of the function that are annotated with an ``Input``. Others, such as
-a ``mechanism``, come from a survey or from Python alone.
+The inputs are the parameters of the function that are annotated with an ``ExperimentInput``.
+Others, such as a ``mechanism``, come from a survey or from Python alone.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any, ParamSpec, get_type_hints
 
 from deniably.lab import EXPERIMENTS
-from deniably.lab.experiment import Experiment, Found, Source
-from deniably.lab.inputs import Input
+from deniably.lab.experiment import Experiment, Outcome, Reference
+from deniably.lab.inputs import ExperimentInput
 from deniably.survey.questions import Question
 from deniably.survey.survey import Survey
 
@@ -44,14 +44,14 @@ class Entry:
     name: str
     title: str
     question: str
-    inputs: Mapping[str, Input]
+    inputs: Mapping[str, ExperimentInput]
     defaults: Mapping[str, Any]
-    sources: Sequence[Source]
+    sources: Sequence[Reference]
     cases: Cases
     function: Callable[..., Experiment]
     instead: Mapping[str, Sequence[str]]
 
-    def left(self, case: Case | None) -> dict[str, Input]:
+    def left(self, case: Case | None) -> dict[str, ExperimentInput]:
         """The inputs that a case of a survey leaves to choose; all of them without one."""
         given: Mapping[str, Any] = case.given if case else {}
         taken = {*given, *(name for key in given for name in self.instead.get(key, ()))}
@@ -83,10 +83,10 @@ class Entry:
 def experiment(
     title: str,
     question: str,
-    sources: Sequence[Source],
+    sources: Sequence[Reference],
     cases: Cases | None = None,
     instead: Mapping[str, Sequence[str]] | None = None,
-) -> Callable[[Callable[P, Found]], Callable[P, Experiment]]:
+) -> Callable[[Callable[P, Outcome]], Callable[P, Experiment]]:
     """Makes an experiment of a function, whose inputs it reads and checks before every run.
 
     ``title`` is a few words, ``question`` what it answers. ``cases`` says to which questions of a
@@ -94,7 +94,7 @@ def experiment(
     takes the place of: an experiment that was given one does not list them.
     """
 
-    def registered(function: Callable[P, Found]) -> Callable[P, Experiment]:
+    def registered(function: Callable[P, Outcome]) -> Callable[P, Experiment]:
         inputs, signature = _inputs(function), inspect.signature(function)
         name = function.__name__.replace("_", "-")
 
@@ -175,11 +175,11 @@ def _entries() -> dict[str, Entry]:
     return {entry.name: entry for entry in found}
 
 
-def _inputs(function: Callable[..., Any]) -> dict[str, Input]:
+def _inputs(function: Callable[..., Any]) -> dict[str, ExperimentInput]:
     hints = get_type_hints(function, include_extras=True)
     return {
         name: one
         for name, hint in hints.items()
         for one in getattr(hint, "__metadata__", ())
-        if isinstance(one, Input)
+        if isinstance(one, ExperimentInput)
     }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from deniably.core.steering import one_line
 from deniably.core.table import Cell, aligned, frame
 from deniably.lab.inputs import privacy_text
-from deniably.lab.picture import Picture, Row
+from deniably.lab.picture import DrawnRow, Picture
 from deniably.survey.privacy import Privacy
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Source:
+class Reference:
     """Where something is proved, shown or said: ``where`` is title, journal, equation, address."""
 
     author: str
@@ -33,7 +33,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Outcome:
     """What the function of an experiment returns; the catalogue makes an ``Experiment`` of it.
 
     ``answer`` is one sentence whose numbers are those of ``rows``. A row that has a seeded draw has
@@ -42,7 +42,7 @@ class Found:
     """
 
     answer: str
-    rows: Sequence[Row]
+    rows: Sequence[DrawnRow]
     pictures: Sequence[Picture]
     notes: Sequence[str] = ()
     mechanism: str = ""
@@ -63,9 +63,9 @@ class Experiment:
     question: str
     inputs: Mapping[str, Any]
     answer: str
-    rows: Sequence[Row]
+    rows: Sequence[DrawnRow]
     pictures: Sequence[Picture]
-    sources: Sequence[Source]
+    sources: Sequence[Reference]
     notes: Sequence[str] = ()
     mechanism: str = ""
     about: str = ""

@@ -17,7 +17,7 @@ _MOST_DIGITS, _MOST_CHARACTERS = 12, 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input(ABC):
+class ExperimentInput(ABC):
     """What an input may be, with the ``help`` that a person reads."""
 
     help: str
@@ -36,7 +36,7 @@ class Input(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Real(Input):
+class Real(ExperimentInput):
     """An exact number from ``minimum`` to ``maximum``; with ``percent``, pages show per cents."""
 
     minimum: Fraction | float
@@ -55,12 +55,12 @@ class Real(Input):
 
     @property
     def allowed(self) -> str:
-        """As of ``Input``."""
+        """As of ``ExperimentInput``."""
         return f"a number from {_short(self.minimum)} to {_short(self.maximum)}, such as 0.5 or 1/2"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whole(Input):
+class Whole(ExperimentInput):
     """A whole number from ``minimum`` to ``maximum``."""
 
     minimum: int
@@ -78,12 +78,12 @@ class Whole(Input):
 
     @property
     def allowed(self) -> str:
-        """As of ``Input``."""
+        """As of ``ExperimentInput``."""
         return f"a whole number from {self.minimum:,} to {self.maximum:,}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Several(Input):
+class SeveralOf(ExperimentInput):
     """From one to ``most`` different numbers, each one of ``each``; in text with commas or spaces
     between."""
 
@@ -104,12 +104,12 @@ class Several(Input):
 
     @property
     def allowed(self) -> str:
-        """As of ``Input``."""
+        """As of ``ExperimentInput``."""
         return f"from one to {self.most} numbers, each {self.each.allowed}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice(Input):
+class OneOf(ExperimentInput):
     """One of ``names``."""
 
     names: Sequence[str]
@@ -122,12 +122,12 @@ class Choice(Input):
 
     @property
     def allowed(self) -> str:
-        """As of ``Input``."""
+        """As of ``ExperimentInput``."""
         return f"one of {', '.join(self.names)}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Level(Input):
+class Level(ExperimentInput):
     """A level of privacy: an epsilon from ``minimum`` to ``maximum``, or the logarithm of odds, as
     ``"ln 3"``."""
 
@@ -157,7 +157,7 @@ class Level(Input):
 
     @property
     def allowed(self) -> str:
-        """As of ``Input``."""
+        """As of ``ExperimentInput``."""
         return (
             f"a number from {_short(self.minimum)} to {_short(self.maximum)}, or the logarithm of"
             " odds as ln 3"
@@ -174,19 +174,19 @@ def privacy_text(privacy: Privacy) -> str:
 
 
 SEED = Whole(minimum=0, maximum=2**32 - 1, help="Seed of the draws: the same seed, the same draws.")
-Seed = Annotated[int, SEED]
+SeedInput = Annotated[int, SEED]
 SHARE = Real(
     minimum=0, maximum=1, percent=True, help="Share of the people whose true answer is yes."
 )
-Share = Annotated[Exact, SHARE]
+ShareInput = Annotated[Exact, SHARE]
 EPSILON = Level(
     minimum=Fraction(1, 100), maximum=10, help="Epsilon, the protection of an answer, or ln odds."
 )
-Epsilon = Annotated[Exact | Privacy, EPSILON]
+EpsilonInput = Annotated[Exact | Privacy, EPSILON]
 
 
 def as_privacy(value: Exact | Privacy) -> Privacy:
-    """A level that was read: inside an experiment, every ``Epsilon`` is one."""
+    """A level that was read: inside an experiment, every ``EpsilonInput`` is one."""
     assert isinstance(value, Privacy)
     return value
 

@@ -14,11 +14,11 @@ from deniably.core.table import Cell
 from deniably.results.drawing import graph
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Area, Band, Bar, Dots, Drawing, Group, Line
+from deniably.results.drawing.graph import Band, Bar, CrowdGroup, Dots, Drawing, Line, Tile
 from deniably.results.drawing.paper import Svg
 from deniably.results.drawing.strip import Html
 
-Row = Mapping[str, Cell]
+DrawnRow = Mapping[str, Cell]
 
 _TOLD = 6
 """Points of a mark that the text in place of the picture says; the table has all."""
@@ -70,7 +70,13 @@ def _some(texts: Sequence[str]) -> list[str]:
 
 
 def line(
-    rows: Iterable[Row], x: str, y: str, label: str, tone: Tone = "mark", *, dashed: bool = False
+    rows: Iterable[DrawnRow],
+    x: str,
+    y: str,
+    label: str,
+    tone: Tone = "mark",
+    *,
+    dashed: bool = False,
 ) -> Line:
     """A line through column ``y`` over column ``x``; rows without one of them are left out.
 
@@ -80,7 +86,7 @@ def line(
 
 
 def band(
-    rows: Iterable[Row], x: str, low: str, high: str, label: str, tone: Tone = "mark",
+    rows: Iterable[DrawnRow], x: str, low: str, high: str, label: str, tone: Tone = "mark",
     level: int = 95,
 ) -> Band:  # fmt: skip
     """The area between the columns ``low`` and ``high`` over column ``x``."""
@@ -89,14 +95,20 @@ def band(
 
 
 def dots(
-    rows: Iterable[Row], x: str, y: str, label: str, tone: Tone = "second", *, hollow: bool = False
+    rows: Iterable[DrawnRow],
+    x: str,
+    y: str,
+    label: str,
+    tone: Tone = "second",
+    *,
+    hollow: bool = False,
 ) -> Dots:
     """A dot at column ``y`` over column ``x`` for every row that has both."""
     return Dots(label, tuple((one, two) for one, two in _told(rows, x, y)), (x, y), tone, hollow)
 
 
 def bar(
-    row: Row, label: str, value: str, text: str, tone: Tone = "mark", *,
+    row: DrawnRow, label: str, value: str, text: str, tone: Tone = "mark", *,
     ends: tuple[str, str] | None = None, dot: str | None = None,
 ) -> Bar:  # fmt: skip
     """A bar as long as column ``value``; a line over it between two columns, a dot at another."""
@@ -106,18 +118,20 @@ def bar(
     return Bar(label, length, text, columns, tone, drawn, None if dot is None else more[-1])
 
 
-def group(row: Row, label: str, count: str, tone: Tone = "mark", *, filled: bool = True) -> Group:
+def group(
+    row: DrawnRow, label: str, count: str, tone: Tone = "mark", *, filled: bool = True
+) -> CrowdGroup:
     """As many people as column ``count`` says."""
     ((people,),) = _told([row], count)
-    return Group(label, int(people), (count,), tone, filled)
+    return CrowdGroup(label, int(people), (count,), tone, filled)
 
 
 def area(
-    row: Row, label: str, across: float, up: float, column: str, text: str, tone: Tone = "mark",
-    level: int = 95,
-) -> Area:  # fmt: skip
+    row: DrawnRow, label: str, across: float, up: float, column: str, text: str,
+    tone: Tone = "mark", level: int = 95,
+) -> Tile:  # fmt: skip
     """A part of everybody whose probability, ``across`` times ``up``, is in a column of the row."""
-    return Area(label, across, up, text, (column,), tone, level)
+    return Tile(label, across, up, text, (column,), tone, level)
 
 
 def short(label: str, most: int) -> str:
@@ -125,18 +139,18 @@ def short(label: str, most: int) -> str:
     return label if len(label) <= most else f"{label[: most - 1].rstrip()}…"
 
 
-def column(rows: Iterable[Row], name: str) -> list[float]:
+def column(rows: Iterable[DrawnRow], name: str) -> list[float]:
     """The numbers of a column, without rows that have none: what an axis has to hold."""
     return [value for (value,) in _told(rows, name)]
 
 
-def value(row: Row, name: str) -> float:
+def value(row: DrawnRow, name: str) -> float:
     """The number in a column of a row that has one."""
     ((found,),) = _told([row], name)
     return found
 
 
-def _told(rows: Iterable[Row], *columns: str) -> list[tuple[float, ...]]:
+def _told(rows: Iterable[DrawnRow], *columns: str) -> list[tuple[float, ...]]:
     """The numbers of some columns, of the rows that have them all."""
     found = (tuple(row.get(name) for name in columns) for row in rows)
     return [cast(tuple[float, ...], one) for one in found if None not in one]

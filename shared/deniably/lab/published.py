@@ -13,7 +13,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.analysis import bucket_middles
-from deniably.estimation.figures import Average, Group, One, Share, groups
+from deniably.estimation.figures import Average, Group, Share, SingleMean, groups
 from deniably.lab.curator import Calibrated, GaussNoise, LaplaceNoise
 from deniably.lab.draws import Draws
 from deniably.mechanisms.law import Ticks
@@ -21,11 +21,11 @@ from deniably.simulation.people import People, QuestionAnswers
 from deniably.simulation.truth import shares, truths
 from deniably.survey.questions import Number, Question, SelectMultiple
 
-Published = Mapping[tuple[str, str], Floats]
+PublishedFigures = Mapping[tuple[str, str], Floats]
 """By question and figure: what is published, shape (runs,), in the figure's unit."""
 
 
-def published(people: People, draws: Draws, runs: int = 1) -> Published:
+def published(people: People, draws: Draws, runs: int = 1) -> PublishedFigures:
     """Every figure of the results as a curator would publish it, ``runs`` times.
 
     Each run has fresh noise on the same answers, clipped to the bounds of their questions.
@@ -50,7 +50,9 @@ def _of_question(
     answers: QuestionAnswers, by: Calibrated, draws: Draws, runs: int
 ) -> Iterator[tuple[str, Floats]]:
     every = groups(answers.question)
-    direct = [group for group in every if isinstance(group, One) and group.figure.scored is None]
+    direct = [
+        group for group in every if isinstance(group, SingleMean) and group.figure.scored is None
+    ]
     if direct == every:
         yield from _means(answers, direct, by, draws, runs)
         return
@@ -63,7 +65,7 @@ def _of_question(
 
 
 def _means(
-    answers: QuestionAnswers, every: list[One], by: Calibrated, draws: Draws, runs: int
+    answers: QuestionAnswers, every: list[SingleMean], by: Calibrated, draws: Draws, runs: int
 ) -> Iterator[tuple[str, Floats]]:
     """Means with noise on each; one person's answers move all of them."""
     for group, truth in zip(every, truths(answers), strict=True):

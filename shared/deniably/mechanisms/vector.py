@@ -15,7 +15,7 @@ from deniably.mechanisms.noise import BoundedLaplace, Laplace
 from deniably.mechanisms.parameters import Parameters, kept
 from deniably.mechanisms.window import Window
 
-Part = Window | Channel | Laplace | BoundedLaplace
+PartMechanism = Window | Channel | Laplace | BoundedLaplace
 
 MOST_PARTS = 64
 
@@ -30,7 +30,7 @@ class Vector(Parameters, frozen=True, tag="vector"):
     """
 
     s: int
-    parts: tuple[Part, ...]
+    parts: tuple[PartMechanism, ...]
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.parts) <= MOST_PARTS:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deniably.estimation.intervals import Ends, within_each_other
+from deniably.estimation.intervals import IntervalEnds, within_each_other
 from deniably.survey.readable import rounded
 
 
 def bands(
-    whole: Ends, at: Callable[[float], Ends], confidence: float
-) -> tuple[Ends | None, Ends | None]:
+    whole: IntervalEnds, at: Callable[[float], IntervalEnds], confidence: float
+) -> tuple[IntervalEnds | None, IntervalEnds | None]:
     """The intervals at 80 and 50 %, each within the one before; None unless below ``confidence``.
 
     ``whole`` is the interval at ``confidence``, and ``at`` makes it at any other.
@@ -21,6 +21,6 @@ def bands(
     return narrower.get(0.8), narrower.get(0.5)
 
 
-def band(ends: Ends | None, place: int | tuple[int, ...] = ()) -> list[float] | None:
+def band(ends: IntervalEnds | None, place: int | tuple[int, ...] = ()) -> list[float] | None:
     """The document's form of one interval out of the arrays, by its ``place`` in them."""
     return None if ends is None else [rounded(float(end[place])) for end in ends]

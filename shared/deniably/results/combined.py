@@ -5,7 +5,7 @@ from __future__ import annotations
 from deniably.results import shown
 from deniably.results.document import ChoicePartResult, PointResult, ProductResult
 from deniably.results.drawing import plot
-from deniably.results.drawing.heat import Heat, Margin, cell
+from deniably.results.drawing.heat import Heat, HeatMargin, heat_cell
 from deniably.results.drawing.plot import AreaMap
 
 _MOST_COLUMNS = 8
@@ -27,7 +27,8 @@ def table(question: ProductResult) -> Heat | None:
         down, across, rows = across, down, [list(column) for column in zip(*rows, strict=True)]
     most = max(one.estimate for one in question.cells)
     cells = [
-        [cell(one.estimate, one.interval, most, seen=one.stands_out) for one in row] for row in rows
+        [heat_cell(one.estimate, one.interval, most, seen=one.stands_out) for one in row]
+        for row in rows
     ]
     return Heat(_margin(down), _margin(across), cells)
 
@@ -35,7 +36,7 @@ def table(question: ProductResult) -> Heat | None:
 def areas(question: PointResult) -> AreaMap:
     """The map: only areas that stand out from the noise are drawn on it."""
     first, second = (
-        plot.Side(side.label, side.unit, side.low, side.high) for side in question.sides
+        plot.MapSide(side.label, side.unit, side.low, side.high) for side in question.sides
     )
     cells = round(len(question.cells) ** 0.5)
     out = [
@@ -46,6 +47,6 @@ def areas(question: PointResult) -> AreaMap:
     return AreaMap((first, second), cells, out)
 
 
-def _margin(part: ChoicePartResult) -> Margin:
+def _margin(part: ChoicePartResult) -> HeatMargin:
     readings = [shown.of_choice(one).reading for one in part.choices]
-    return Margin(part.label, [one.label for one in part.choices], readings)
+    return HeatMargin(part.label, [one.label for one in part.choices], readings)

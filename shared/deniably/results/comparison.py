@@ -27,8 +27,8 @@ from deniably.estimation.difference import (
     holm,
 )
 from deniably.estimation.estimate import supports
-from deniably.estimation.figures import One, groups
-from deniably.estimation.intervals import Ends
+from deniably.estimation.figures import SingleMean, groups
+from deniably.estimation.intervals import IntervalEnds
 from deniably.estimation.inversion import Mean
 from deniably.estimation.means import against_value, between_ratios, ratio_and_value
 from deniably.estimation.tally import Tally
@@ -135,9 +135,9 @@ class Side:
         return question.names
 
     @property
-    def group(self) -> One:
+    def group(self) -> SingleMean:
         """The mean that is compared. Raises Incomparable."""
-        means = [group for group in groups(self.question) if isinstance(group, One)]
+        means = [group for group in groups(self.question) if isinstance(group, SingleMean)]
         if not means:
             raise Incomparable(_NO_MEAN if isinstance(self.question, Scale) else NOT_OF_MEANS)
         parts = {group.part.name: group for group in means if group.part}
@@ -206,7 +206,7 @@ class Comparison:
         verdict = "differ" if p_value < RISK else "are not shown to differ"
         estimate = self.found.estimate
 
-        def interval(level: float) -> Ends:
+        def interval(level: float) -> IntervalEnds:
             low, high = self.found.interval(level)
             return np.asarray(low), np.asarray(high)
 

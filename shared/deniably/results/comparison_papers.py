@@ -9,12 +9,12 @@ from deniably.results.comparison import DifferencesResult
 from deniably.results.crosstab_drawing import ABOUT, Of
 from deniably.results.crosstabs import CrosstabResult
 from deniably.results.drawing import axes
-from deniably.results.drawing.paper import Paper, Part
-from deniably.results.drawing.paper_strips import Strips
-from deniably.results.drawing.paper_trends import Panel, Trends
+from deniably.results.drawing.paper import Paper, PaperPart
+from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.paper_trends import Panel, PaperTrends
 from deniably.results.narrative import level_text
 from deniably.results.papers import fewer, headed, left_out, table
-from deniably.results.provenance import SAMPLE, Protection, Source, legend, people, privacy
+from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, people, privacy
 from deniably.results.waves import SeriesResult, WaveQuestion, WavesResult
 
 _MOST_PANELS = 12
@@ -24,7 +24,7 @@ def crosstab(
     found: CrosstabResult,
     of: Of,
     titles: tuple[str, str],
-    source: Source,
+    source: ResultsSource,
     protections: Sequence[Protection],
 ) -> Paper:
     """The figure of a cross-table; ``titles`` are short names of its questions."""
@@ -33,9 +33,9 @@ def crosstab(
     cells = crosstab_drawing.pairs(found, of)
     title = "All combinations" if strips is not None else ""
     together = table(crosstab_drawing.together(found, of, titles), cells, title)
-    parts: list[Part] = [together]
+    parts: list[PaperPart] = [together]
     if strips is not None:
-        rows = Strips(strips.rows, axes.of_shares(strips.rows), strips.about)
+        rows = PaperStrips(strips.rows, axes.of_shares(strips.rows), strips.about)
         parts = [rows, together]
     first, second = found["questions"]
     shares = f"Percentages {ABOUT[of]}"
@@ -67,12 +67,12 @@ def crosstab(
 
 
 def differences(
-    found: DifferencesResult, short: str, source: Source, protection: Protection
+    found: DifferencesResult, short: str, source: ResultsSource, protection: Protection
 ) -> Paper:
     """The figure of a question's differences; ``short`` is the short name of the question."""
     title, before = headed(short, found["question"])
     rows = difference_drawing.rows(found)
-    part = Strips(rows, axes.of_differences(rows))
+    part = PaperStrips(rows, axes.of_differences(rows))
     other, level = found["other"], level_text(found["confidence"])
     what = f"Shares less those in survey {other}" if other else "Differences of shares"
     statement = difference_drawing.statement(found)
@@ -104,7 +104,7 @@ def differences(
 
 
 def waves(
-    found: WavesResult, question: WaveQuestion, source: Source, protection: Protection
+    found: WavesResult, question: WaveQuestion, source: ResultsSource, protection: Protection
 ) -> Paper:
     """The figure of a question over the waves of a panel; ``source`` is the last wave."""
     card = wave_drawing.card(question)
@@ -148,17 +148,17 @@ def _protected(protections: Sequence[Protection]) -> str:
     return "; ".join(f"{one.method}, {one.words}" for one in dict.fromkeys(protections))
 
 
-def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[Trends]:
-    """The mean, then the answers that a figure has room for, all on one scale."""
+def _panels(question: WaveQuestion, numbers: Sequence[str]) -> Iterator[PaperTrends]:
+    """The mean, then the answers that a figure has room for, all on one axis."""
     if question["mean"] is not None:
         mean = question["mean"]
         rows = wave_drawing.rows(mean)
-        yield Trends([Panel("Mean", rows)], wave_drawing.axis(mean, rows), _named(numbers))
+        yield PaperTrends([Panel("Mean", rows)], wave_drawing.axis(mean, rows), _named(numbers))
     drawn = [Panel(one["label"], wave_drawing.rows(one)) for one in _answers(question)]
     if drawn:
         axis = axes.of_shares(row for panel in drawn for row in panel.rows)
         alone = len(drawn) == 1
-        yield Trends(drawn, axis, _named(numbers) if alone else numbers)
+        yield PaperTrends(drawn, axis, _named(numbers) if alone else numbers)
 
 
 def _named(numbers: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Literal
 from deniably.results.crosstabs import RISK, CrossedResult, CrosstabResult, WithinResult
 from deniably.results.drawing import axes, digits, heat
 from deniably.results.drawing.digits import Reading
-from deniably.results.drawing.heat import Cell, Heat, Margin, cell
+from deniably.results.drawing.heat import Heat, HeatCell, HeatMargin, heat_cell
 from deniably.results.drawing.row import Row, banded, share_row
 from deniably.results.drawing.strip import Html
 from deniably.results.drawing.strip import table as strip_table
@@ -25,7 +25,7 @@ _MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
-class Strips:
+class CrosstabStrips:
     """The share of one answer within each answer to the other question: what it is of, a finding
     (empty if nothing is shown to go together), its rows, and the drawn table."""
 
@@ -51,7 +51,7 @@ def half_width(found: CrosstabResult, of: Of) -> float:
     return median(high - low for low, high in intervals) / 2
 
 
-def strips(found: CrosstabResult, of: Of) -> Strips | None:
+def strips(found: CrosstabResult, of: Of) -> CrosstabStrips | None:
     """Strips of the first of two answers, within rows or columns; None where there are not two."""
     if of == "all":
         return None
@@ -67,7 +67,7 @@ def strips(found: CrosstabResult, of: Of) -> Strips | None:
     heads = (f"“{answers[0]}”", f"{level_text(found['confidence'])} interval")
     picture = strip_table(about, rows, axes.of_shares(rows), heads=heads, heading=outer)
     finding = _finding(answers[0], rows) if found["independence"] < RISK else ""
-    return Strips(about, finding, rows, picture)
+    return CrosstabStrips(about, finding, rows, picture)
 
 
 def pairs(found: CrosstabResult, of: Of) -> list[Row]:
@@ -119,8 +119,8 @@ def together(found: CrosstabResult, of: Of, titles: tuple[str, str]) -> Heat:
         for key in ("row_margins", "column_margins")
     )
     return Heat(
-        Margin(titles[0], found["rows"], () if of == "rows" else rows),
-        Margin(titles[1], found["columns"], () if of == "columns" else columns),
+        HeatMargin(titles[0], found["rows"], () if of == "rows" else rows),
+        HeatMargin(titles[1], found["columns"], () if of == "columns" else columns),
         cells,
     )
 
@@ -198,12 +198,12 @@ def _share(one: CrossedResult, of: Of) -> _Share:
     return within.estimate, within.interval
 
 
-def _heat_cell(share: _Share, most: float) -> Cell:
+def _heat_cell(share: _Share, most: float) -> HeatCell:
     estimate, interval = share
     if estimate is None:
-        one = cell(sum(interval) / 2, interval, most, seen=False)
+        one = heat_cell(sum(interval) / 2, interval, most, seen=False)
         return replace(one, reading=_untold(one.reading))
-    return cell(estimate, interval, most, seen=interval[0] > 0)
+    return heat_cell(estimate, interval, most, seen=interval[0] > 0)
 
 
 def _within(share: WithinResult) -> list[str]:

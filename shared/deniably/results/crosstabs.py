@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from deniably.core.binomial import Floats
 from deniably.core.errors import Incomparable
-from deniably.estimation.conditional import Conditional, Rates, Within
+from deniably.estimation.conditional import ConditionalShares, SupportRates, Within
 from deniably.estimation.crosstab import Crosstab, count_pairs, crosstab, likeliest
 from deniably.estimation.estimate import project, standard_error
 from deniably.estimation.independence import Independence, independence
-from deniably.estimation.intervals import Ends, population_interval
+from deniably.estimation.intervals import IntervalEnds, population_interval
 from deniably.estimation.tally import support_rows
 from deniably.mechanisms.law import Supporting
 from deniably.results.bands import band, bands
@@ -221,7 +221,7 @@ def _association(test: Independence) -> str:
 
 
 def _margins(
-    question: OfChoices, counts: npt.NDArray[np.int64], n: int, rate: Rates, level: float
+    question: OfChoices, counts: npt.NDArray[np.int64], n: int, rate: SupportRates, level: float
 ) -> list[MarginResult]:
     """The shares of one question's answers, as in the results."""
     p, q = rate
@@ -245,9 +245,9 @@ def _margins(
 class _Shares:
     """Shares within the rows or the columns, with the intervals at 80 and 50 %."""
 
-    found: Conditional
-    eighty: Ends | None
-    fifty: Ends | None
+    found: ConditionalShares
+    eighty: IntervalEnds | None
+    fifty: IntervalEnds | None
 
     def cell(self, a: int, b: int) -> WithinResult:
         """One of them as it is in the document."""
@@ -264,7 +264,7 @@ class _Shares:
 
 
 def _shares(reports: Within, level: float) -> _Shares:
-    def at(level: float) -> Ends:
+    def at(level: float) -> IntervalEnds:
         found = reports.estimate(level)
         return found.low, found.high
 
@@ -331,7 +331,7 @@ def _supports(survey: Survey, chosen: Sequence[int], blocks: Blocks) -> list[_Bi
     ]
 
 
-def _rates(question: Question) -> Rates:
+def _rates(question: Question) -> SupportRates:
     """p and q."""
     law = _crossed(question)
     return float(law.p), float(law.q)

@@ -26,13 +26,13 @@ from deniably.results.document import (
 )
 from deniably.results.drawing import axes
 from deniably.results.drawing.heat import Heat
-from deniably.results.drawing.paper import Paper, Part
-from deniably.results.drawing.paper_map import Map
-from deniably.results.drawing.paper_strips import Strips
-from deniably.results.drawing.paper_table import Table
+from deniably.results.drawing.paper import Paper, PaperPart
+from deniably.results.drawing.paper_map import PaperMap
+from deniably.results.drawing.paper_strips import PaperStrips
+from deniably.results.drawing.paper_table import PaperTable
 from deniably.results.drawing.row import Row, ends
 from deniably.results.narrative import level_text
-from deniably.results.provenance import SAMPLE, Protection, Source, legend, people, privacy
+from deniably.results.provenance import SAMPLE, Protection, ResultsSource, legend, people, privacy
 from deniably.survey.readable import cut
 
 MOST_ROWS = 40
@@ -42,16 +42,16 @@ _MOST_DOWN, _MOST_ACROSS = 20, 8
 
 
 def paper(result: SurveyResult, name: str, closed: str = "") -> Paper:
-    """The figure of the question ``name``; ``closed`` as in ``Source``.
+    """The figure of the question ``name``; ``closed`` as in ``ResultsSource``.
 
     Raises KeyError if there is no such question.
     """
     question = _question(result, name)
     parts = list(_parts(question))
     title, before = headed(question.short, question.label)
-    means = any(isinstance(part, Strips) and part.axis.zero is None for part in parts)
+    means = any(isinstance(part, PaperStrips) and part.axis.zero is None for part in parts)
     what = "Estimates" if means else "Estimated shares"
-    source, protection = Source.of_result(result, closed), Protection.of_result(question)
+    source, protection = ResultsSource.of_result(result, closed), Protection.of_result(question)
     return Paper(
         title=title,
         lede=f"{before}{what}, {people(question.n)}.",
@@ -74,36 +74,36 @@ def headed(short: str, label: str) -> tuple[str, str]:
     return (label, "") if short == cut(label) else (short, f"{label} ")
 
 
-def fewer(part: Part) -> Part:
+def fewer(part: PaperPart) -> PaperPart:
     """As much of a part as a figure has room for: of many rows, those furthest from nought."""
     match part:
-        case Strips():
+        case PaperStrips():
             return _fewer(part)
-        case Map(listed=Strips() as listed):
+        case PaperMap(listed=PaperStrips() as listed):
             return replace(part, listed=_fewer(listed))
         case _:
             return part
 
 
-def _fewer(part: Strips) -> Strips:
+def _fewer(part: PaperStrips) -> PaperStrips:
     if len(part.rows) <= MOST_ROWS:
         return part
     return replace(part, rows=sorted(part.rows, key=_nearest_last)[:MOST_ROWS])
 
 
-def left_out(part: Part, what: str = "answers") -> str:
+def left_out(part: PaperPart, what: str = "answers") -> str:
     """What to say of the rows that ``fewer`` leaves out; empty if there are none."""
-    rows = part.listed if isinstance(part, Map) else part
-    if not isinstance(rows, Strips) or len(rows.rows) <= MOST_ROWS:
+    rows = part.listed if isinstance(part, PaperMap) else part
+    if not isinstance(rows, PaperStrips) or len(rows.rows) <= MOST_ROWS:
         return ""
     return f"Of {len(rows.rows)} {what}, the {MOST_ROWS} with the largest estimates."
 
 
-def table(heat: Heat, cells: Sequence[Row], title: str = "") -> Part:
+def table(heat: Heat, cells: Sequence[Row], title: str = "") -> PaperPart:
     """A heat table; or its ``cells`` as rows, where it has no room."""
     if len(heat.rows.labels) <= _MOST_DOWN and len(heat.columns.labels) <= _MOST_ACROSS:
-        return Table(heat, title)
-    return Strips(cells, axes.of_shares(cells), title)
+        return PaperTable(heat, title)
+    return PaperStrips(cells, axes.of_shares(cells), title)
 
 
 def _question(result: SurveyResult, name: str) -> QuestionResult:
@@ -121,7 +121,7 @@ def _nearest_last(row: Row) -> float:
 # --- parts ------------------------------------------------------------------------------------
 
 
-def _parts(question: QuestionResult) -> Iterator[Part]:
+def _parts(question: QuestionResult) -> Iterator[PaperPart]:
     match question:
         case YesNoResult() | SelectOneResult():
             yield _of_choices(question.choices)
@@ -144,16 +144,16 @@ def _parts(question: QuestionResult) -> Iterator[Part]:
                 if one.stands_out
             ]
             out.sort(key=_nearest_last)
-            listed = Strips(out, axes.of_shares(out)) if out else None
-            yield Map(combined.areas(question), listed)
+            listed = PaperStrips(out, axes.of_shares(out)) if out else None
+            yield PaperMap(combined.areas(question), listed)
 
 
-def _of_choices(choices: Sequence[ChoiceResult], *, by_size: bool = False) -> Strips:
+def _of_choices(choices: Sequence[ChoiceResult], *, by_size: bool = False) -> PaperStrips:
     rows = [shown.of_choice(one) for one in shown.ordered(choices, by_size=by_size)]
-    return Strips(rows, axes.of_shares(rows))
+    return PaperStrips(rows, axes.of_shares(rows))
 
 
-def _of_scale(question: ScaleResult) -> Iterator[Strips]:
+def _of_scale(question: ScaleResult) -> Iterator[PaperStrips]:
     labels: list[str] = []
     if question.choices is not UNSET:
         part = _of_choices(question.choices)
@@ -163,53 +163,59 @@ def _of_scale(question: ScaleResult) -> Iterator[Strips]:
         mean = question.mean
         first, last = (labels[0], labels[-1]) if labels else ("", "")
         axis = axes.of_numbers(*ends(mean.extent), first=first, last=last)
-        yield Strips([shown.of_mean("Mean score", mean)], axis)
+        yield PaperStrips([shown.of_mean("Mean score", mean)], axis)
 
 
-def _of_number(question: NumberResult) -> Strips:
+def _of_number(question: NumberResult) -> PaperStrips:
     mean = _of_means([("Mean", question.mean)])
     if question.distribution is UNSET:
         return mean
     low, high = float(question.distribution[0].low), float(question.distribution[-1].high)
     axis = axes.of_numbers(low, high, question.mean.unit)
-    return Strips([*mean.rows, *shown.of_quantiles(question)], axis)
+    return PaperStrips([*mean.rows, *shown.of_quantiles(question)], axis)
 
 
-def _of_means(means: Sequence[tuple[str, MeanResult]]) -> Strips:
+def _of_means(means: Sequence[tuple[str, MeanResult]]) -> PaperStrips:
     rows = [shown.of_mean(label, mean) for label, mean in means]
     _, mean = means[0]
-    return Strips(rows, axes.of_numbers(*ends(mean.extent), mean.unit))
+    return PaperStrips(rows, axes.of_numbers(*ends(mean.extent), mean.unit))
 
 
-def _of_product(question: ProductResult) -> Iterator[Part]:
+def _of_product(question: ProductResult) -> Iterator[PaperPart]:
     cells = [shown.of_cell(", ".join(one.names), one) for one in question.cells]
     together = combined.table(question)
-    if together is not None and isinstance(part := table(together, cells), Table):
+    if together is not None and isinstance(part := table(together, cells), PaperTable):
         yield part
         return
     for one in question.parts:
         yield replace(_of_choices(one.choices), title=one.label)
-    yield Strips(cells, axes.of_shares(cells), "All of these together")
+    yield PaperStrips(cells, axes.of_shares(cells), "All of these together")
 
 
 # --- words ------------------------------------------------------------------------------------
 
 
 def _notes(
-    result: SurveyResult, question: QuestionResult, parts: Sequence[Part], source: Source
+    result: SurveyResult,
+    question: QuestionResult,
+    parts: Sequence[PaperPart],
+    source: ResultsSource,
 ) -> Iterator[str]:
     yield from question.flags
-    if any(isinstance(part, Table) for part in parts):
+    if any(isinstance(part, PaperTable) for part in parts):
         yield (
             f"Shares of everybody with {level_text(result.confidence)} intervals; the darker, the"
             " larger. Hatched: cannot be told from nobody, with a risk of 5 % over all of them."
         )
-    if any(isinstance(part, Map) for part in parts):
+    if any(isinstance(part, PaperMap) for part in parts):
         yield (
             "Shaded areas stand out from the noise, with a risk of 5 % over all of them; the"
             " darker, the larger their share. Plain areas cannot be told from nobody."
         )
-    if any(isinstance(part, Strips) or (isinstance(part, Map) and part.listed) for part in parts):
+    if any(
+        isinstance(part, PaperStrips) or (isinstance(part, PaperMap) and part.listed)
+        for part in parts
+    ):
         yield legend(result.confidence)
     if isinstance(question, NumberResult) and question.quantiles is not UNSET:
         yield (

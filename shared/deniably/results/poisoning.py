@@ -15,7 +15,7 @@ import numpy as np
 
 from deniably.core.binomial import Floats
 from deniably.estimation.channels import matrix
-from deniably.estimation.figures import One, Shares
+from deniably.estimation.figures import Shares, SingleMean
 from deniably.estimation.inversion import scores
 from deniably.estimation.scores import Score, of_choice
 from deniably.mechanisms.law import HasLaw, Law, Supporting
@@ -88,7 +88,7 @@ def of_choices(mechanism: HasLaw[Law]) -> Leverage:
     return Leverage(float(every.min()), float(every.max()), float(apart.max()))
 
 
-def of_group(mechanism: HasLaw[Law], group: Shares | One) -> Leverage | None:
+def of_group(mechanism: HasLaw[Law], group: Shares | SingleMean) -> Leverage | None:
     """Leverage over any of the shares of a group, or over its mean; None for noise over buckets,
     whose scores depend on what was reported."""
     if isinstance(group, Shares):

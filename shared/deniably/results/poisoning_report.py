@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from deniably.estimation.estimate import Estimate
-from deniably.estimation.figures import Buckets, One, Shares, groups
+from deniably.estimation.figures import Buckets, Shares, SingleMean, groups
 from deniably.estimation.inversion import Mean
 from deniably.estimation.scores import Score
 from deniably.estimation.tally import Tally
@@ -73,7 +73,9 @@ def implausible_shares(
     return [f"No true answers explain how often {quoted(names)} was reported: {_ODD}."]
 
 
-def implausible_mean(law: Law, group: One, tally: Tally, mean: Mean, risk: float) -> list[str]:
+def implausible_mean(
+    law: Law, group: SingleMean, tally: Tally, mean: Mean, risk: float
+) -> list[str]:
     """A sentence where no true answers explain a mean, from the tally of its own reports.
 
     It looks at where the mean lies; of noisy numbers, at values that noise does not explain.

@@ -18,7 +18,7 @@ _DIGITS = 12
 
 
 @dataclass(frozen=True)
-class Source:
+class ResultsSource:
     """A survey as it stood when a figure was drawn.
 
     ``closed`` is the day on which it was closed, such as 2026-11-22, where it is known. ``history``
@@ -35,7 +35,7 @@ class Source:
     closed: str = ""
 
     @classmethod
-    def of_result(cls, result: SurveyResult, closed: str = "") -> Source:
+    def of_result(cls, result: SurveyResult, closed: str = "") -> ResultsSource:
         """The survey of a document of results."""
         return cls(
             result.survey, result.title, result.digest, result.state, result.n,
@@ -43,7 +43,7 @@ class Source:
         )  # fmt: skip
 
     @classmethod
-    def of_survey(cls, survey: Survey, state: str, n: int, closed: str = "") -> Source:
+    def of_survey(cls, survey: Survey, state: str, n: int, closed: str = "") -> ResultsSource:
         """A survey with ``n`` reports."""
         history = survey.history.epsilon_text() if survey.waves else ""
         return cls(
@@ -93,7 +93,7 @@ class Protection:
         return f"epsilon {self.epsilon}" + (f", delta {self.delta}" if self.delta else "")
 
 
-def privacy(source: Source, protections: Sequence[Protection]) -> str:
+def privacy(source: ResultsSource, protections: Sequence[Protection]) -> str:
     """A note on how the answers to one question or to several are protected."""
     different = list(dict.fromkeys(protections))
     said = "; ".join(f"{one.method}, {one.words}" for one in different)

@@ -13,7 +13,7 @@ from deniably.estimation import analysis, smoothing
 from deniably.estimation.analysis import tally_of_part
 from deniably.estimation.display import within
 from deniably.estimation.estimate import Estimate
-from deniably.estimation.figures import Average, Buckets, Group, One, Share, Shares, groups
+from deniably.estimation.figures import Average, Buckets, Group, Share, Shares, SingleMean, groups
 from deniably.estimation.inversion import Margin, Mean
 from deniably.estimation.tally import Tally
 from deniably.mechanisms.law import Supporting
@@ -174,9 +174,9 @@ def _of_group(asked: _Asked, group: Group) -> _Said:
             return _choices(asked, group)
         case Shares():
             return _choices_of_part(asked, group)
-        case One(part=None):
+        case SingleMean(part=None):
             return _mean(asked, group)
-        case One():
+        case SingleMean():
             return _mean_of_part(asked, group)
         case Buckets():
             return _distribution(asked, group)
@@ -314,7 +314,7 @@ def _displayed(question: Any, tally: Tally, found: Estimate) -> Estimate:
 # --- means ------------------------------------------------------------------------------------
 
 
-def _mean(asked: _Asked, group: One) -> _Said:
+def _mean(asked: _Asked, group: SingleMean) -> _Said:
     figure, mean = group.figure, group.estimate(asked.tally, asked.confidence)
     if mean is None:
         return _untold_mean(asked, group)
@@ -335,7 +335,7 @@ def _mean(asked: _Asked, group: One) -> _Said:
     )
 
 
-def _untold_mean(asked: _Asked, group: One) -> _Said:
+def _untold_mean(asked: _Asked, group: SingleMean) -> _Said:
     """A mean among those with a score, where too few have one; or of buckets that noise hides."""
     figure = group.figure
     mean = _undetermined(asked.tally.n, *figure.extent)
@@ -345,7 +345,7 @@ def _untold_mean(asked: _Asked, group: One) -> _Said:
     return _Said({"mean": mean, "poisoning": poisoned}, narrative.HIDDEN_MEAN)
 
 
-def _mean_of_part(asked: _Asked, group: One) -> _Said:
+def _mean_of_part(asked: _Asked, group: SingleMean) -> _Said:
     question: VectorOfNumbers = asked.question
     figure, part = group.figure, group.part
     assert part is not None

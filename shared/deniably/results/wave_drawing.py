@@ -31,7 +31,7 @@ NO_CHANGE = "No change is shown."
 
 
 @dataclass(frozen=True)
-class Card:
+class WaveCard:
     """A question over the waves: a finding, its main picture with the change below it, and small
     pictures of the other answers, all on one axis."""
 
@@ -42,12 +42,12 @@ class Card:
     answers: list[tuple[str, Html]]
 
 
-def card(question: WaveQuestion) -> Card:
+def card(question: WaveQuestion) -> WaveCard:
     """What the page shows of a question."""
     main = question["mean"] or (question["choices"][0] if len(question["choices"]) == 1 else None)
     small = [] if main in question["choices"] else question["choices"]
     shared = axes.of_shares([row for one in small for row in rows(one, short=True)])
-    return Card(
+    return WaveCard(
         question,
         finding(question),
         _picture(main, axis(main, rows(main)), short=False) if main else None,

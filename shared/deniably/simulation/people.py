@@ -24,7 +24,7 @@ from deniably.simulation.written import Written, rows_of
 from deniably.survey.questions import (
     NOT_APPLICABLE,
     InParts,
-    Input,
+    MechanismInput,
     Question,
     SelectMultiple,
     VectorOfNumbers,
@@ -207,8 +207,8 @@ def _answers(question: Question, columns: list[Column]) -> QuestionAnswers:
     return QuestionAnswers(question, columns, encoded)
 
 
-def _each(column: Column, encode: Callable[[str], Input]) -> list[Input]:
-    found: list[Input] = []
+def _each(column: Column, encode: Callable[[str], MechanismInput]) -> list[MechanismInput]:
+    found: list[MechanismInput] = []
     for text in column.texts:
         try:
             found.append(encode(text))

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniably.core.binomial import Floats
 from deniably.estimation.analysis import bucket_middles
-from deniably.estimation.figures import Buckets, Group, One, Share, Shares, groups
+from deniably.estimation.figures import Buckets, Group, Share, Shares, SingleMean, groups
 from deniably.simulation.people import Column, QuestionAnswers, blocks
 from deniably.survey.parts import Range
 from deniably.survey.questions import Number, Point, Question, VectorOfNumbers
@@ -57,7 +57,7 @@ def shares(answers: QuestionAnswers) -> Floats:
 
 def _of_group(known: _Known, group: Group) -> Iterator[Truth | None]:
     match group:
-        case One():
+        case SingleMean():
             yield _mean(known, group)
         case Shares():
             yield from _shares(known, group.figures)
@@ -130,7 +130,7 @@ def _shares(known: _Known, figures: Sequence[Share]) -> Iterator[Truth]:
         yield Truth(figure.key, True, true.value, asked.spread, asked.value, known.off_the_map)
 
 
-def _mean(known: _Known, group: One) -> Truth | None:
+def _mean(known: _Known, group: SingleMean) -> Truth | None:
     question, figure = known.answers.question, group.figure
     if isinstance(question, Number):
         return _mean_number(question, known)

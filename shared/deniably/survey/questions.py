@@ -53,7 +53,7 @@ MOST_PARTS = 8
 LARGEST_SCORE = (1 << 31) - 1
 
 Aim = Literal["distribution", "mean"]
-Input = int | tuple[int, ...]
+MechanismInput = int | tuple[int, ...]
 """The input of a mechanism: an index, a position, several ticks or several positions."""
 
 Choices = Annotated[list[Choice], CHOICES]
@@ -108,7 +108,7 @@ class _WithChoices(_Asked, frozen=True, kw_only=True):
         """The index of the choice with this name, or else this label. Raises BadAnswer."""
         return _place(self.choices, answer, self.name)
 
-    def decode(self, given: Input) -> object:
+    def decode(self, given: MechanismInput) -> object:
         """The name of the choice with this input."""
         # A unary encoding takes the list of the one index.
         return self.names[given if isinstance(given, int) else given[0]]
@@ -129,7 +129,7 @@ class _SingleChoice(_WithChoices, frozen=True, kw_only=True):
         one = self.mechanism
         return one.single_report_mechanism if isinstance(one, Memoised) else one
 
-    def encode(self, answer: object) -> Input:
+    def encode(self, answer: object) -> MechanismInput:
         """The index of the chosen choice, by its name or label. Raises BadAnswer."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
@@ -182,7 +182,7 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
         one = self.mechanism
         return one.single_report_mechanism if isinstance(one, Memoised) else one
 
-    def encode(self, answer: object) -> Input:
+    def encode(self, answer: object) -> MechanismInput:
         """The indices of the chosen choices, by name or label, ascending. Raises BadAnswer."""
         if isinstance(answer, str) or not isinstance(answer, Sequence | set | frozenset):
             raise BadAnswer("the answer is a list of the choices that apply", self.name)
@@ -191,7 +191,7 @@ class SelectMultiple(_WithChoices, frozen=True, kw_only=True, tag="select_multip
             raise BadAnswer(f"at most {self.most} of the choices may be ticked", self.name)
         return tuple(ticks)
 
-    def decode(self, given: Input) -> object:
+    def decode(self, given: MechanismInput) -> object:
         """The names of the choices with this input."""
         return [self.names[tick] for tick in cast(Sequence[int], given)]
 
@@ -245,7 +245,7 @@ class Scale(_WithChoices, frozen=True, kw_only=True, tag="scale"):
             return self.scores
         return list(range(1, len(self.choices) + 1))
 
-    def encode(self, answer: object) -> Input:
+    def encode(self, answer: object) -> MechanismInput:
         """The index of the chosen choice, by its name or label. Raises BadAnswer."""
         index = self.index(answer)
         return (index,) if isinstance(self.mechanism.law.domain, Ticks) else index
@@ -282,11 +282,11 @@ class Number(_Asked, frozen=True, kw_only=True, tag="number"):
         one = self.mechanism
         return one.single_report_mechanism if isinstance(one, Memoised) else one
 
-    def encode(self, answer: object) -> Input:
+    def encode(self, answer: object) -> MechanismInput:
         """The cell of the number's position on the grid. Raises BadAnswer."""
         return _cell(self.range, answer, self.mechanism.law.domain.count, self.name)
 
-    def decode(self, given: Input) -> object:
+    def decode(self, given: MechanismInput) -> object:
         """The first number of a cell."""
         return self.range.first(cast(int, given), self.mechanism.law.domain.count)
 
@@ -326,7 +326,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         """The number of positions of each part."""
         return list(self.law.domain.sizes)
 
-    def encode(self, answer: object) -> Input:
+    def encode(self, answer: object) -> MechanismInput:
         """The positions of the numbers of all parts (part name -> number). Raises BadAnswer."""
         return tuple(_by_part(self, answer))
 
@@ -334,7 +334,7 @@ class VectorOfNumbers(_Asked, frozen=True, kw_only=True, tag="vector"):
         """The position of the number of one part. Raises BadAnswer."""
         return _cell(self.parts[index].range, given, self.sizes[index], self.name)
 
-    def decode(self, given: Input) -> object:
+    def decode(self, given: MechanismInput) -> object:
         """The numbers at these positions, by part."""
         return _firsts(self.parts, cast(Sequence[int], given), self.sizes)
 
@@ -365,7 +365,7 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         """The number of cells of each part."""
         return (self.grid, self.grid)
 
-    def encode(self, answer: object) -> Input:
+    def encode(self, answer: object) -> MechanismInput:
         """The cell of the map (part name -> number). Raises BadAnswer."""
         return _joined(_by_part(self, answer), self.shape)
 
@@ -373,7 +373,7 @@ class Point(_Asked, frozen=True, kw_only=True, tag="point"):
         """The row (index 0) or the column (1) of the cell. Raises BadAnswer."""
         return _cell(self.parts[index].range, given, self.grid, self.name)
 
-    def decode(self, given: Input) -> object:
+    def decode(self, given: MechanismInput) -> object:
         """The first place of a cell of the map, by part."""
         return _firsts(self.parts, _apart(cast(int, given), self.shape), self.shape)
 
@@ -401,7 +401,7 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
         """The number of choices of each part."""
         return tuple(len(part.choices) for part in self.parts)
 
-    def encode(self, answer: object) -> Input:
+    def encode(self, answer: object) -> MechanismInput:
         """The index of the combination (part name -> choice name). Raises BadAnswer."""
         return _joined(_by_part(self, answer), self.shape)
 
@@ -409,7 +409,7 @@ class Product(_Asked, frozen=True, kw_only=True, tag="product"):
         """The index of the choice of one part. Raises BadAnswer."""
         return _place(self.parts[index].choices, given, self.name)
 
-    def decode(self, given: Input) -> object:
+    def decode(self, given: MechanismInput) -> object:
         """The names of the choices of a combination, by part."""
         places = zip(self.parts, _apart(cast(int, given), self.shape), strict=True)
         return {part.name: part.choices[place].name for part, place in places}

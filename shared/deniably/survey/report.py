@@ -17,7 +17,7 @@ from deniably.survey.parts import SurveyName
 from deniably.survey.questions import (
     NOT_APPLICABLE,
     Condition,
-    Input,
+    MechanismInput,
     Question,
     SelectMultiple,
     by_name,
@@ -192,7 +192,7 @@ def make_report(
         one.name: by_name(one, answers[one.name]) for one in questions if one.name in answers
     }
     kept = _checked_memos(questions, memos or {})
-    inputs: list[Input | None] = []
+    inputs: list[MechanismInput | None] = []
     hidden: set[str] = set()
     for question in questions:
         if question.name in kept:
@@ -245,7 +245,7 @@ def _checked_memos(
     return kept
 
 
-def _not_applicable(question: Question) -> Input:
+def _not_applicable(question: Question) -> MechanismInput:
     several = isinstance(question, SelectMultiple)
     return question.encode([NOT_APPLICABLE] if several else NOT_APPLICABLE)
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-Row = tuple[Any, ...]
+DatabaseRow = tuple[Any, ...]
 
 MOVED = "the database is just being moved elsewhere; start the server on the new one"
 SERVED = "a server is running on the database, and what it takes meanwhile would be left behind"
@@ -46,7 +46,7 @@ class Connection(Protocol):
     def executemany(self, sql: str, rows: Sequence[Sequence[object]], /) -> object:
         """Run a statement for every row."""
 
-    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[DatabaseRow], /) -> None:
         """Insert rows by the database's fastest way."""
 
     def begin_rewriting(self) -> None:
@@ -80,7 +80,7 @@ class Connection(Protocol):
     def only_read(self) -> None:
         """Make the connection read-only."""
 
-    def each(self, sql: str, /) -> Iterator[Row]:
+    def each(self, sql: str, /) -> Iterator[DatabaseRow]:
         """Within a transaction, yield the rows of a query, with few in memory at a time."""
         ...
 

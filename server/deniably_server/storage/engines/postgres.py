@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq import PGconn, Ping
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.engine import MOVED, SERVED, Result, Row
+from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow, Result
 from deniably_server.storage.engines.postgres_schema import STEPS
 from deniably_server.storage.engines.schema import Steps, migrate
 
@@ -145,7 +145,7 @@ class PostgresConnection:
         with self._connection.cursor() as cursor:
             cursor.executemany(_own(sql), rows)
 
-    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[DatabaseRow], /) -> None:
         """Insert rows by COPY."""
         command = f"COPY {table} ({', '.join(columns)}) FROM STDIN".encode()
         with self._connection.cursor() as cursor, cursor.copy(command) as copy:
@@ -221,7 +221,7 @@ class PostgresConnection:
         """Make the connection read-only."""
         self.execute("SET default_transaction_read_only = on")
 
-    def each(self, sql: str, /) -> Iterator[Row]:
+    def each(self, sql: str, /) -> Iterator[DatabaseRow]:
         """Yield the rows of a query, from a cursor on the server."""
         with self._connection.cursor("each") as rows:
             yield from rows.execute(_own(sql))

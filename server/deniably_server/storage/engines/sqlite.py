@@ -12,7 +12,7 @@ from time import monotonic, sleep
 from typing import cast
 
 from deniably_server.errors import Conflict
-from deniably_server.storage.engines.engine import MOVED, SERVED, Row
+from deniably_server.storage.engines.engine import MOVED, SERVED, DatabaseRow
 from deniably_server.storage.engines.schema import Steps, migrate
 from deniably_server.storage.engines.sqlite_pages import in_key_order, report_pages
 from deniably_server.storage.engines.sqlite_schema import STEPS
@@ -109,7 +109,7 @@ class SqliteConnection(sqlite3.Connection):
     So two processes never discover at commit time that both were writing.
     """
 
-    def fill(self, table: str, columns: Sequence[str], rows: Iterable[Row], /) -> None:
+    def fill(self, table: str, columns: Sequence[str], rows: Iterable[DatabaseRow], /) -> None:
         """Insert rows; ``rows`` may be a generator."""
         marks = ", ".join("?" * len(columns))
         self.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)  # noqa: S608
@@ -171,7 +171,7 @@ class SqliteConnection(sqlite3.Connection):
         return [
             (table.name, str(name), str(kind).upper())
             for table in Database(self, execute_plugins=False).tables
-            for _, name, kind, *_ in cast("list[Row]", table.columns)
+            for _, name, kind, *_ in cast("list[DatabaseRow]", table.columns)
         ]
 
     def problems(self) -> list[str]:
@@ -187,7 +187,7 @@ class SqliteConnection(sqlite3.Connection):
         """Make the connection read-only."""
         self.execute("PRAGMA query_only = ON")
 
-    def each(self, sql: str, /) -> Iterator[Row]:
+    def each(self, sql: str, /) -> Iterator[DatabaseRow]:
         """Yield the rows of a query."""
         return self.execute(sql)
 

@@ -17,14 +17,14 @@ _ID = 16
 
 
 @dataclass(frozen=True)
-class Page:
+class ReportPage:
     """The ids of the reports on a page, in the order of their bytes: last written, first listed."""
 
     number: int
     ids: tuple[bytes, ...]
 
 
-def report_pages(file: Path, known: set[bytes]) -> Iterator[Page]:
+def report_pages(file: Path, known: set[bytes]) -> Iterator[ReportPage]:
     """Every page that holds reports with ids in ``known``, as of the last checkpoint."""
     with file.open("rb") as source:
         size = int.from_bytes(source.read(_SIZE_AT + 2)[_SIZE_AT:], "big")
@@ -35,7 +35,7 @@ def report_pages(file: Path, known: set[bytes]) -> Iterator[Page]:
             number += 1
             ids = tuple(each for each in _ids(page, _FIRST_HEADER * (number == 1)) if each in known)
             if ids:
-                yield Page(number, ids)
+                yield ReportPage(number, ids)
 
 
 def _ids(page: bytes, header: int) -> Iterator[bytes]:
@@ -62,7 +62,7 @@ def _varint(page: bytes, at: int) -> tuple[int, int]:
     return value << 8, at + 9
 
 
-def in_key_order(page: Page) -> bool:
+def in_key_order(page: ReportPage) -> bool:
     """Whether a page's rows were written in the order of their keys, hiding arrival order.
 
     SQLite fills a page from its end, so keys written in order fall. Rows of different lengths make

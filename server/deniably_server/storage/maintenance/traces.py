@@ -53,7 +53,7 @@ _TYPES = {"TIME": "times of day", "INET": "network addresses", "CIDR": "network 
 
 _WIPE = "deniably doctor --repair wipes it"
 
-Column = tuple[str, str, str]
+_Column = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _own_files(store: Store) -> list[Path]:
     return [each for each in beside if each.exists()]
 
 
-def _columns(columns: list[Column]) -> list[Trace]:
+def _columns(columns: list[_Column]) -> list[Trace]:
     """Columns whose type is for times or addresses."""
     return [
         Trace(f"the table {table}", f"a column for {what}, {column}")
@@ -127,7 +127,7 @@ def _columns(columns: list[Column]) -> list[Trace]:
     ]
 
 
-def _numbers(database: Connection, columns: list[Column]) -> list[Trace]:
+def _numbers(database: Connection, columns: list[_Column]) -> list[Trace]:
     """Integer columns with Unix times, in seconds, milli-, micro- or nanoseconds."""
     clock = " OR ".join(f"{{0}} BETWEEN {15 * 10**n} AND {25 * 10**n}" for n in (8, 11, 14, 17))
     found: list[Trace] = []
@@ -141,7 +141,7 @@ def _numbers(database: Connection, columns: list[Column]) -> list[Trace]:
     return found
 
 
-def _texts(database: Connection, columns: list[Column]) -> list[Trace]:
+def _texts(database: Connection, columns: list[_Column]) -> list[Trace]:
     """The traces in text columns, for each column and kind."""
     found: list[Trace] = []
     for table, column, kind in columns:

@@ -15,7 +15,7 @@ from deniably.trust.signing import Signature
 from deniably_server.storage.engines.engine import Connection
 
 
-class Card(NamedTuple):
+class ListedSurvey(NamedTuple):
     """The facts about a survey that lists show."""
 
     name: str
@@ -112,7 +112,7 @@ def last(database: Connection) -> ChainHead:
     return ChainHead(row[0], row[1]) if row else ChainHead()
 
 
-def cards(database: Connection, start: int, count: int) -> list[Card]:
+def listed_surveys(database: Connection, start: int, count: int) -> list[ListedSurvey]:
     """``count`` surveys from number ``start`` on, in alphabetical order."""
     rows = database.execute(
         "SELECT surveys.name, state, definition, entry FROM surveys JOIN register"
@@ -123,9 +123,9 @@ def cards(database: Connection, start: int, count: int) -> list[Card]:
     return [_card(*row) for row in rows]
 
 
-def _card(name: str, state: str, definition: str, entry: str) -> Card:
+def _card(name: str, state: str, definition: str, entry: str) -> ListedSurvey:
     found = _listed(entry)
-    return Card(name, state, _titled(definition).title, len(found.questions), found.epsilon)
+    return ListedSurvey(name, state, _titled(definition).title, len(found.questions), found.epsilon)
 
 
 def register_page(database: Connection, start: int, count: int) -> RegisterPage:

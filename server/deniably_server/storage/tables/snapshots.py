@@ -25,13 +25,13 @@ class Snapshot(msgspec.Struct, frozen=True):
     cells: list[tuple[str, int, int]]
 
 
-class Counted(msgspec.Struct, frozen=True):
+class SnapshotSize(msgspec.Struct, frozen=True):
     """The numbers of reports in a snapshot, decoded without its cells."""
 
     reports: list[tuple[str | None, int]]
 
 
-_decode_counted = msgspec.json.Decoder(Counted).decode
+_decode_counted = msgspec.json.Decoder(SnapshotSize).decode
 _decode = msgspec.json.Decoder(Snapshot).decode
 _encode = msgspec.json.Encoder().encode
 

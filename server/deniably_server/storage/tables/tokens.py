@@ -16,7 +16,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Literal, get_args
 
 from deniably.survey.parts import SURVEY_NAME
-from deniably_server.storage.engines.engine import Connection, Row
+from deniably_server.storage.engines.engine import Connection, DatabaseRow
 
 Role = Literal["author", "analyst", "monitor", "operator"]
 
@@ -156,6 +156,6 @@ def revoke_token(database: Connection, name: str) -> bool:
     return done.rowcount == 1
 
 
-def _token(row: Row) -> Token:
+def _token(row: DatabaseRow) -> Token:
     name, hash_, role, survey, until, note, revoked = row
     return Token(name, hash_, role, survey, until, note, bool(revoked))

@@ -25,13 +25,13 @@ from deniably.design.composition import (
 from deniably.design.exact_totals import Total, total_of
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Epsilon, Exact, Real, Seed, Whole, as_privacy
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import EpsilonInput, Exact, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms import Memoised
 from deniably.results.drawing.axes import of_parts, of_values
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Graph, Layer
+from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.survey import Survey
@@ -44,7 +44,7 @@ _OF_A_SURVEY = 150  # answers of one person, if it is made again and again
 _DEVIATIONS = 4
 """Of the loss, to either side of its mean, that the second picture shows."""
 
-Delta = Annotated[
+DeltaInput = Annotated[
     Exact,
     Real(
         minimum=Fraction(1, 10**12),
@@ -52,7 +52,7 @@ Delta = Annotated[
         help="The chance that is left out: the exact epsilon need not hold with it.",
     ),
 ]
-Answers = Annotated[int, Whole(minimum=1, maximum=MOST, help="Answers of one person.")]
+AnswersInput = Annotated[int, Whole(minimum=1, maximum=MOST, help="Answers of one person.")]
 
 
 def textbook(k: int, epsilon: float, delta: float) -> float:
@@ -72,22 +72,22 @@ def _cases(survey: Survey) -> Iterator[Case]:
     "Adding up",
     "What do many answers of one person give away together?",
     [
-        Source("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
+        Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " theorems 3.16 and 3.20"),
-        Source("Kairouz, Oh and Viswanath", 2015, "The composition theorem for differential"
+        Reference("Kairouz, Oh and Viswanath", 2015, "The composition theorem for differential"
                " privacy, ICML, theorems 3.3 and 3.4"),
-        Source("Bun and Steinke", 2016, "Concentrated differential privacy, TCC"),
+        Reference("Bun and Steinke", 2016, "Concentrated differential privacy, TCC"),
     ],
     _cases,
 )  # fmt: skip
 def adding_up(
     *,
-    epsilon: Epsilon = "1",
-    delta: Delta = "1e-5",
-    k: Answers = 500,
-    seed: Seed = 1,
+    epsilon: EpsilonInput = "1",
+    delta: DeltaInput = "1e-5",
+    k: AnswersInput = 500,
+    seed: SeedInput = 1,
     survey: Survey | None = None,
-) -> Found:
+) -> Outcome:
     """What ``k`` answers of ``epsilon`` each keep together: the sum, the exact epsilon but for
     ``delta``, zCDP, a closed form, and a formula of lecture notes, red where it promises too much.
 
@@ -124,7 +124,7 @@ def adding_up(
         f" for a chance of {to_decimal_text(Fraction(delta))}; a formula of lecture notes says"
         f" {number(claimed, 1)}, which {holds}."
     )
-    return Found(answer, rows, [_totals(rows, k), _losses(loss, marks)], _NOTES,
+    return Outcome(answer, rows, [_totals(rows, k), _losses(loss, marks)], _NOTES,
                  warner(2, privacy).described)  # fmt: skip
 
 
@@ -253,7 +253,7 @@ def _deviation(k: int, epsilon: float) -> float:
 # --- a survey ---------------------------------------------------------------------------------
 
 
-def _of_survey(survey: Survey) -> Found:
+def _of_survey(survey: Survey) -> Outcome:
     mechanisms = [
         one.memo if isinstance(one, Memoised) else one
         for one in (question.mechanism for question in survey.questions)
@@ -269,14 +269,14 @@ def _of_survey(survey: Survey) -> Found:
         f" plain sum and {_up(once.exact)} exactly, but for one in a million; in {most} such"
         f" surveys it is {_up(often.loss.epsilon)} and {_up(often.exact)}."
     )
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         _line(rows, "the sum"), _line(rows, "exact"), _line(rows, "zCDP")
     ]  # fmt: skip
     at = column(rows, "answers")
     graph = Graph(of_values([0, *at]), "answers", of_values([0, *column(rows, "exact")]),
                   "epsilon", layers)  # fmt: skip
     title = "What the answers to this survey keep, if it is made again and again"
-    return Found(answer, rows, [Picture(title, graph)], [f"{_NOTES[0]} {_FEW}"])
+    return Outcome(answer, rows, [Picture(title, graph)], [f"{_NOTES[0]} {_FEW}"])
 
 
 def _of_total(times: int, total: Total) -> list[dict[str, Cell]]:
@@ -295,7 +295,7 @@ def _up(epsilon: float) -> str:
 # --- pictures ---------------------------------------------------------------------------------
 
 
-def _line(rows: Sequence[dict[str, Cell]], what: str) -> Layer:
+def _line(rows: Sequence[dict[str, Cell]], what: str) -> GraphLayer:
     some = [row for row in rows if row["what"] == what]
     match what:
         case "the sum":
@@ -326,7 +326,7 @@ def _totals(rows: Sequence[dict[str, Cell]], k: int) -> Picture:
 
 
 def _losses(rows: Sequence[dict[str, Cell]], marks: Sequence[dict[str, Cell]]) -> Picture:
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         line(rows, "loss", "exact", "a loss above, exact law"),
         dots(rows, "loss", "drawn", "people whose reports were drawn"),
         line(marks[:2], "loss", "part", "the exact epsilon", "mute"),

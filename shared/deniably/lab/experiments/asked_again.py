@@ -16,15 +16,15 @@ from deniably.design.calibration import warner
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, Published, count
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Exact, Level, Real, Seed, Whole, as_privacy
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, band, column, dots, line, value
 from deniably.mechanisms import Cells, Memoised
 from deniably.mechanisms.law import Law, One, Randomiser
 from deniably.mechanisms.memoised import Family, memoised
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.digits import NARROW, number
-from deniably.results.drawing.graph import Graph, Layer
+from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
 
@@ -36,7 +36,7 @@ _PEOPLE, _REPORTS = 300, 10_000  # who are drawn
 _Z = 1.96
 _PLACES = 10**12
 
-Protection = Annotated[
+ProtectionInput = Annotated[
     Exact | Privacy,
     Level(
         minimum=Fraction(1, 10),
@@ -44,8 +44,10 @@ Protection = Annotated[
         help="Epsilon, the protection of one report, or ln odds.",
     ),
 ]
-Waves = Annotated[int, Whole(minimum=1, maximum=_AFTER[-1], help="How often a person is asked.")]
-History = Annotated[
+WavesInput = Annotated[
+    int, Whole(minimum=1, maximum=_AFTER[-1], help="How often a person is asked.")
+]
+HistoryInput = Annotated[
     Exact,
     Real(
         minimum=Fraction(3, 2),
@@ -66,22 +68,23 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "Asked again and again",
     "What if the same person is asked again and again?",
     [
-        Source("Erlingsson, Pihur and Korolova", 2014, "RAPPOR, CCS, section 2: a permanent"
+        Reference("Erlingsson, Pihur and Korolova", 2014, "RAPPOR, CCS, section 2: a permanent"
                " response"),
-        Source("Ding, Kulkarni and Yekhanin", 2017, "Collecting telemetry data privately, NeurIPS"),
-        Source("Arcolezi et al.", 2022, "Improving the utility of locally differentially private"
+        Reference("Ding, Kulkarni and Yekhanin", 2017, "Collecting telemetry data privately,"
+               " NeurIPS"),
+        Reference("Arcolezi et al.", 2022, "Improving the utility of locally differentially private"
                " protocols for longitudinal and multidimensional frequency estimates: L-GRR"),
     ],
     each_question(_of_question),
 )  # fmt: skip
 def asked_again(
     *,
-    epsilon: Protection = "1",
-    waves: Waves = 31,
-    history: History = 2,
-    seed: Seed = 1,
+    epsilon: ProtectionInput = "1",
+    waves: WavesInput = 31,
+    history: HistoryInput = 2,
+    seed: SeedInput = 1,
     mechanism: Family | Memoised[Any] | None = None,
-) -> Found:
+) -> Outcome:
     """How often the best guess at one person's answer is right after so many reports.
 
     With fresh chance in each of ``waves``, with a memo whose reports together keep ``history``
@@ -113,7 +116,7 @@ def asked_again(
         f" the mean of {COUNTS} noisy counts is off by {number(value(means[-1], 'deviation'), 3)},"
         f" where one is by {number(value(means[0], 'deviation'), 3)}."
     )
-    return Found(
+    return Outcome(
         answer,
         [*rows, *means],
         [_guesses(rows, after, with_memo=memo is not None), _averages(means)],
@@ -255,7 +258,7 @@ def _means(published: Published, draws: Draws) -> list[dict[str, Cell]]:
 
 def _guesses(rows: list[dict[str, Cell]], after: Sequence[int], *, with_memo: bool) -> Picture:
     by = {what: [row for row in rows if row["what"] == what] for what in _WAYS}
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         line(by["fresh chance"], "waves", "exact", "fresh chance each time", "second"),
         dots(by["fresh chance"], "waves", "drawn", "people who were drawn so", "second"),
     ]
@@ -279,7 +282,7 @@ _WAYS = ("fresh chance", "a memo", "all that the memo can tell", "the report tha
 
 
 def _averages(rows: list[dict[str, Cell]]) -> Picture:
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         band(rows, "counts", "low", "high", "within 1.96 standard deviations"),
         line(rows, "counts", "exact", "the truth", "mute"),
         dots(rows, "counts", "drawn", "counts that were drawn"),

@@ -23,8 +23,16 @@ from deniably.lab.asked import stated
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Epsilon, Exact, Real, Seed, Whole, as_privacy, privacy_text
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import (
+    EpsilonInput,
+    Exact,
+    Real,
+    SeedInput,
+    Whole,
+    as_privacy,
+    privacy_text,
+)
 from deniably.lab.picture import Picture, column, dots, line, value
 from deniably.mechanisms.law import Finite
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
@@ -37,15 +45,17 @@ _STEPS = 1000
 _PLACES, _DRAWN_EVERY = 17, 4
 _SURVEYS, _FEWEST_SURVEYS, _MOST_REPORTS = 20, 4, 50_000
 
-People = Annotated[int, Whole(minimum=10, maximum=100_000, help="How many people answer.")]
-Middle = Annotated[
+PeopleInput = Annotated[int, Whole(minimum=10, maximum=100_000, help="How many people answer.")]
+MiddleInput = Annotated[
     Exact, Real(minimum=0, maximum=20, help="Natural logarithm of the number in the middle.")
 ]
-Width = Annotated[
+WidthInput = Annotated[
     Exact,
     Real(minimum=Fraction(1, 10), maximum=2, help="Standard deviation of the logarithm."),
 ]
-Maximum = Annotated[Exact, Real(minimum=1, maximum=10**9, help="A maximum to judge beside others.")]
+MaximumInput = Annotated[
+    Exact, Real(minimum=1, maximum=10**9, help="A maximum to judge beside others.")
+]
 
 
 def _of_question(question: Question) -> dict[str, Any] | None:
@@ -59,24 +69,24 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "How wide a range",
     "How wide a range may a number be asked for?",
     [
-        Source("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
+        Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " section 3.3: noise as wide as the range"),
-        Source("Amin, Kulesza, Munoz and Vassilvitskii", 2019, "Bounding user contributions, ICML:"
-               " clipping against noise"),
+        Reference("Amin, Kulesza, Munoz and Vassilvitskii", 2019, "Bounding user contributions,"
+               " ICML: clipping against noise"),
     ],
     each_question(_of_question),
 )  # fmt: skip
 def bounds(
     *,
-    mu: Middle = 10,
-    spread: Width = 1,
-    n: People = 5000,
-    epsilon: Epsilon = 1,
-    maximum: Maximum = 20_000,
-    seed: Seed = 1,
+    mu: MiddleInput = 10,
+    spread: WidthInput = 1,
+    n: PeopleInput = 5000,
+    epsilon: EpsilonInput = 1,
+    maximum: MaximumInput = 20_000,
+    seed: SeedInput = 1,
     values: npt.ArrayLike | None = None,
     question: Question | None = None,
-) -> Found:
+) -> Outcome:
     """How far a mean is off if numbers from 0 up to a maximum are asked for, by that maximum.
 
     Larger numbers count as the maximum, which pulls the mean down. Noise is as wide as the range.
@@ -126,7 +136,7 @@ def bounds(
         "Clipping stays however many people answer. Take the range from a register or an earlier"
         " survey: where nothing is known beforehand, clipping is unknown, too.",
     ]
-    return Found(answer, rows, _pictures(rows), notes, clipping.mechanism.described)
+    return Outcome(answer, rows, _pictures(rows), notes, clipping.mechanism.described)
 
 
 class _Numbers(Protocol):
@@ -324,7 +334,7 @@ def _pictures(rows: list[dict[str, Cell]]) -> list[Picture]:
     ]  # fmt: skip
 
 
-def _of_survey(question: Question, n: int) -> Found:
+def _of_survey(question: Question, n: int) -> Outcome:
     """Noise by the width of the range; clipping is unknown, since nothing is known of answers."""
     mechanism, figure = question.report_mechanism, groups(question)[0].figures[0]
     assert isinstance(figure, Average)
@@ -349,7 +359,7 @@ def _of_survey(question: Question, n: int) -> Found:
     )  # fmt: skip
     notes = ["Clipping: unknown. Try the question on numbers of a register with “deniably"
              " simulate”, which shows it."]  # fmt: skip
-    return Found(answer, rows, [Picture("Noise is as wide as the range", graph)], notes,
+    return Outcome(answer, rows, [Picture("Noise is as wide as the range", graph)], notes,
                  mechanism.described)  # fmt: skip
 
 

@@ -20,13 +20,13 @@ from deniably.lab.asked import stated
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import GaussNoise
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
+from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.inputs import (
     EPSILON,
-    Epsilon,
+    EpsilonInput,
     Exact,
     Real,
-    Seed,
+    SeedInput,
     Whole,
     as_privacy,
     privacy_text,
@@ -36,7 +36,7 @@ from deniably.mechanisms.law import Law, One, Randomiser
 from deniably.results.drawing.axes import of_ratios, of_values
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number, with_unit
-from deniably.results.drawing.graph import Graph, Layer
+from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.privacy import to_decimal_text
 from deniably.survey.questions import Question
 
@@ -53,16 +53,18 @@ _TRIALS = tuple(round(10 ** (2 + step / 5)) for step in range(21))
 _LEAST = 1e-15
 """Chances below it are not drawn."""
 
-Delta = Annotated[
+DeltaInput = Annotated[
     Exact,
     Real(minimum=Fraction(1, 10**6), maximum=Fraction(1, 10), help="Delta of the promise."),
 ]
-Size = Annotated[
+SizeInput = Annotated[
     Exact,
     Real(minimum=Fraction(1, 1000), maximum=Fraction(1, 2), percent=True,
          help="How likely the planted randomiser reports the truth in plain."),
 ]  # fmt: skip
-Trials = Annotated[int, Whole(minimum=100, maximum=40_000, help="Reports of each answer counted.")]
+TrialsInput = Annotated[
+    int, Whole(minimum=100, maximum=40_000, help="Reports of each answer counted.")
+]
 
 
 def _of_question(question: Question) -> dict[str, Any] | None:
@@ -78,23 +80,23 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "A catastrophe, and what an audit sees",
     "What may a delta hide, and would an audit find it?",
     [
-        Source("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
+        Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " section 2.3: what a delta may hide"),
-        Source("Balle and Wang", 2018, "ICML, theorem 8: the loss of Gaussian noise"),
-        Source("Arcolezi and Gambs", 2024, "PoPETs, LDP-Auditor: a bound from reports"),
+        Reference("Balle and Wang", 2018, "ICML, theorem 8: the loss of Gaussian noise"),
+        Reference("Arcolezi and Gambs", 2024, "PoPETs, LDP-Auditor: a bound from reports"),
     ],
     each_question(_of_question),
 )  # fmt: skip
 def catastrophe(
     *,
-    epsilon: Epsilon = 1,
-    delta: Delta = "0.00001",
-    claim: Epsilon = "ln 3",
-    size: Size = "0.01",
-    trials: Trials = 20_000,
-    seed: Seed = 1,
+    epsilon: EpsilonInput = 1,
+    delta: DeltaInput = "0.00001",
+    claim: EpsilonInput = "ln 3",
+    size: SizeInput = "0.01",
+    trials: TrialsInput = 20_000,
+    seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
-) -> Found:
+) -> Outcome:
     """How Gaussian noise fails a promise of ``epsilon`` and ``delta``, and how a catastrophe does.
 
     The catastrophe is planted in randomised response with the ``claim``: with probability ``size``
@@ -146,7 +148,7 @@ def catastrophe(
         f" bound is wrong with a chance of {ALPHA:f}.",
         "Audit your own code with “deniably audit --code module:function”.",
     ]
-    return Found(answer, rows, _pictures(losses, certified, counted),
+    return Outcome(answer, rows, _pictures(losses, certified, counted),
                  notes, mechanism.described)  # fmt: skip
 
 
@@ -237,7 +239,7 @@ def _pictures(
 ) -> list[Picture]:
     powers = [*column(losses, "power"), *column(losses, "catastrophe_power"),
               *column(losses, "drawn_power"), 0.0]  # fmt: skip
-    lines: list[Layer] = [
+    lines: list[GraphLayer] = [
         line([row for row in certified if row["size"] == float(one)], "trials", "epsilon",
              f"a catastrophe of {_plain(float(100 * one))} %", tone)
         for one, tone in SIZES

@@ -15,10 +15,10 @@ from deniably.lab.asked import stated
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.deployments import deployments
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.experiments.one_report import Prior, after
-from deniably.lab.experiments.price_of_privacy import Margin
-from deniably.lab.inputs import EPSILON, Epsilon, Seed, as_privacy, privacy_text
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.experiments.one_report import PriorInput, after
+from deniably.lab.experiments.price_of_privacy import MarginInput
+from deniably.lab.inputs import EPSILON, EpsilonInput, SeedInput, as_privacy, privacy_text
 from deniably.lab.picture import Picture, band, bar, column, dots, line, value
 from deniably.mechanisms.law import Finite, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
@@ -50,23 +50,23 @@ def _cases(survey: Survey) -> Iterator[Case]:
     "Choosing epsilon",
     "What does an epsilon mean, and which ones do others take?",
     [
-        Source("Nanayakkara et al.", 2023, "What are the chances? Explaining the epsilon parameter"
-               " in differential privacy, USENIX Security"),
-        Source("Desfontaines", 2021, "A list of real-world uses of differential privacy,"
+        Reference("Nanayakkara et al.", 2023, "What are the chances? Explaining the epsilon"
+               " parameter in differential privacy, USENIX Security"),
+        Reference("Desfontaines", 2021, "A list of real-world uses of differential privacy,"
                " desfontain.es"),
-        Source("OpenDP", 2025, "Differential Privacy Deployments Registry"),
-        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Reference("OpenDP", 2025, "Differential Privacy Deployments Registry"),
+        Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
     ],
     _cases,
 )  # fmt: skip
 def choosing_epsilon(
     *,
-    epsilon: Epsilon = "ln 3",
-    prior: Prior = "1/10",
-    margin: Margin = "0.05",
-    seed: Seed = 1,
+    epsilon: EpsilonInput = "ln 3",
+    prior: PriorInput = "1/10",
+    margin: MarginInput = "0.05",
+    seed: SeedInput = 1,
     register: Sequence[tuple[str, float]] = (),
-) -> Found:
+) -> Outcome:
     """An epsilon as people of a hundred, as what a report tells, as respondents, and beside others.
 
     All are for randomised response to a question with two answers. ``margin`` is that of a share.
@@ -119,7 +119,7 @@ def choosing_epsilon(
         " central one holds against readers alone: the curator sees every answer. So a smaller"
         " number is not always more protection.",
     ]
-    return Found(answer, rows, _pictures(frequencies, beliefs, told, prices, ours, others), notes,
+    return Outcome(answer, rows, _pictures(frequencies, beliefs, told, prices, ours, others), notes,
                  mechanism.described)  # fmt: skip
 
 

@@ -11,20 +11,19 @@ from typing import Annotated, Any
 from deniably.core.table import Cell
 from deniably.estimation.channels import matrix
 from deniably.estimation.estimate import estimate_through
-from deniably.estimation.figures import Share as ShareOf
-from deniably.estimation.figures import groups
+from deniably.estimation.figures import Share, groups
 from deniably.estimation.tally import Tally, tally
 from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Exact, Real, Seed, Share
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import Exact, Real, SeedInput, ShareInput
 from deniably.lab.picture import Picture, area, bar, column, group, short, value
 from deniably.mechanisms.law import Finite, Law, One, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Area, Areas, Bars, Crowd, Group
+from deniably.results.drawing.graph import Bars, Crowd, CrowdGroup, Mosaic, Tile
 from deniably.survey.questions import Question
 
 PEOPLE = 100
@@ -32,8 +31,10 @@ _NAME = 9
 """Characters of an answer's label in a picture, where two of them share a line of a phone."""
 
 _COIN = partial(Real, minimum=Fraction(1, 100), maximum=Fraction(99, 100), percent=True)
-Truth = Annotated[Exact, _COIN(help="How often the first coin says: answer with the truth.")]
-Second = Annotated[Exact, _COIN(help="How often the second coin, thrown otherwise, says: yes.")]
+TruthInput = Annotated[Exact, _COIN(help="How often the first coin says: answer with the truth.")]
+SecondInput = Annotated[
+    Exact, _COIN(help="How often the second coin, thrown otherwise, says: yes.")
+]
 
 
 def _of_question(question: Question) -> dict[str, Any] | None:
@@ -43,7 +44,7 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     figures = groups(question)[0].figures
     if not (two and len(figures) == 2):
         return None
-    first, second = (one.label for one in figures if isinstance(one, ShareOf))
+    first, second = (one.label for one in figures if isinstance(one, Share))
     return {"mechanism": question.report_mechanism, "labels": (first, second)}
 
 
@@ -51,9 +52,9 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "Two coins",
     "Why can nobody tell from a report, and how is the truth recovered all the same?",
     [
-        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
-        Source("Fox and Tracy", 1986, "Randomized Response, Sage: the design with two coins"),
-        Source(
+        Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Reference("Fox and Tracy", 1986, "Randomized Response, Sage: the design with two coins"),
+        Reference(
             "Dwork and Roth",
             2014,
             "The Algorithmic Foundations of Differential Privacy, section 3.2",
@@ -64,13 +65,13 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 )
 def coins(
     *,
-    truth: Truth = "1/2",
-    yes: Second = "1/2",
-    share: Share = "0.7",
-    seed: Seed = 1,
+    truth: TruthInput = "1/2",
+    yes: SecondInput = "1/2",
+    share: ShareInput = "0.7",
+    seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
     labels: tuple[str, str] = ("yes", "no"),
-) -> Found:
+) -> Outcome:
     """100 people answer with two coins: what they report, and what their reports still tell.
 
     ``share`` of them, in whole people, would say yes. Give the ``mechanism`` of a question with two
@@ -118,7 +119,7 @@ def coins(
         f" {_short(value(odds, 'exact'))} at most (epsilon {number(mechanism.loss.epsilon, 2)})."
         f" But where {_hundred(observed)} of 100 report it, {_hundred(recovered)} of 100 mean it."
     )
-    return Found(answer, rows, _pictures(rows, cells, having, labels), _notes(labels),
+    return Outcome(answer, rows, _pictures(rows, cells, having, labels), _notes(labels),
                  mechanism.described)  # fmt: skip
 
 
@@ -160,8 +161,8 @@ def _pictures(
     having: tuple[int, int],
     labels: tuple[str, str],
 ) -> list[Picture]:
-    parts: list[Area] = []
-    groups: list[Group] = []
+    parts: list[Tile] = []
+    groups: list[CrowdGroup] = []
     names = [short(label, _NAME) for label in labels]
     for place, row in enumerate(cells):
         answer, report = divmod(place, 2)
@@ -184,7 +185,7 @@ def _pictures(
              if people]  # fmt: skip
     axis = of_parts([0, 1, *column(of_all, "drawn")])
     return [
-        Picture("Who reports what, of 100 people: areas are probabilities", Areas(parts, heads)),
+        Picture("Who reports what, of 100 people: areas are probabilities", Mosaic(parts, heads)),
         Picture("100 people whose coins were thrown; hollow reports are not the truth",
                 Crowd(groups)),
         Picture("What is observed, and what is recovered from it; dots are the people above",

@@ -19,8 +19,8 @@ from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import Published, counted_on_a_grid, k_means, k_means_in_process, spread
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Exact, Level, Seed, Whole, as_privacy
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import Exact, Level, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, dots, value
 from deniably.results.drawing.axes import of_ratios, of_values
 from deniably.results.drawing.digits import number
@@ -39,9 +39,9 @@ _SHOWN = 90
 NONE, IN_PROCESS = "without protection", "curator, in rounds"
 GRID, REPORTS = "curator, on the grid", "from reports"
 
-People = Annotated[int, Whole(minimum=300, maximum=5000, help="How many people answer.")]
-Cells = Annotated[int, Whole(minimum=3, maximum=8, help="Areas of the map along each side.")]
-Mapped = Annotated[
+PeopleInput = Annotated[int, Whole(minimum=300, maximum=5000, help="How many people answer.")]
+CellsInput = Annotated[int, Whole(minimum=3, maximum=8, help="Areas of the map along each side.")]
+MappedInput = Annotated[
     Exact | Privacy,
     Level(minimum=Fraction(1, 10), maximum=5, help="Epsilon, the protection of a place."),
 ]
@@ -57,11 +57,11 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "Groups on a map",
     "Can groups be found on a map whose places nobody knows?",
     [
-        Source("Blum, Dwork, McSherry and Nissim", 2005, "Practical privacy: the SuLQ framework,"
+        Reference("Blum, Dwork, McSherry and Nissim", 2005, "Practical privacy: the SuLQ framework,"
                " PODS: k-means in rounds"),
-        Source("Su, Cao, Li, Bertino and Jin", 2016, "Differentially private k-means clustering,"
+        Reference("Su, Cao, Li, Bertino and Jin", 2016, "Differentially private k-means clustering,"
                " CODASPY: on a grid"),
-        Source("Ye and Barg", 2018, "Optimal schemes for discrete distribution estimation under"
+        Reference("Ye and Barg", 2018, "Optimal schemes for discrete distribution estimation under"
                " locally differential privacy, IEEE Trans. Information Theory: the reports"),
     ],
     each_question(_of_question),
@@ -69,12 +69,12 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 )  # fmt: skip
 def groups_on_a_map(
     *,
-    epsilon: Mapped = "1",
-    n: People = 2000,
-    grid: Cells = 6,
-    seed: Seed = 1,
+    epsilon: MappedInput = "1",
+    n: PeopleInput = 2000,
+    grid: CellsInput = 6,
+    seed: SeedInput = 1,
     question: Question | None = None,
-) -> Found:
+) -> Outcome:
     """How far ``n`` people are from the nearest of three centres, found in four ways.
 
     A curator in rounds adds noise to every round of k-means; on the grid, to the number of people
@@ -128,7 +128,7 @@ def groups_on_a_map(
             ]),
         ),
     ]  # fmt: skip
-    return Found(answer, [*rows, *shown, *first.areas(), *people], pictures, _NOTES,
+    return Outcome(answer, [*rows, *shown, *first.areas(), *people], pictures, _NOTES,
                  asking.report_mechanism.described)  # fmt: skip
 
 

@@ -26,8 +26,17 @@ from deniably.lab.curator import (
     Published,
 )
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import SHARE, Epsilon, Exact, Real, Seed, Whole, as_privacy, privacy_text
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import (
+    SHARE,
+    EpsilonInput,
+    Exact,
+    Real,
+    SeedInput,
+    Whole,
+    as_privacy,
+    privacy_text,
+)
 from deniably.lab.picture import Picture, bar, column, value
 from deniably.mechanisms.law import Finite, One, Supporting
 from deniably.results.drawing.axes import of_values
@@ -44,10 +53,10 @@ _TOLD, _TOLD_AT = 35.29, (0.1, Fraction(1, 10_000))
 at this epsilon and delta."""
 
 _FAILING = partial(Real, minimum=Fraction(1, 10**9), maximum=Fraction(1, 10))
-People = Annotated[int, Whole(minimum=2, maximum=100_000, help="How many people answer.")]
-Part = Annotated[Exact, SHARE]
-Delta = Annotated[Exact, _FAILING(help="Delta of the curator's Gaussian noise.")]
-Hidden = Annotated[
+PeopleInput = Annotated[int, Whole(minimum=2, maximum=100_000, help="How many people answer.")]
+PartInput = Annotated[Exact, SHARE]
+DeltaInput = Annotated[Exact, _FAILING(help="Delta of the curator's Gaussian noise.")]
+HiddenInput = Annotated[
     Exact, _FAILING(help="Delta at which the count of all reports is judged by itself.")
 ]
 
@@ -67,23 +76,23 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "The ladder of trust",
     "What do I pay for trusting nobody?",
     [
-        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
-        Source("Dwork, McSherry, Nissim and Smith", 2006, "TCC, theorem 1: Laplace noise"),
-        Source("Balle and Wang", 2018, "ICML, theorem 8: the least Gaussian noise"),
-        Source("Feldman, McMillan and Talwar", 2023, "SODA, theorem 3.1: a report among others"),
+        Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Reference("Dwork, McSherry, Nissim and Smith", 2006, "TCC, theorem 1: Laplace noise"),
+        Reference("Balle and Wang", 2018, "ICML, theorem 8: the least Gaussian noise"),
+        Reference("Feldman, McMillan and Talwar", 2023, "SODA, theorem 3.1: a report among others"),
     ],
     each_question(_of_question),
 )
 def ladder_of_trust(
     *,
-    n: People = 2584,
-    share: Part = "882/2584",
-    epsilon: Epsilon = "0.1",
-    delta: Delta = "0.0001",
-    hidden: Hidden = "0.000001",
-    seed: Seed = 1,
+    n: PeopleInput = 2584,
+    share: PartInput = "882/2584",
+    epsilon: EpsilonInput = "0.1",
+    delta: DeltaInput = "0.0001",
+    hidden: HiddenInput = "0.000001",
+    seed: SeedInput = 1,
     question: Question | None = None,
-) -> Found:
+) -> Outcome:
     """How far a published count is from the true one, with a curator and without.
 
     ``share`` of ``n`` people, in whole people, have the answer. ``epsilon`` and ``delta`` are the
@@ -135,7 +144,7 @@ def ladder_of_trust(
     if not own:
         notes.append("882 of 2,584 people is the count of a widespread introduction, from the"
                      " National Longitudinal Survey of Youth 1979.")  # fmt: skip
-    return Found(answer, [*rungs, *known, *told], _pictures(rungs, known), notes,
+    return Outcome(answer, [*rungs, *known, *told], _pictures(rungs, known), notes,
                  coins.report_mechanism.described)  # fmt: skip
 
 

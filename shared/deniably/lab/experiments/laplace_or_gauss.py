@@ -25,15 +25,15 @@ from deniably.lab.curator import (
     classical_limit,
 )
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Exact, Level, Real, Seed, Whole, as_privacy
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms import Gaussian, Laplace
 from deniably.mechanisms.law import Noise
 from deniably.results.drawing.axes import of_parts, of_values
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Bars, Graph, Layer
+from deniably.results.drawing.graph import Bars, Graph, GraphLayer
 from deniably.simulation.bulk import randomise_many
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import VectorOfNumbers
@@ -47,7 +47,7 @@ _DRAWN, _BINS, _REACH = 20_000, 25, 2.5  # of the densities; the reach in deviat
 _COUNTS = 1000  # noisy numbers whose deviation is drawn
 _MANY, _SHOWN = 64, 7  # numbers without a curator
 
-Delta = Annotated[
+DeltaInput = Annotated[
     Exact,
     Real(
         minimum=Fraction(1, 10**9),
@@ -55,14 +55,14 @@ Delta = Annotated[
         help="The chance that Gaussian noise leaves out.",
     ),
 ]
-Protection = Annotated[
+ProtectionInput = Annotated[
     Exact | Privacy,
     Level(minimum=Fraction(1, 5), maximum=10, help="Epsilon of all numbers together, or ln odds."),
 ]
-Numbers = Annotated[
+NumbersInput = Annotated[
     int, Whole(minimum=2, maximum=_MANY, help="Numbers of one person, at most, that are shown.")
 ]
-Respondents = Annotated[
+RespondentsInput = Annotated[
     int, Whole(minimum=10, maximum=10**6, help="People who answer without a curator.")
 ]
 
@@ -80,23 +80,24 @@ def _cases(survey: Survey) -> Iterator[Case]:
     "Laplace or Gauss",
     "Which noise is the better one, for how many numbers?",
     [
-        Source("Dwork, McSherry, Nissim and Smith", 2006, "Calibrating noise to sensitivity, TCC"),
-        Source("Balle and Wang", 2018, "Improving the Gaussian mechanism, ICML, theorem 8"),
-        Source("Desfontaines", 2020, "The magic of Gaussian noise, desfontain.es: Laplace"
+        Reference("Dwork, McSherry, Nissim and Smith", 2006, "Calibrating noise to sensitivity,"
+               " TCC"),
+        Reference("Balle and Wang", 2018, "Improving the Gaussian mechanism, ICML, theorem 8"),
+        Reference("Desfontaines", 2020, "The magic of Gaussian noise, desfontain.es: Laplace"
                " and Gauss against the number of statistics"),
     ],
     _cases,
 )  # fmt: skip
 def laplace_or_gauss(
     *,
-    epsilon: Protection = "1",
-    delta: Delta = "1e-5",
-    d: Numbers = 16,
-    n: Respondents = 1000,
-    seed: Seed = 1,
+    epsilon: ProtectionInput = "1",
+    delta: DeltaInput = "1e-5",
+    d: NumbersInput = 16,
+    n: RespondentsInput = 1000,
+    seed: SeedInput = 1,
     question: VectorOfNumbers | None = None,
     reports: float = 1.0,
-) -> Found:
+) -> Outcome:
     """The densities of both, the deviation of up to ``d`` numbers that a curator publishes of the
     same people, and the margins of as many means that ``n`` people report without one.
 
@@ -128,7 +129,7 @@ def laplace_or_gauss(
             f" {'; '.join(told)}; a curator takes Gaussian noise {better}."
         )
         facts.append({"what": "numbers of the question", "numbers": parts})
-        return Found(
+        return Outcome(
             answer,
             [*margins, *by_curator, *facts],
             [_bars(margins), _by_numbers(by_curator, limit > at)],
@@ -149,7 +150,7 @@ def laplace_or_gauss(
         f" {number(n)} people are known to ±{here['Laplace']} points with Laplace noise, to"
         f" ±{here['Gauss']} with Gaussian noise, and to ±{here[_PART]} if each reports one part."
     )
-    return Found(
+    return Outcome(
         answer,
         [*by_curator, *local, *facts, *densities],
         [
@@ -326,8 +327,8 @@ def _bells(rows: Sequence[dict[str, Cell]], holds: bool) -> Picture:
     return Picture(title, Graph(across, "noise", up, "density", layers))
 
 
-def _lines(rows: Sequence[dict[str, Cell]], x: str, holds: bool) -> list[Layer]:
-    layers: list[Layer] = []
+def _lines(rows: Sequence[dict[str, Cell]], x: str, holds: bool) -> list[GraphLayer]:
+    layers: list[GraphLayer] = []
     for name in ("Laplace", "Gauss"):
         tone, dashed = _LOOKS[name]
         layers.append(line(_of(rows, name), x, "exact", name, tone, dashed=dashed))
@@ -338,7 +339,7 @@ def _lines(rows: Sequence[dict[str, Cell]], x: str, holds: bool) -> list[Layer]:
 
 
 def _without_curator(rows: Sequence[dict[str, Cell]]) -> Picture:
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         line(_of(rows, name), "numbers", "exact", name, tone, dashed=dashed)
         for name, (tone, dashed) in _LOOKS.items()
     ]

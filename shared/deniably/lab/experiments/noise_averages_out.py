@@ -13,14 +13,14 @@ from deniably.estimation.scores import Score
 from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.experiments.coins import Second, Truth
-from deniably.lab.inputs import SHARE, Exact, Seed, Several, Whole
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.experiments.coins import SecondInput, TruthInput
+from deniably.lab.inputs import SHARE, Exact, SeedInput, SeveralOf, Whole
 from deniably.lab.picture import Picture, band, column, dots, line, value
 from deniably.mechanisms.law import Law, One, Randomiser, Ticks
 from deniably.results.drawing.axes import of_parts, of_ratios
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Graph, Layer
+from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.questions import Question
 
 DRAWS = 20
@@ -33,15 +33,15 @@ _TOLD = {10: 20.0, 100: 1.0, 100_000: 0.22}
 """The errors, in points, of the single draws of a widespread introduction to two fair coins."""
 _Z = NormalDist().inv_cdf(0.975)
 
-People = Annotated[
+PeopleInput = Annotated[
     list[int] | tuple[int, ...],
-    Several(
+    SeveralOf(
         each=Whole(minimum=2, maximum=1_000_000, help="People."),
         most=8,
         help="How many people answer: up to eight numbers.",
     ),
 ]
-Part = Annotated[Exact, SHARE]
+PartInput = Annotated[Exact, SHARE]
 
 
 def _of_question(question: Question) -> dict[str, Any] | None:
@@ -63,8 +63,8 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "Noise averages out",
     "How many people must answer until the noise has averaged out?",
     [
-        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
-        Source("Genest, Hanley and Bhatnagar", 2024, "J. Statistics and Data Science Education:"
+        Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Reference("Genest, Hanley and Bhatnagar", 2024, "J. Statistics and Data Science Education:"
                " a class asks itself"),
     ],
     each_question(_of_question),
@@ -72,13 +72,13 @@ def _of_question(question: Question) -> dict[str, Any] | None:
 )  # fmt: skip
 def noise_averages_out(
     *,
-    truth: Truth = "1/2",
-    yes: Second = "1/2",
-    n: People = (10, 100, 1000, 10_000, 100_000),
-    share: Part = "1/2",
-    seed: Seed = 1,
+    truth: TruthInput = "1/2",
+    yes: SecondInput = "1/2",
+    n: PeopleInput = (10, 100, 1000, 10_000, 100_000),
+    share: PartInput = "1/2",
+    seed: SeedInput = 1,
     question: Question | None = None,
-) -> Found:
+) -> Outcome:
     """The funnel: the estimate of a share from ``n`` people, of whom ``share`` would say yes.
 
     Give a survey's ``question`` instead of the coins; then it is its first figure: the share of its
@@ -100,7 +100,7 @@ def noise_averages_out(
     known = ", ".join(f"to ±{_points(row)} points from {row['n']:,} people" for row in spread)
     answer = f"In 95 of 100 surveys the share is known {known}."
     every = [*column(spread, "low"), *column(spread, "high"), *column(drawn, "drawn")]
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         band(spread, "n", "low", "high", "95 of 100 surveys, exact error"),
         line(spread, "n", "truth", "the truth", "mute"),
         dots(drawn, "n", "drawn", "surveys that were drawn"),
@@ -110,7 +110,7 @@ def noise_averages_out(
     up = of_parts([*every, *column(told, "drawn")])
     graph = Graph(of_ratios(n), "people", up, "estimated share", layers)
     notes = ["The band is about these people: it has the noise of the reports alone."]
-    return Found(answer, rows, [Picture("The noise averages out: a funnel", graph)], notes,
+    return Outcome(answer, rows, [Picture("The noise averages out: a funnel", graph)], notes,
                  mechanism.described)  # fmt: skip
 
 

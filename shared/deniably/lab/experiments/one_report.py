@@ -11,8 +11,8 @@ from deniably.core.table import Cell
 from deniably.design.calibration import warner
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Epsilon, Exact, Real, Seed, as_privacy
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import EpsilonInput, Exact, Real, SeedInput, as_privacy
 from deniably.lab.picture import Picture, band, dots, line
 from deniably.mechanisms.law import (
     CoinEach,
@@ -25,7 +25,7 @@ from deniably.mechanisms.law import (
 )
 from deniably.results.drawing.axes import of_parts
 from deniably.results.drawing.digits import NARROW, number
-from deniably.results.drawing.graph import Graph, Layer
+from deniably.results.drawing.graph import Graph, GraphLayer
 from deniably.survey.questions import Question
 
 PEOPLE = 2000
@@ -33,7 +33,7 @@ PEOPLE = 2000
 _PRIORS = (0, 1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 70, 75, 80, 85, 90, 95, 98, 99, 100)
 _DRAWN = (10, 30, 50, 70, 90)
 
-Prior = Annotated[
+PriorInput = Annotated[
     Exact,
     Real(
         minimum=0,
@@ -54,22 +54,22 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "One report",
     "What does one report tell about me, whatever else is known?",
     [
-        Source("Dwork", 2006, "Differential privacy, ICALP: a promise against every prior"),
-        Source("Kasiviswanathan and Smith", 2014, "On the semantics of differential privacy, J."
+        Reference("Dwork", 2006, "Differential privacy, ICALP: a promise against every prior"),
+        Reference("Kasiviswanathan and Smith", 2014, "On the semantics of differential privacy, J."
                " Privacy and Confidentiality 6:1"),
-        Source("Desfontaines", 2018, "Differential privacy in more detail, desfontain.es: posterior"
-               " against prior as a band"),
+        Reference("Desfontaines", 2018, "Differential privacy in more detail, desfontain.es:"
+               " posterior against prior as a band"),
     ],
     each_question(_of_question),
     instead={"mechanism": ("epsilon",)},
 )  # fmt: skip
 def one_report(
     *,
-    epsilon: Epsilon = "ln 3",
-    prior: Prior = "1/10",
-    seed: Seed = 1,
+    epsilon: EpsilonInput = "ln 3",
+    prior: PriorInput = "1/10",
+    seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
-) -> Found:
+) -> Outcome:
     """What somebody thinks after one report who thought the answer likely with ``prior``.
 
     The two answers are those that reports tell apart best. ``epsilon`` is that of randomised
@@ -96,7 +96,7 @@ def one_report(
         f" it; from 50{NARROW}% it rises to {percent(risen[_at(risen, 0.5)]['exact'])}{NARROW}%"
         " at most."
     )
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         band(risen, "prior", "low", "high", "any mechanism of this epsilon"),
         line(risen, "prior", "exact", "after the report most for it", "second"),
         line(rows[len(given):], "prior", "exact", "after the report most against it", "mark"),
@@ -112,7 +112,7 @@ def one_report(
         " what this report adds."
     ]
     title = "How likely the answer is thought to be, before and after one report"
-    return Found(answer, rows, [Picture(title, drawn)], notes, mechanism.described)
+    return Outcome(answer, rows, [Picture(title, drawn)], notes, mechanism.described)
 
 
 def ratios(law: Law, odds: Fraction) -> tuple[Fraction, Fraction]:

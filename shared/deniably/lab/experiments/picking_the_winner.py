@@ -17,15 +17,15 @@ from deniably.estimation.estimate import estimate
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, select, selection_law
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Exact, Level, Seed, Several, Whole, as_privacy, privacy_text
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import Exact, Level, SeedInput, SeveralOf, Whole, as_privacy, privacy_text
 from deniably.lab.leaders import chosen, most_named
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Bars, Graph, Layer
+from deniably.results.drawing.graph import Bars, Graph, GraphLayer
 from deniably.simulation.bulk import randomise_many, tally_many
 from deniably.survey.privacy import Privacy
 from deniably.survey.questions import Question
@@ -44,15 +44,15 @@ _LOOKS: Mapping[str, tuple[Tone, bool]] = {
     _DIRECT: ("mute", True), _CURATOR: ("second", False), _LOCAL: ("mark", False),
 }  # fmt: skip
 
-People = Annotated[
+PeopleInput = Annotated[
     list[int] | tuple[int, ...],
-    Several(
+    SeveralOf(
         each=Whole(minimum=2, maximum=1000, help="People."),
         most=5,
         help="How many people answer: up to five numbers.",
     ),
 ]
-Candidates = Annotated[
+CandidatesInput = Annotated[
     int,
     Whole(
         minimum=2,
@@ -60,7 +60,7 @@ Candidates = Annotated[
         help="Choices; their shares are as k + 1 to k to k - 1 and so on, down to 2.",
     ),
 ]
-Chosen = Annotated[
+ChosenInput = Annotated[
     Exact | Privacy,
     Level(minimum=Fraction(1, 10), maximum=5, help="Epsilon, the protection of an answer."),
 ]
@@ -80,24 +80,24 @@ def _of_question(question: Question) -> dict[str, Any] | None:
     "Picking the winner",
     "Is the leader the leader?",
     [
-        Source("McSherry and Talwar", 2007, "Mechanism design via differential privacy, FOCS,"
+        Reference("McSherry and Talwar", 2007, "Mechanism design via differential privacy, FOCS,"
                " theorem 6: the exponential mechanism"),
-        Source("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
+        Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " example 3.5: a price that is made noisy sells nothing"),
-        Source("Kairouz, Bonawitz and Ramage", 2016, "Discrete distribution estimation under local"
-               " privacy, ICML: k-ary randomised response"),
+        Reference("Kairouz, Bonawitz and Ramage", 2016, "Discrete distribution estimation under"
+               " local privacy, ICML: k-ary randomised response"),
     ],
     each_question(_of_question),
     instead={"mechanism": ("epsilon", "k")},
 )  # fmt: skip
 def picking_the_winner(
     *,
-    n: People = (20, 50, 100, 200, 500),
-    k: Candidates = 5,
-    epsilon: Chosen = "1",
-    seed: Seed = 1,
+    n: PeopleInput = (20, 50, 100, 200, 500),
+    k: CandidatesInput = 5,
+    epsilon: ChosenInput = "1",
+    seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
-) -> Found:
+) -> Outcome:
     """How often the choice with the largest share is found: directly, by a curator, from reports.
 
     The curator chooses by the exponential mechanism, the reports are of k-ary randomised response
@@ -120,7 +120,7 @@ def picking_the_winner(
         f" if they are asked directly, {told[_CURATOR]} times if a trusted curator chooses it at"
         f" epsilon {words}, and {told[_LOCAL]} times from their reports."
     )
-    layers: list[Layer] = []
+    layers: list[GraphLayer] = []
     for way, (tone, dashed) in _LOOKS.items():
         mine = [row for row in rows if row["way"] == way]
         layers.append(line(mine, "n", "exact", way, tone, dashed=dashed))
@@ -147,7 +147,7 @@ def picking_the_winner(
                 ]),
             )
         )  # fmt: skip
-    return Found(answer, [*rows, *sales], pictures, _notes(law.k, own), used.described)
+    return Outcome(answer, [*rows, *sales], pictures, _notes(law.k, own), used.described)
 
 
 def _notes(k: int, own: bool) -> list[str]:

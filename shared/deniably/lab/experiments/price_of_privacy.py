@@ -24,14 +24,14 @@ from deniably.estimation.estimate import estimate
 from deniably.estimation.scores import of_choice, of_target
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import AS_DEVICES, Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Choice, Epsilon, Exact, Real, Seed, Whole, as_privacy
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import EpsilonInput, Exact, OneOf, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Supporting
 from deniably.results.drawing.axes import of_ratios, of_values
 from deniably.results.drawing.colours import Tone
 from deniably.results.drawing.digits import number
-from deniably.results.drawing.graph import Bars, Graph, Layer
+from deniably.results.drawing.graph import Bars, Graph, GraphLayer
 from deniably.survey.privacy import Privacy, to_decimal_text
 from deniably.survey.questions import VectorOfNumbers
 from deniably.survey.survey import Survey
@@ -43,7 +43,7 @@ _OF_EACH = AS_DEVICES + 1
 _DRAWN = (0.2,)
 """Where surveys are drawn, besides the epsilon that is asked for."""
 
-Margin = Annotated[
+MarginInput = Annotated[
     Exact,
     Real(
         minimum=Fraction(1, 1000),
@@ -52,8 +52,8 @@ Margin = Annotated[
         help="Half the width of the interval that is wanted: of a share, or of a range.",
     ),
 ]
-Kind = Annotated[str, Choice(names=("share", "mean"), help="A share of people, or a mean.")]
-Positions = Annotated[
+KindInput = Annotated[str, OneOf(names=("share", "mean"), help="A share of people, or a mean.")]
+PositionsInput = Annotated[
     int, Whole(minimum=2, maximum=20, help="Choices, or places on the scale of a mean.")
 ]
 
@@ -85,25 +85,25 @@ def _cases(survey: Survey) -> Iterator[Case]:
     "The price of privacy",
     "How many people more does it take than asking directly, or than trusting a curator?",
     [
-        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
-        Source("Kasiviswanathan et al.", 2011, "What can we learn privately?, SIAM J. Computing"
+        Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Reference("Kasiviswanathan et al.", 2011, "What can we learn privately?, SIAM J. Computing"
                " 40:3: local against central"),
-        Source("Duchi, Jordan and Wainwright", 2018, "Minimax optimal procedures for locally"
+        Reference("Duchi, Jordan and Wainwright", 2018, "Minimax optimal procedures for locally"
                " private estimation, J. American Statistical Association 113:521"),
     ],
     _cases,
 )  # fmt: skip
 def price_of_privacy(
     *,
-    margin: Margin = "0.05",
-    epsilon: Epsilon = "1",
-    kind: Kind = "share",
-    k: Positions = 2,
-    seed: Seed = 1,
+    margin: MarginInput = "0.05",
+    epsilon: EpsilonInput = "1",
+    kind: KindInput = "share",
+    k: PositionsInput = 2,
+    seed: SeedInput = 1,
     goal: Goal | None = None,
     own: Goal | None = None,
     described: str = "",
-) -> Found:
+) -> Outcome:
     """The people that a margin takes at each epsilon, as the planner has them.
 
     A ``share`` is that of one of ``k`` choices, a ``mean`` is of ``k`` places; both for the worst
@@ -134,7 +134,7 @@ def price_of_privacy(
         f" {_short(at)}, where {told['asked directly']} are enough if they are asked directly"
         f" and {told['a trusted curator']} with a trusted curator of the same epsilon."
     )
-    layers: list[Layer] = [
+    layers: list[GraphLayer] = [
         line([row for row in rows if row["way"] == way.label], "epsilon", "exact", way.label,
              way.tone, dashed=way.dashed)
         for way in ways
@@ -145,7 +145,7 @@ def price_of_privacy(
         layers.append(dots(rows, "epsilon", "drawn", f"from {SURVEYS} surveys that were drawn"))
     people = of_ratios([*column(rows, "exact"), *column(rows, "drawn")])
     bars = [bar(row, str(row["way"]), "times_direct", _told(row)) for row in here]
-    return Found(
+    return Outcome(
         answer,
         rows,
         [

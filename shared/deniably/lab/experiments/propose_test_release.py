@@ -16,8 +16,8 @@ from deniably.lab.asked import question as asked
 from deniably.lab.catalogue import each_question, experiment
 from deniably.lab.curator import LaplaceNoise, Proposal, Published, median, median_distance
 from deniably.lab.draws import Draws
-from deniably.lab.experiment import Found, Source
-from deniably.lab.inputs import Exact, Level, Real, Seed, Whole, as_privacy
+from deniably.lab.experiment import Outcome, Reference
+from deniably.lab.inputs import Exact, Level, Real, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.results.drawing.axes import of_parts, of_ratios, of_values
 from deniably.results.drawing.digits import number
@@ -31,7 +31,7 @@ _MIDDLE, _DEVIATION = 0.4, 0.1
 _TESTS, _FEWEST = 200, 4
 """Tests that are drawn at a distance, where so many are expected to pass, and to fail."""
 
-Failing = Annotated[
+FailingInput = Annotated[
     Exact,
     Real(
         minimum=Fraction(1, 10**9),
@@ -39,11 +39,11 @@ Failing = Annotated[
         help="Delta: how often the test may pass a table that it should not.",
     ),
 ]
-Tested = Annotated[
+TestedInput = Annotated[
     Exact | Privacy,
     Level(minimum=Fraction(1, 10), maximum=2, help="Epsilon of the test, and of the release."),
 ]
-Proposed = Annotated[
+ProposedInput = Annotated[
     Exact,
     Real(
         minimum=Fraction(1, 1000),
@@ -52,7 +52,7 @@ Proposed = Annotated[
         help="By how much one person may move the median, as proposed: a part of the range.",
     ),
 ]
-People = Annotated[int, Whole(minimum=20, maximum=1000, help="How many people answer.")]
+PeopleInput = Annotated[int, Whole(minimum=20, maximum=1000, help="How many people answer.")]
 
 
 def _of_question(question: Question) -> dict[str, Any] | None:
@@ -75,22 +75,22 @@ def _median_of(question: Question) -> tuple[Buckets, int] | None:
     "Propose, test, release",
     "When does little noise do for a median?",
     [
-        Source("Dwork and Lei", 2009, "Differential privacy and robust statistics, STOC"),
-        Source("Vadhan", 2017, "The complexity of differential privacy, proposition 3.2"),
-        Source("Nissim, Raskhodnikova and Smith", 2007, "Smooth sensitivity and sampling in private"
-               " data analysis, STOC, section 3.1: the median"),
+        Reference("Dwork and Lei", 2009, "Differential privacy and robust statistics, STOC"),
+        Reference("Vadhan", 2017, "The complexity of differential privacy, proposition 3.2"),
+        Reference("Nissim, Raskhodnikova and Smith", 2007, "Smooth sensitivity and sampling in"
+               " private data analysis, STOC, section 3.1: the median"),
     ],
     each_question(_of_question),
 )  # fmt: skip
 def propose_test_release(
     *,
-    epsilon: Tested = "1",
-    delta: Failing = "0.00001",
-    proposed: Proposed = "0.01",
-    n: People = 1000,
-    seed: Seed = 1,
+    epsilon: TestedInput = "1",
+    delta: FailingInput = "0.00001",
+    proposed: ProposedInput = "0.01",
+    n: PeopleInput = 1000,
+    seed: SeedInput = 1,
     question: Question | None = None,
-) -> Found:
+) -> Outcome:
     """How often a curator's test passes, by how many people are needed to make a table unstable.
 
     The median of ``n`` people of a bell-shaped law, in a range of 100 or of a survey's
@@ -156,7 +156,7 @@ def propose_test_release(
             ]),
         ),
     ]  # fmt: skip
-    return Found(answer, [*passing, middle, here, *ways], pictures, _notes(proposal, local, n),
+    return Outcome(answer, [*passing, middle, here, *ways], pictures, _notes(proposal, local, n),
                  local.report_mechanism.described)  # fmt: skip
 
 

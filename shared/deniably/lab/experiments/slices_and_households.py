@@ -14,9 +14,9 @@ from deniably.estimation.estimate import estimate
 from deniably.estimation.scores import of_choice
 from deniably.lab.catalogue import Case, experiment
 from deniably.lab.draws import AS_DEVICES, Draws
-from deniably.lab.experiment import Found, Source
+from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.experiments.one_report import after, ratios
-from deniably.lab.inputs import Epsilon, Seed, Whole, as_privacy
+from deniably.lab.inputs import EpsilonInput, SeedInput, Whole, as_privacy
 from deniably.lab.picture import Picture, bar, column, dots, line, value
 from deniably.mechanisms.law import Law, Randomiser, Supporting
 from deniably.results.drawing.axes import of_parts, of_ratios
@@ -33,8 +33,8 @@ _FEWEST, _MOST_REPORTS = 20, 8000
 """So many households are drawn of either answer that this many are expected to send the telling
 reports; none where that takes more reports."""
 
-People = Annotated[int, Whole(minimum=100, maximum=1_000_000, help="How many people answer.")]
-Household = Annotated[
+PeopleInput = Annotated[int, Whole(minimum=100, maximum=1_000_000, help="How many people answer.")]
+HouseholdInput = Annotated[
     int, Whole(minimum=1, maximum=6, help="People of a household who have the same answer.")
 ]
 
@@ -55,8 +55,8 @@ def _cases(survey: Survey) -> Iterator[Case]:
     "Slices and households",
     "What is known of a slice of the people, and what is learned of a household?",
     [
-        Source("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
-        Source("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
+        Reference("Warner", 1965, "Randomized response, J. American Statistical Association 60:63"),
+        Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy,"
                " theorem 2.2: groups of people"),
     ],
     _cases,
@@ -64,13 +64,13 @@ def _cases(survey: Survey) -> Iterator[Case]:
 )  # fmt: skip
 def slices_and_households(
     *,
-    n: People = 1000,
-    epsilon: Epsilon = "ln 3",
-    household: Household = 3,
-    seed: Seed = 1,
+    n: PeopleInput = 1000,
+    epsilon: EpsilonInput = "ln 3",
+    household: HouseholdInput = 3,
+    seed: SeedInput = 1,
     mechanism: Randomiser[Law] | None = None,
     goal: Goal | None = None,
-) -> Found:
+) -> Outcome:
     """The margin for a part of ``n`` people, and the odds of an answer that several have.
 
     Margins are the planner's, for the worst spread of answers. ``epsilon`` is that of randomised
@@ -117,7 +117,7 @@ def slices_and_households(
             ]),
         ),
     ]  # fmt: skip
-    return Found(answer, [*slices, *homes], pictures, _NOTES, asked.described)
+    return Outcome(answer, [*slices, *homes], pictures, _NOTES, asked.described)
 
 
 _NOTES = (

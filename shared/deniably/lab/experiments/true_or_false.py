@@ -29,7 +29,7 @@ from deniably.lab.curator import (
     Proposal,
     count,
 )
-from deniably.lab.experiment import Found, Source
+from deniably.lab.experiment import Outcome, Reference
 from deniably.lab.experiments.adding_up import textbook
 from deniably.lab.picture import Picture, bar, column, value
 from deniably.results.drawing.axes import of_ratios
@@ -78,16 +78,16 @@ class Statement:
     "True or false",
     "Which of these statements, which one reads, are true?",
     [
-        Source("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy"),
-        Source("Kasiviswanathan and Smith", 2014, "On the semantics of differential privacy, J."
+        Reference("Dwork and Roth", 2014, "The Algorithmic Foundations of Differential Privacy"),
+        Reference("Kasiviswanathan and Smith", 2014, "On the semantics of differential privacy, J."
                " Privacy and Confidentiality 6:1, on delta"),
-        Source("Kairouz, Oh and Viswanath", 2015, "The composition theorem for differential"
+        Reference("Kairouz, Oh and Viswanath", 2015, "The composition theorem for differential"
                " privacy, ICML"),
-        Source("Balle and Wang", 2018, "ICML, theorem 8: the least Gaussian noise"),
-        Source("Vadhan", 2017, "The complexity of differential privacy, proposition 3.2"),
+        Reference("Balle and Wang", 2018, "ICML, theorem 8: the least Gaussian noise"),
+        Reference("Vadhan", 2017, "The complexity of differential privacy, proposition 3.2"),
     ],
 )  # fmt: skip
-def true_or_false() -> Found:
+def true_or_false() -> Outcome:
     """Thirteen statements and three questions, with what is so."""
     rows = [one.judged(number) for number, one in enumerate(STATEMENTS, 1)]
     kinds = {
@@ -111,7 +111,7 @@ def true_or_false() -> Found:
         "What is so, as a multiple of what was said: 1 is the same",
         Bars(of_ratios([0.01, *times]), "times what was said", bars),
     )
-    return Found(answer, [*rows, *questions, told], [picture], _told(rows, questions))
+    return Outcome(answer, [*rows, *questions, told], [picture], _told(rows, questions))
 
 
 def _told(rows: Sequence[dict[str, Cell]], questions: Sequence[dict[str, Cell]]) -> list[str]:

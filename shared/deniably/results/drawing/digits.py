@@ -23,7 +23,7 @@ FINE = 0.015
 WIDEST = 0.8
 """An interval wider than this part of its scale says nothing."""
 
-State = Literal["known", "below", "above", "unknown"]
+Known = Literal["known", "below", "above", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Reading:
     value: str
     interval: str
     bare: str
-    state: State
+    state: Known
 
     @property
     def open(self) -> bool:

@@ -78,7 +78,7 @@ class Dots:
     open: bool = False
 
 
-Layer = Line | Band | Dots
+GraphLayer = Line | Band | Dots
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Graph:
     across_label: str
     up: Axis
     up_label: str
-    layers: Sequence[Layer]
+    layers: Sequence[GraphLayer]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Bars:
 
 
 @dataclass(frozen=True)
-class Group:
+class CrowdGroup:
     """So many people who look alike; ``filled`` and ``tone`` tell them from others."""
 
     label: str
@@ -132,11 +132,11 @@ class Group:
 class Crowd:
     """Everybody one by one, group after group, ten in a row."""
 
-    groups: Sequence[Group]
+    groups: Sequence[CrowdGroup]
 
 
 @dataclass(frozen=True)
-class Area:
+class Tile:
     """A part of everybody: ``across`` of them have the first thing in common, and of these the
     part ``up`` the second. the lines of ``text`` stand in it where they fit."""
 
@@ -150,18 +150,18 @@ class Area:
 
 
 @dataclass(frozen=True)
-class Areas:
+class Mosaic:
     """A square of area 1, cut upright by the first thing and then across by the second.
 
     ``areas`` come column by column, from below. The area of each is its probability. ``columns``
     are the words above the columns, one each.
     """
 
-    areas: Sequence[Area]
+    areas: Sequence[Tile]
     columns: Sequence[str]
 
 
-Drawing = Graph | Bars | Crowd | Areas
+Drawing = Graph | Bars | Crowd | Mosaic
 
 
 def inline(drawing: Drawing, title: str, about: str) -> Html:
@@ -204,7 +204,7 @@ def _parts(drawing: Drawing) -> tuple[int, list[str]]:
             return _bars(drawing)
         case Crowd():
             return _crowd(drawing)
-        case Areas():
+        case Mosaic():
             return _areas(drawing)
 
 
@@ -232,7 +232,7 @@ def _inwards(x: str, words: str) -> str:
     return ' dx="-12"' if long else ""
 
 
-def _layer(layer: Layer, graph: Graph, top: float) -> str:
+def _layer(layer: GraphLayer, graph: Graph, top: float) -> str:
     if isinstance(layer, Dots):
         dots = "".join(
             f'<circle cx="{_x(graph.across, x)}" cy="{_y(graph.up, y, top):.2f}" r="4"/>'
@@ -261,7 +261,7 @@ def _stretched(layer: Line | Band, graph: Graph) -> str:
     return f'<polygon points="{" ".join([*there, *back])}" {_band_look(layer.tone, layer.level)}/>'
 
 
-def _key(layer: Layer, place: int) -> str:
+def _key(layer: GraphLayer, place: int) -> str:
     """The layer's line of the legend."""
     y = _LINE * place + 10
     match layer:
@@ -337,7 +337,7 @@ def _crowd(crowd: Crowd) -> tuple[int, list[str]]:
     return top + _PERSON * -(-person // _OF_A_ROW) + 4, parts
 
 
-def _areas(areas: Areas) -> tuple[int, list[str]]:
+def _areas(areas: Mosaic) -> tuple[int, list[str]]:
     parts: list[str] = []
     left = up = 0.0
     column = 0
@@ -393,7 +393,7 @@ def _text(
     return f'<text{kind} x="{x}" y="{y:.1f}"{side}{look}{extra}>{escape(words)}</text>'
 
 
-def _fits(area: Area, line: int, words: str) -> bool:
+def _fits(area: Tile, line: int, words: str) -> bool:
     """Whether a line of words is within its part on a phone."""
     return _LINE * (line + 1) + 2 <= _TALL * area.up and len(words) <= _CHARACTERS * area.across
 
@@ -429,6 +429,6 @@ def numbers(drawing: Drawing) -> Iterator[tuple[str, dict[str, float]]]:
         case Crowd():
             for group in drawing.groups:
                 yield group.label, dict(zip(group.columns, [float(group.count)], strict=True))
-        case Areas():
+        case Mosaic():
             for area in drawing.areas:
                 yield area.label, dict(zip(area.columns, [area.across * area.up], strict=True))

@@ -16,7 +16,7 @@ _SHADES = 5
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatCell:
     """A cell: how it reads, its shade from 0 to 4, or hatched."""
 
     reading: Reading
@@ -25,7 +25,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Margin:
+class HeatMargin:
     """The labels of the rows or of the columns, what they are of, and their shares of all."""
 
     title: str
@@ -37,15 +37,15 @@ class Margin:
 class Heat:
     """A heat table: ``cells`` by row and column, with the margins where they have readings."""
 
-    rows: Margin
-    columns: Margin
-    cells: Sequence[Sequence[Cell]]
+    rows: HeatMargin
+    columns: HeatMargin
+    cells: Sequence[Sequence[HeatCell]]
 
 
-def cell(estimate: float, interval: Sequence[float], most: float, *, seen: bool) -> Cell:
+def heat_cell(estimate: float, interval: Sequence[float], most: float, *, seen: bool) -> HeatCell:
     """A cell of a table whose largest estimate is ``most``; hatched unless it is ``seen``."""
     part = max(estimate, 0.0) / most if most > 0 else 0.0
-    return Cell(share(estimate, interval), min(int(part * _SHADES), _SHADES - 1), not seen)
+    return HeatCell(share(estimate, interval), min(int(part * _SHADES), _SHADES - 1), not seen)
 
 
 def table(caption: str, shown: Heat) -> Html:
@@ -72,7 +72,7 @@ def table(caption: str, shown: Heat) -> Html:
     )
 
 
-def _cell(one: Cell) -> str:
+def _cell(one: HeatCell) -> str:
     kind = "no" if one.hatched else f"q{one.shade}"
     return f'<td class="{kind}">{_texts(one.reading)}</td>'
 

@@ -27,7 +27,7 @@ class Svg(str):
         return self
 
 
-class Part(Protocol):
+class PaperPart(Protocol):
     """A picture in a figure, below a title of its own where there are several."""
 
     @property
@@ -53,7 +53,7 @@ class Paper:
 
     title: str
     lede: str
-    parts: Sequence[Part]
+    parts: Sequence[PaperPart]
     notes: Sequence[str]
     words: str = ""
 

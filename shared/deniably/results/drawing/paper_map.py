@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from deniably.results.drawing import plot
 from deniably.results.drawing.letters import fit, width, wrap
-from deniably.results.drawing.paper_strips import Strips
+from deniably.results.drawing.paper_strips import PaperStrips
 from deniably.results.drawing.plot import AreaMap
 from deniably.results.drawing.sheet import AXIS, GAP, INTERVAL, LEADING, MARK, SOFT, Sheet, plain
 
@@ -16,11 +16,11 @@ _GROUND = "#eceee9"
 
 
 @dataclass(frozen=True)
-class Map:
+class PaperMap:
     """A map, and its areas that stand out as rows, if there are any."""
 
     map: AreaMap
-    listed: Strips | None
+    listed: PaperStrips | None
     title: str = ""
 
     def draw(self, sheet: Sheet) -> None:

@@ -29,7 +29,7 @@ _EDGE = 4.0  # beside the strip, for half a dot
 
 
 @dataclass(frozen=True)
-class Strips:
+class PaperStrips:
     """Rows on one axis. In a narrow figure a strip is below its label, over the whole width."""
 
     rows: Sequence[Row]

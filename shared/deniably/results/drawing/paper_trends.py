@@ -40,7 +40,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Trends:
+class PaperTrends:
     """Panels on one axis, which runs upwards; ``waves`` are the words below."""
 
     panels: Sequence[Panel]
@@ -82,7 +82,7 @@ class Trends:
 class _Picture:
     """One panel on a part of the sheet."""
 
-    def __init__(self, sheet: Sheet, trends: Trends, panel: Panel) -> None:
+    def __init__(self, sheet: Sheet, trends: PaperTrends, panel: Panel) -> None:
         self.sheet, self.axis, self.waves, self.rows = (
             sheet, trends.axis, trends.waves, panel.rows
         )  # fmt: skip

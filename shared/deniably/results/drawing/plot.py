@@ -45,7 +45,7 @@ def dots(values: Sequence[float], known: int, axis: Axis) -> Html:
 
 
 @dataclass(frozen=True)
-class Side:
+class MapSide:
     """One axis of a map: its words, its unit, and the ends of its range."""
 
     label: str
@@ -71,7 +71,7 @@ class AreaMap:
     The first side runs to the right, the second upwards.
     """
 
-    sides: tuple[Side, Side]
+    sides: tuple[MapSide, MapSide]
     cells: int
     areas: Sequence[Area]
 
@@ -134,7 +134,7 @@ def _letter(index: int) -> str:
     return chr(ord("A") + index)
 
 
-def _across(side: Side, cells: int) -> str:
+def _across(side: MapSide, cells: int) -> str:
     words = boundaries(side, cells)
     anchors = [""] + [' text-anchor="middle"'] * (len(words) - 2) + [' text-anchor="end"']
     return "".join(
@@ -143,7 +143,7 @@ def _across(side: Side, cells: int) -> str:
     )
 
 
-def _upwards(side: Side, cells: int) -> str:
+def _upwards(side: MapSide, cells: int) -> str:
     words = boundaries(side, cells)
     shifts = [0, *[4] * (len(words) - 2), 10]
     return "".join(
@@ -152,7 +152,7 @@ def _upwards(side: Side, cells: int) -> str:
     )
 
 
-def boundaries(side: Side, cells: int) -> list[tuple[float, str]]:
+def boundaries(side: MapSide, cells: int) -> list[tuple[float, str]]:
     """A tick at the boundaries of areas, at six or fewer of them and always at both ends."""
     every = next(step for step in range(1, cells + 1) if cells % step == 0 and cells // step <= 6)
     length = side.high - side.low

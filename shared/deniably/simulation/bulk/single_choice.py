@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from deniably.mechanisms import SubsetSelection
 from deniably.simulation.bulk.blocks import BLOCK, BLOCK_OF_ROWS, Samplers, in_blocks
-from deniably.simulation.bulk.uniform import WORD, Booleans, Integers, Unsigned, below, words
+from deniably.simulation.bulk.uniform import WORD, Booleans, Integers, UnsignedInts, below, words
 
 Packed = npt.NDArray[np.uint8]
 
@@ -31,7 +31,7 @@ def subset_selection(mechanism: SubsetSelection, answers: Integers) -> Packed:
 # Where there are few subsets: a table of all of them ------------------------------------------
 
 
-class Law:
+class CondensedTable:
     """Draws ``values[i]`` with probability exactly ``weights[i] / total``, two bytes at a time.
 
     Source: the condensed table of Marsaglia, Tsang and Wang 2004 (J. Stat. Software 11:3), here
@@ -44,7 +44,7 @@ class Law:
     No value is 0, and ``R * total < 2**63``.
     """
 
-    def __init__(self, values: Unsigned, weights: Sequence[int]) -> None:
+    def __init__(self, values: UnsignedInts, weights: Sequence[int]) -> None:
         total = sum(weights)
         at_once, remainders = zip(*(divmod(w << WORD, total) for w in weights), strict=True)
         self.values = values
@@ -52,7 +52,7 @@ class Law:
         self.table[: sum(at_once)] = np.repeat(values, at_once)
         self.ends = np.cumsum(np.array(remainders, dtype=np.uint64))
 
-    def draw(self, size: int) -> Unsigned:
+    def draw(self, size: int) -> UnsignedInts:
         """``size`` independent values."""
         drawn = self.table.take(words(size, np.uint16), mode="clip")  # no word is out of range
         again = np.flatnonzero(drawn == 0)
@@ -60,13 +60,13 @@ class Law:
             drawn[again] = self.second(below(int(self.ends[-1]), again.size))
         return drawn
 
-    def second(self, u: Unsigned) -> Unsigned:
+    def second(self, u: UnsignedInts) -> UnsignedInts:
         """The value to which u, below the sum of the remainders, belongs."""
         return self.values[np.searchsorted(self.ends, u, side="right")]
 
 
 @lru_cache(maxsize=8)
-def masks(mechanism: SubsetSelection) -> Law | None:
+def masks(mechanism: SubsetSelection) -> CondensedTable | None:
     """The law of the report to answer 0, as k bits written twice; None where it is too long."""
     k, omega = mechanism.k, mechanism.omega
     outcomes = math.comb(k, omega)
@@ -77,10 +77,10 @@ def masks(mechanism: SubsetSelection) -> Law | None:
     if outcomes * sum(weights) >= 1 << 63:
         return None
     twice = [mask | mask << k for mask in subsets]
-    return Law(np.array(twice, dtype=np.uint32 if k <= 16 else np.uint64), weights)
+    return CondensedTable(np.array(twice, dtype=np.uint32 if k <= 16 else np.uint64), weights)
 
 
-def rotated(masks: Unsigned, answers: Integers, k: int) -> Packed:
+def rotated(masks: UnsignedInts, answers: Integers, k: int) -> Packed:
     """The reports to ``answers`` from reports to answer 0 (k bits written twice).
 
     Adding x to every choice, modulo k, takes the subsets with 0 to the subsets with x, one to

@@ -14,19 +14,19 @@ import numpy.typing as npt
 from deniably.core.coins import Coins
 
 Integers = npt.NDArray[np.integer[Any]]
-Unsigned = npt.NDArray[np.unsignedinteger[Any]]
+UnsignedInts = npt.NDArray[np.unsignedinteger[Any]]
 Int64 = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
 
 WORD = 16
 """Bits of the words that tables and coins look at first."""
 
-Source = Callable[[int], bytes]
-_given: ContextVar[Source | None] = ContextVar("given", default=None)
+RandomSource = Callable[[int], bytes]
+_given: ContextVar[RandomSource | None] = ContextVar("given", default=None)
 
 
 @contextmanager
-def drawn_from(source: Source) -> Generator[None]:
+def drawn_from(source: RandomSource) -> Generator[None]:
     """Within this, all draws of this room come from ``source(count)``, as for an experiment that
     has to be repeated; without it from the operating system."""
     before = _given.set(source)
@@ -41,7 +41,7 @@ def coins() -> Coins:
     return Coins(_given.get())
 
 
-def below(n: int, size: int) -> Unsigned:
+def below(n: int, size: int) -> UnsignedInts:
     """``size`` integers below n, each value with probability exactly 1/n, for 1 <= n < 2**63."""
     if n == 1:
         return np.zeros(size, dtype=np.uint16)
@@ -74,7 +74,7 @@ def heads(weight: int, total: int, size: int) -> Booleans:
     return shown
 
 
-def words(size: int, word: type[np.unsignedinteger[Any]]) -> Unsigned:
+def words(size: int, word: type[np.unsignedinteger[Any]]) -> UnsignedInts:
     """``size`` random words."""
     taken = (_given.get() or urandom)(size * np.dtype(word).itemsize)
     return np.frombuffer(bytearray(taken), dtype=word)
