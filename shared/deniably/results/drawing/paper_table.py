@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from deniably.results.drawing.digits import Reading
-from deniably.results.drawing.heat import Cell, Heat
+from deniably.results.drawing.heat import Heat, HeatCell
 from deniably.results.drawing.letters import wrap
 from deniably.results.drawing.sheet import (
     AXIS,
@@ -30,7 +30,7 @@ _LABELS = 0.3
 
 
 @dataclass(frozen=True)
-class Table:
+class PaperTable:
     """A heat table with its margins.
 
     Columns that do not fit side by side come in a further block below, with their rows again.
@@ -74,7 +74,7 @@ class _Column:
     """A column with its label; the last cell is its margin. A margin has no shade of its own."""
 
     label: str
-    cells: Sequence[Cell | None]
+    cells: Sequence[HeatCell | None]
     shaded: bool = True
 
 
@@ -94,8 +94,8 @@ def _rows(heat: Heat) -> list[str]:
     return [*heat.rows.labels, *(["All"] if heat.columns.readings else [])]
 
 
-def _margin(reading: Reading) -> Cell:
-    return Cell(reading, 0, hatched=False)
+def _margin(reading: Reading) -> HeatCell:
+    return HeatCell(reading, 0, hatched=False)
 
 
 def _least(column: _Column) -> float:
@@ -120,7 +120,8 @@ class _Block:
 
     def draw(self) -> None:
         sheet, room = self.sheet, self.each - 2 * _PAD
-        head = wrap(plain(self.heat.columns.title), AXIS, len(self.columns) * self.each)
+        room_of_title = len(self.columns) * self.each - 2 * _PAD
+        head = wrap(plain(self.heat.columns.title), AXIS, room_of_title)
         sheet.down(sheet.lines(head, self.labels + _PAD, sheet.at, AXIS, colour=SOFT) + _PAD)
         names = [wrap(plain(column.label), AXIS, room) for column in self.columns]
         corner = wrap(plain(self.heat.rows.title), AXIS, self.labels - _PAD)
@@ -142,7 +143,7 @@ class _Block:
         top = self.sheet.at + height - len(lines) * AXIS * LEADING
         self.sheet.lines(lines, x, top, AXIS, colour=colour, anchor=anchor)
 
-    def _row(self, label: str, cells: Sequence[Cell | None], index: int) -> None:
+    def _row(self, label: str, cells: Sequence[HeatCell | None], index: int) -> None:
         sheet, room = self.sheet, self.each - 2 * _PAD
         left = wrap(plain(label), INTERVAL, self.labels - _PAD)
         texts: list[tuple[list[str], list[str]]] = [
@@ -171,7 +172,7 @@ class _Block:
             sheet.lines(span, x, top, NOTE, anchor="middle")
         sheet.down(height)
 
-    def _ground(self, place: int, one: Cell, height: float) -> None:
+    def _ground(self, place: int, one: HeatCell, height: float) -> None:
         left, top = self.labels + place * self.each + 0.5, self.sheet.at + 0.5
         across, down = self.each - 1, height - 1
         if one.hatched:
