@@ -20,6 +20,7 @@ from deniably_server.api import (
     openapi,
     papers,
     register,
+    report_files,
     reports,
     results,
     status,
@@ -69,6 +70,7 @@ def create_app(
     app.register_blueprint(batches)
     app.register_blueprint(tickets)
     app.register_blueprint(results.blueprint)
+    app.register_blueprint(report_files.blueprint)
     app.register_blueprint(crosstabs.blueprint)
     app.register_blueprint(papers.blueprint)
     app.register_blueprint(groups.blueprint)

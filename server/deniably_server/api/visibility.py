@@ -9,6 +9,7 @@ from deniably.survey.survey import Survey
 from deniably_server.errors import Hidden
 from deniably_server.guard.app_state import current_store
 from deniably_server.guard.auth import require
+from deniably_server.storage.store import Store
 from deniably_server.storage.tables.surveys import State
 from deniably_server.web.operation import TOKEN
 
@@ -68,3 +69,30 @@ def closed_survey(name: str) -> Survey:
     if found.state == "open":
         raise Hidden("what goes together in whole reports is shown once the survey is closed")
     return found.survey
+
+
+def given_out_survey(name: str) -> Survey:
+    """A closed survey whose reports the caller may have (``ResultsRule.reports``).
+
+    Raises Unauthorised or Forbidden where analysts may and the caller is none, and as
+    ``check_given_out`` does.
+    """
+    store = current_store()
+    survey = store.survey(name)
+    if survey.results.reports_to == "analysts":
+        require("analyst", name)
+    check_given_out(store, survey)
+    return survey
+
+
+def check_given_out(store: Store, survey: Survey) -> None:
+    """Raise Hidden where a survey gives its reports to nobody, is open, or has too few of them."""
+    if survey.results.reports_to == "never":
+        raise Hidden("the reports are never given out: that is what the respondents were told")
+    if store.state(survey.name) == "open":
+        raise Hidden("the reports are given out once the survey is closed")
+    if store.shown_counts(survey.name).fewest < survey.results.minimum:
+        raise Hidden(
+            f"the reports are given out from {survey.results.minimum:,} on, and the survey was"
+            " closed with fewer"
+        )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Watch:
-    """WSGI middleware around an application that returns complete bodies.
+    """WSGI middleware; it counts an answer as given once its body begins.
 
     It calls every ``tell`` with each answer. They must be quick, as the respondent waits.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from io import BytesIO
@@ -35,7 +35,7 @@ _STREAMS = 8
 _PIECE = 1 << 14
 """An answer is sent in pieces of this many bytes."""
 
-_Answer = tuple[int, list[tuple[bytes, bytes]], bytes]
+_Answer = tuple[int, list[tuple[bytes, bytes]], "bytes | Iterable[bytes]"]
 
 log = logging.getLogger("deniably")
 
@@ -79,9 +79,31 @@ class Bridge:
             environ["wsgi.input"] = BytesIO(await self._read(receive))
         status, headers, body = await loop.run_in_executor(threads, self._run, environ)
         await send({"type": "http.response.start", "status": status, "headers": headers})
+        if not isinstance(body, bytes):
+            await self._send_pieces(body, receive, send)
+            return
         for at in range(0, len(body) or 1, _PIECE):
             piece, more = body[at : at + _PIECE], at + _PIECE < len(body)
             await send({"type": "http.response.body", "body": piece, "more_body": more})
+
+    async def _send_pieces(
+        self, body: Iterable[bytes], receive: ASGIReceiveCallable, send: ASGISendCallable
+    ) -> None:
+        """Send a body as it is made, until the client disconnects.
+
+        A fault on the way ends the connection, so the client sees that the answer is cut off.
+        """
+        loop, pieces = asyncio.get_running_loop(), iter(body)
+        gone = asyncio.ensure_future(receive())  # the request was read: only its end can come
+        try:
+            while piece := await loop.run_in_executor(self._streams, next, pieces, b""):
+                if gone.done():
+                    return
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            gone.cancel()
+            await loop.run_in_executor(self._streams, _close, body)
 
     async def _read(self, receive: ASGIReceiveCallable) -> bytearray:
         """The body, cut where its length is clearly too long. Raises BrokenOff."""
@@ -107,12 +129,24 @@ class Bridge:
 
         found: list[bytes] = []
         body = self._app(environ, start)
+        # Without a length an answer is made as it is sent, and may be longer than memory holds.
+        if begun and not isinstance(body, list | tuple) and _has_no_length(begun[-1][1]):
+            return *begun[-1], body
         try:
             found += body
         finally:
-            if close := getattr(body, "close", None):
-                close()
+            _close(body)
         return *begun[-1], b"".join(found)
+
+
+def _has_no_length(headers: list[tuple[bytes, bytes]]) -> bool:
+    return all(name.lower() != b"content-length" for name, _ in headers)
+
+
+def _close(body: Iterable[bytes]) -> None:
+    """Tell the application that its answer is no longer needed."""
+    if close := getattr(body, "close", None):
+        close()
 
 
 class BrokenOff(Exception):

@@ -1,0 +1,73 @@
+"""The reports of a closed survey as a file: sorted by content, without ids, sent as it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from threading import BoundedSemaphore
+
+from flask import Blueprint, Response
+
+from deniably.survey.survey import Survey
+from deniably.workbench.columns import columns_of
+from deniably.workbench.files.lines import ndjson_of
+from deniably.workbench.files.tables import csv_of
+from deniably.workbench.ordering import sorted_blocks
+from deniably.workbench.packing import Rows, layout
+from deniably_server.api.lines import NDJSON
+from deniably_server.api.visibility import RESULTS, given_out_survey
+from deniably_server.errors import Busy
+from deniably_server.guard.app_state import current_store
+from deniably_server.storage.store import Store
+from deniably_server.web.operation import CSV, Operation
+
+blueprint = Blueprint("report_files", __name__)
+
+_AT_ONCE = 2
+"""Files that one process makes at the same time: each sorts its reports in memory."""
+_places = BoundedSemaphore(_AT_ONCE)
+
+_Written = Callable[[Survey, Iterable[Rows]], Iterator[bytes]]
+
+
+@blueprint.get("/api/surveys/<name>/reports.csv")
+@Operation({200: {CSV: None}}, RESULTS, headers=("Content-Disposition",))
+def reports_as_csv(name: str) -> Response:
+    """The randomised reports of a closed survey, with a column for each choice.
+
+    Do not tabulate the columns as if they were answers: estimates need p and q.
+    """
+    return _file(name, "csv", CSV, lambda survey, rows: csv_of(columns_of(survey), rows))
+
+
+@blueprint.get("/api/surveys/<name>/reports.ndjson")
+@Operation({200: {NDJSON: None}}, RESULTS, headers=("Content-Disposition",))
+def reports_as_lines(name: str) -> Response:
+    """The randomised reports of a closed survey, a line each, with values as devices send them."""
+    return _file(name, "ndjson", NDJSON, lambda survey, rows: ndjson_of(layout(survey), rows))
+
+
+def sorted_reports(store: Store, survey: Survey) -> Iterator[Rows]:
+    """The stored reports of a survey, packed and sorted by content, in blocks."""
+    places = layout(survey)
+    every = store.values(survey.name, *range(len(survey.questions)))
+    return sorted_blocks(map(places.pack, every), places.width)
+
+
+def _file(name: str, ending: str, kind: str, written: _Written) -> Response:
+    survey, store = given_out_survey(name), current_store()
+    if not _places.acquire(blocking=False):
+        raise Busy("other reports are being given out")
+    try:
+        blocks = sorted_reports(store, survey)
+        # All is read and sorted before the first byte leaves: what fails until then is a problem.
+        first = next(blocks, None)
+        pieces = written(survey, chain([] if first is None else [first], blocks))
+        response = Response(pieces, mimetype=kind)
+    except BaseException:
+        _places.release()
+        raise
+    response.call_on_close(_places.release)
+    file = f"{name}-randomised-reports.{ending}"
+    response.headers["Content-Disposition"] = f'attachment; filename="{file}"'
+    return response

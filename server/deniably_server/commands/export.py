@@ -1,0 +1,124 @@
+"""``deniably export``: the reports of a closed survey, and all that an analyst needs with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from deniably.core.steering import one_line
+from deniably_server.commands.audit import show_progress
+from deniably_server.commands.database import store_of
+
+if TYPE_CHECKING:
+    from deniably.workbench.report_set import ReportSet, Wire
+    from deniably.workbench.source import Provenance
+
+_EVERY = 10_000
+"""Reports between two signs of progress."""
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder to write, which must not be there yet.",
+)
+@click.option(
+    "--format",
+    "formats",
+    default="csv",
+    show_default=True,
+    help="Of the reports; several with commas: csv, ndjson.",
+)
+@click.option(
+    "--server",
+    envvar="DENIABLY_SERVER",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    help="Address of the server. [DENIABLY_SERVER]",
+)
+@click.option(
+    "--token",
+    envvar="DENIABLY_TOKEN",
+    help="An analyst's token, unless the reports are public; better given as DENIABLY_TOKEN.",
+)
+@click.option("--database", help="Read this database instead: a file or postgresql://...")
+def export(
+    name: str, to: Path, formats: str, server: str, token: str | None, database: str | None
+) -> None:
+    """Write the randomised reports of the closed survey NAME into a folder.
+
+    The folder has the reports without ids, sorted by content; the definition; the design, with p
+    and q of every column; and the results. Do not tabulate the columns as if they were answers:
+    every value is randomised, and estimates need p and q.
+
+    The survey says who may have its reports (results: reports), and respondents were told: analysts
+    with a token, everybody, or nobody. They are given out once the survey is closed and has the
+    reports that its results need. Without --database they come from the server.
+    """
+    from deniably.core.errors import DeniablyError
+    from deniably.workbench.files.folder import write_folder
+    from deniably_server.errors import Refusal
+
+    def tell(file: str) -> None:
+        show_progress(f"writing {file}")
+
+    try:
+        found, source = (
+            _from_database(database, name) if database else _fetched(server, name, token)
+        )
+        files = write_folder(to, found, source, formats.replace(" ", "").split(","), tell)
+    except Refusal as error:
+        raise click.ClickException(one_line(error.why)) from None
+    except (DeniablyError, ValueError) as error:
+        raise click.ClickException(one_line(str(error))) from None
+    finally:
+        show_progress("")
+    click.echo(f"{len(found):,} randomised reports in {to}: {', '.join(files)}")
+
+
+def _fetched(server: str, name: str, token: str | None) -> tuple[ReportSet, Provenance]:
+    from deniably.workbench.source import fetch_reports
+
+    return fetch_reports(server, name, token, _counter())
+
+
+def _from_database(address: str, name: str) -> tuple[ReportSet, Provenance]:
+    """The reports in a database, under the same rules as a server's."""
+    from contextlib import closing
+
+    from deniably.trust.register import read_register
+    from deniably.workbench.report_set import report_set
+    from deniably.workbench.source import provenance
+    from deniably_server.api.visibility import check_given_out
+
+    read = _counter()
+    with closing(store_of(address)) as store:
+        survey = store.survey(name)
+        check_given_out(store, survey)
+
+        def blocks() -> Iterator[Wire]:
+            done = 0
+            for block in store.values(name, *range(len(survey.questions))):
+                done += len(block)
+                read(done)
+                yield block
+
+        texts, head = store.register()
+        register = read_register(f'{{"entries":[{",".join(texts)}],"head":"{head}"}}')
+        return report_set(survey, blocks()), provenance(register, survey)
+
+
+def _counter() -> Callable[[int], None]:
+    """Shows how many reports were read, now and then."""
+
+    def read(done: int) -> None:
+        if done % _EVERY == 0:
+            show_progress(f"{done:,} reports read")
+
+    return read

@@ -1,0 +1,272 @@
+"""The columns of exported reports: their names, and what their integers mean.
+
+Do not tabulate them as if they were answers: they are randomised, and estimates need p and q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.mechanisms.law import Several, Supporting
+from deniably.survey.questions import Number, Point, Product, Question, VectorOfNumbers
+from deniably.survey.survey import Survey
+from deniably.workbench.packing import Answered, Field, Layout, Rows, layout
+
+RANDOMISED = "(randomised)"
+"""What ends the title of every column."""
+WARNING = (
+    "Do not tabulate these columns as if they were answers: every value is randomised, and"
+    " estimates need p and q, which design.json has."
+)
+ROW = "row"
+"""The name of the first column: the number of the row, from 1 on."""
+
+Kind = Literal["index", "named", "part", "number"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of small integers.
+
+    ========  ==============================================================================
+    kind      what its integers are
+    ========  ==============================================================================
+    index     the number of the choice, combination or output that the report names
+    named     1 where the report names a choice or combination, the ``place``-th, and else 0
+    part      of an index, the number of the choice of the ``place``-th part
+    number    the reported number, in steps of the range: that of the ``place``-th part
+    ========  ==============================================================================
+
+    ``label`` says in words what it is about. ``categories`` are the labels of its integers from 0
+    on; empty where it is a number. ``optional`` columns are empty where the question was not asked,
+    or the part or option not sampled. ``p`` and ``q`` are, of a column that is 0 or 1, the
+    probabilities of 1 where the answer is this choice, and where it is not.
+    """
+
+    name: str
+    kind: Kind
+    question: Question
+    place: int
+    label: str
+    categories: tuple[str, ...] = ()
+    optional: bool = False
+    choice: str | None = None
+    part: str | None = None
+    p: Fraction | None = None
+    q: Fraction | None = None
+
+    @property
+    def title(self) -> str:
+        """The label, with the remark that the column is randomised."""
+        return f"{self.label} {RANDOMISED}"
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A column's integers for some reports, and where there is one."""
+
+    values: npt.NDArray[np.int64]
+    there: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a survey's reports, in order, but for the number of the row."""
+
+    layout: Layout
+    columns: tuple[Column, ...]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def of(self, question: str) -> list[Column]:
+        """The columns of a question."""
+        return [column for column in self.columns if column.question.name == question]
+
+    def filled(self, rows: Rows) -> list[Filled]:
+        """The integers of all columns for packed reports."""
+        found = list[Filled]()
+        for name, field in self.layout.fields.items():
+            answered = field.unpack(rows)
+            found += [_fill(column, field, answered) for column in self.of(name)]
+        return found
+
+    def pack(self, given: Mapping[str, Filled]) -> Rows:
+        """Packs reports from columns by name: the opposite of ``filled``.
+
+        Raises ValueError where a column is missing, or contradicts another.
+        """
+        if lacks := [column.name for column in self.columns if column.name not in given]:
+            raise ValueError(f"there is no column {lacks[0]}")
+        n = len(given[self.columns[0].name].values)
+        packed = list[Rows]()
+        for name, field in self.layout.fields.items():
+            own = self.of(name)
+            packed.append(_pack(field, own, [given[column.name] for column in own]))
+        rows = np.hstack(packed) if n else np.zeros((0, self.layout.width), np.uint8)
+        for column, back in zip(self.columns, self.filled(rows), strict=True):
+            was = given[column.name]
+            same = np.array_equal(was.there, back.there) and np.array_equal(
+                was.values[was.there], back.values[back.there]
+            )
+            if not same:
+                raise ValueError(f"{column.name} has a value that no report of the survey makes")
+        return rows
+
+
+def columns_of(survey: Survey) -> Columns:
+    """The columns of a survey's reports."""
+    places, taken, found = layout(survey), {ROW}, list[Column]()
+    for question in survey.questions:
+        optional = survey.asked < len(survey.questions)
+        for column in _of_question(question, optional):
+            found.append(_unique(column, taken))
+    return Columns(places, tuple(found))
+
+
+def _unique(column: Column, taken: set[str]) -> Column:
+    """The column under a name that no other has, in small letters or capitals."""
+    name, number = column.name, 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{column.name}_{number}"
+    taken.add(name.casefold())
+    return replace(column, name=name)
+
+
+# --- which columns there are ------------------------------------------------------------------
+
+
+def _of_question(question: Question, optional: bool) -> Iterator[Column]:
+    law, name = question.mechanism.law, question.name
+    if isinstance(law, Several):
+        assert isinstance(question, VectorOfNumbers)
+        for place, part in enumerate(question.parts):
+            yield Column(
+                f"{name}__{part.name}", "number", question, place,
+                f"{question.label}: {part.label}, in steps of {part.range.step} from"
+                f" {part.range.minimum} on",
+                optional=optional or law.s < len(law.parts), part=part.name,
+            )  # fmt: skip
+        return
+    if not isinstance(law, Supporting):
+        yield _output(question, law.cell_count, optional)
+        return
+    choices = _choices(question, law)
+    if law.size == 1 and not law.both:
+        labels = tuple(label for _, label in choices)
+        yield Column(name, "index", question, 0, question.label, labels, optional)
+        if isinstance(question, Product):
+            for place, small in enumerate(question.parts):
+                of_part = tuple(choice.label for choice in small.choices)
+                yield Column(
+                    f"{name}__{small.name}", "part", question, place,
+                    f"{question.label}: {small.label}", of_part, optional, part=small.name,
+                )  # fmt: skip
+    for place, (choice, label) in enumerate(choices):
+        blank = place >= law.k
+        yield Column(
+            f"{name}__{choice}", "named", question, place, f"{question.label}: {label}",
+            ("not reported", "reported"), optional or law.both, choice,
+            p=None if blank else law.p, q=None if blank else law.q,
+        )  # fmt: skip
+
+
+def _output(question: Question, outputs: int | None, optional: bool) -> Column:
+    if outputs is None:
+        assert isinstance(question, Number)
+        label = (
+            f"{question.label}, in steps of {question.range.step} from {question.range.minimum} on"
+        )
+        return Column(question.name, "number", question, 0, label, optional=optional)
+    labels = tuple(label for _, label in _named(question))
+    if len(labels) != outputs:
+        labels = tuple(f"output {number}" for number in range(outputs))
+    return Column(question.name, "index", question, 0, question.label, labels, optional)
+
+
+def _choices(question: Question, law: Supporting) -> list[tuple[str, str]]:
+    """The name and the label of each cell that a report can name, padding last."""
+    named = _named(question)
+    if not named:  # a number: ranges of equal length
+        assert isinstance(question, Number)
+        firsts = [question.range.first(cell, law.k) for cell in range(law.k)]
+        named = [(f"{cell}", f"from {first} on") for cell, first in enumerate(firsts)]
+    return named + [(f"{law.k + blank}", "padding") for blank in range(law.blanks)]
+
+
+def _named(question: Question) -> list[tuple[str, str]]:
+    if isinstance(question, Product):
+        return [
+            ("_".join(one.name for one in each), "; ".join(one.label for one in each))
+            for each in product(*(part.choices for part in question.parts))
+        ]
+    if isinstance(question, Point):
+        cells = product(range(question.grid), repeat=2)
+        first, second = question.parts
+        return [
+            (
+                f"{one}_{other}",
+                f"{first.label} from {first.range.first(one, question.grid)} on,"
+                f" {second.label} from {second.range.first(other, question.grid)} on",
+            )
+            for one, other in cells
+        ]
+    return [(choice.name, choice.label) for choice in getattr(question, "choices", ())]
+
+
+# --- their integers -----------------------------------------------------------------------------
+
+
+def _fill(column: Column, field: Field, answered: Answered) -> Filled:
+    law, cells, asked = column.question.mechanism.law, answered.cells, answered.asked
+    if field.kind == "bits":
+        return Filled(cells[:, column.place].astype(np.int64), asked)
+    numbers = cells.astype(np.int64)
+    if isinstance(law, Several):
+        mine = (numbers % len(law.parts) == column.place) & asked[:, None]
+        return Filled(np.where(mine, numbers // len(law.parts), 0).sum(axis=1), mine.any(axis=1))
+    if isinstance(law, Supporting) and law.both:
+        mine = (numbers // 2 == column.place) & asked[:, None]
+        return Filled(np.where(mine, numbers % 2, 0).sum(axis=1), mine.any(axis=1))
+    only = numbers[:, 0]
+    if column.kind == "named":
+        only = (only == column.place).astype(np.int64)
+    elif column.kind == "part":
+        assert isinstance(column.question, Product)
+        shape = column.question.shape
+        only = only // prod(shape[column.place + 1 :]) % shape[column.place]
+    return Filled(np.where(asked, only, 0), asked)
+
+
+def _pack(field: Field, columns: Sequence[Column], given: Sequence[Filled]) -> Rows:
+    law = field.question.mechanism.law
+    there = np.stack([one.there for one in given], axis=1)
+    values = np.where(there, np.stack([one.values for one in given], axis=1), 0)
+    asked = np.ones(len(there), np.bool_)
+    if field.optional:
+        asked &= there.any(axis=1)
+    name = columns[0].name
+    if field.kind == "bits":
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError(f"{name}: a value is neither 0 nor 1")
+        return field.pack_cells(asked, values.astype(np.bool_))
+    if isinstance(law, Several):
+        cells = values * len(law.parts) + np.arange(len(law.parts))
+    elif isinstance(law, Supporting) and law.both:
+        cells = values + 2 * np.arange(law.k)
+    else:
+        return field.pack_cells(asked, values[:, :1])
+    if (there.sum(axis=1)[asked] != field.count).any():
+        raise ValueError(f"{name}: a report has {field.count} of the {len(columns)} columns")
+    found = np.zeros((len(values), field.count), np.int64)
+    found[asked] = cells[there].reshape(-1, field.count)
+    return field.pack_cells(asked, found)

@@ -1,0 +1,91 @@
+"""The design of a report set as JSON: what every column needs to be estimated from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from deniably.mechanisms.law import Finite, Law, Several, Supporting
+from deniably.survey.questions import Question
+from deniably.workbench.columns import RANDOMISED, WARNING, Column, Columns
+
+LARGEST_CHANNEL = 64
+"""Answers, and outputs, of a channel that is written in full."""
+
+
+def design_of(columns: Columns, n: int) -> dict[str, Any]:
+    """The design of ``n`` reports, for JSON.
+
+    Probabilities are fractions as texts, exactly, beside the nearest double.
+    """
+    survey = columns.layout.survey
+    return {
+        "note": WARNING,
+        "software": f"deniably {version('deniably')}",
+        "survey": survey.name,
+        "title": survey.title,
+        "digest": survey.digest,
+        "n": n,
+        "asked": survey.asked,
+        "questions": [_question(question, columns) for question in survey.questions],
+    }
+
+
+def _question(question: Question, columns: Columns) -> dict[str, Any]:
+    mechanism = question.report_mechanism
+    law, loss = question.mechanism.law, mechanism.loss
+    return {
+        "name": question.name,
+        "type": question.type,
+        "label": f"{question.label} {RANDOMISED}",
+        "described": mechanism.described,
+        "mechanism": msgspec.to_builtins(mechanism),
+        "odds": None if loss.exponent else _exact(loss.odds),
+        "epsilon": loss.epsilon_text(),
+        "delta": _exact(loss.delta),
+        "columns": [_column(column) for column in columns.of(question.name)],
+    } | ({"channel": found} if (found := channel(law)) else {})
+
+
+def _column(column: Column) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": column.name, "kind": column.kind, "label": column.title}
+    if column.choice is not None:
+        found["choice"] = column.choice
+    if column.part is not None:
+        found["part"] = column.part
+    if column.p is not None and column.q is not None:
+        found |= {"p": _exact(column.p), "q": _exact(column.q)}
+    return found
+
+
+def channel(law: Law) -> dict[str, Any] | None:
+    """The matrix of P(output | answer), a row an answer; None where it has too many cells.
+
+    None also where a report is no single output.
+    """
+    if isinstance(law, Supporting) and (law.size != 1 or law.both or not law.single):
+        return None
+    if isinstance(law, Several) or not isinstance(law, Supporting | Finite):
+        return None
+    if max(law.k, law.cell_count) > LARGEST_CHANNEL:
+        return None
+    rows = list(_matrix(law))
+    return {
+        "exact": law.exact,
+        "rows": "answers",
+        "fractions": [[str(one) for one in row] for row in rows] if law.exact else None,
+        "values": [[float(one) for one in row] for row in rows],
+    }
+
+
+def _matrix(law: Supporting | Finite) -> Iterator[list[Fraction]]:
+    for answer in range(law.k):
+        yield [law.cell_probability(answer, output) for output in range(law.cell_count)]
+
+
+def _exact(value: Fraction | int) -> dict[str, Any]:
+    return {"fraction": str(Fraction(value)), "value": float(value)}

@@ -1,0 +1,160 @@
+"""A folder with everything that an analyst needs of a closed survey, and nothing about anybody."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from deniably.core.errors import DeniablyError
+from deniably.results.results import Results, estimate
+from deniably.results.spreadsheet import spreadsheet
+from deniably.survey.survey import Survey, read_survey
+from deniably.workbench.files.design import design_of
+from deniably.workbench.files.lines import ndjson_of, read_ndjson
+from deniably.workbench.files.tables import csv_of, read_csv
+from deniably.workbench.packing import layout
+from deniably.workbench.report_set import ReportSet
+from deniably.workbench.source import Provenance
+
+
+class NoExport(DeniablyError, ValueError):
+    """The files cannot be written; the message says why. Nothing is left half-written."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """What is handed over: the reports, where they are from, and the results worked out again."""
+
+    reports: ReportSet
+    source: Provenance
+    results: Results
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of the reports: its file, how it is written, and how it is read back."""
+
+    file: str
+    write: Callable[[Export, Path], None]
+    read: Callable[[Survey, Path], ReportSet]
+
+
+def _csv(export: Export, file: Path) -> None:
+    reports = export.reports
+    _write(file, csv_of(reports.columns, [reports.rows]))
+
+
+def _ndjson(export: Export, file: Path) -> None:
+    reports = export.reports
+    _write(file, ndjson_of(layout(reports.survey), [reports.rows]))
+
+
+def _from_csv(survey: Survey, file: Path) -> ReportSet:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return read_csv(survey, lines)
+
+
+def _from_ndjson(survey: Survey, file: Path) -> ReportSet:
+    with file.open("rb") as lines:
+        return read_ndjson(survey, lines)
+
+
+FORMATS: Mapping[str, Format] = {
+    "csv": Format("reports.csv", _csv, _from_csv),
+    "ndjson": Format("reports.ndjson", _ndjson, _from_ndjson),
+}
+"""The formats by name."""
+
+
+def write_folder(
+    to: Path,
+    reports: ReportSet,
+    source: Provenance,
+    formats: Sequence[str] = ("csv",),
+    done: Callable[[str], None] = lambda file: None,
+) -> list[str]:
+    """Writes the files of a report set into the new folder ``to``; returns their names, sorted.
+
+    ``done`` is called with the name of each file before it is written. Raises NoExport, and leaves
+    nothing behind, where the folder is there already, a format is unknown or cannot hold the
+    reports, or the disk refuses.
+    """
+    unknown = [one for one in formats if one not in FORMATS]
+    if unknown:
+        raise NoExport(f"there is no format {unknown[0]}; there are {', '.join(FORMATS)}")
+    export = Export(reports, source, estimate(reports.survey, reports.tally()))
+    with _whole(to) as folder:
+        for name in dict.fromkeys(formats):
+            done(FORMATS[name].file)
+            FORMATS[name].write(export, folder / FORMATS[name].file)
+        for file, text in _beside(export):
+            done(file)
+            (folder / file).write_text(text, encoding="utf-8", newline="")
+        found = sorted(one.name for one in folder.iterdir())
+    return found
+
+
+def read_folder(folder: Path) -> ReportSet:
+    """The report set of an exported folder, from the first of ``FORMATS`` that it has.
+
+    Raises NoExport where a file is missing, or the reports do not fit the definition.
+    """
+    try:
+        survey = read_survey((folder / "survey.json").read_bytes())
+        design = json.loads((folder / "design.json").read_bytes())
+        if design["digest"] != survey.digest:
+            raise NoExport(f"{folder}: design.json is of another survey than survey.json")
+        for one in FORMATS.values():
+            if (file := folder / one.file).exists():
+                found = one.read(survey, file)
+                if len(found) != design["n"]:
+                    raise NoExport(f"{file} has {len(found):,} reports, not {design['n']:,}")
+                return found
+    except OSError as error:
+        raise NoExport(f"{error.filename}: {error.strerror}") from None
+    except NoExport:
+        raise
+    except (DeniablyError, ValueError, LookupError, TypeError) as error:
+        raise NoExport(f"{folder}: {error}") from None
+    files = ", ".join(one.file for one in FORMATS.values())
+    raise NoExport(f"{folder} has none of the files {files}")
+
+
+def _beside(export: Export) -> Iterator[tuple[str, str]]:
+    """The files that go with every format."""
+    survey, reports = export.reports.survey, export.reports
+    yield "survey.json", survey.canonical.decode()
+    design = design_of(reports.columns, len(reports))
+    yield "design.json", json.dumps(design, ensure_ascii=False, indent=1) + "\n"
+    yield "results.csv", spreadsheet(export.results.document)
+
+
+@contextmanager
+def _whole(to: Path) -> Generator[Path]:
+    """A temporary folder beside ``to``, which becomes ``to`` where the block ends without error.
+
+    Only its owner may read it.
+    """
+    if to.exists():
+        raise NoExport(f"{to} is there already; an export replaces nothing")
+    try:
+        folder = Path(mkdtemp(prefix=f".{to.name}-", dir=to.parent))
+    except OSError as error:
+        raise NoExport(f"{to.parent}: {error.strerror}") from None
+    try:
+        yield folder
+        folder.rename(to)
+    except OSError as error:
+        raise NoExport(f"{to}: {error.strerror}; nothing was written") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(file: Path, pieces: Iterable[bytes]) -> None:
+    with file.open("wb") as target:
+        target.writelines(pieces)

@@ -1,0 +1,73 @@
+"""Reports as CSV: small integers, and nothing where there is none."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import numpy as np
+
+from deniably.survey.survey import Survey
+from deniably.workbench.columns import ROW, Columns, Filled, columns_of
+from deniably.workbench.packing import Rows
+from deniably.workbench.report_set import ReportSet, of_rows
+
+_MOST = 5_000
+"""Rows that are written at once."""
+
+
+def csv_of(columns: Columns, blocks: Iterable[Rows]) -> Iterator[bytes]:
+    """The CSV of sorted reports, piece by piece; rows are numbered from 1 on."""
+    head = io.StringIO()
+    csv.writer(head, lineterminator="\r\n").writerow([ROW, *(one.name for one in columns)])
+    yield head.getvalue().encode()
+    number = 1
+    for rows in pieces(blocks, _MOST):
+        numbers = np.arange(number, number + len(rows))
+        everybody = np.ones(len(rows), np.bool_)
+        yield _text([Filled(numbers, everybody), *columns.filled(rows)])
+        number += len(rows)
+
+
+def read_csv(survey: Survey, lines: Iterable[str]) -> ReportSet:
+    """The set of reports in the lines of a CSV. Raises ValueError where they are none."""
+    reader = csv.reader(lines)
+    names = next(reader, list[str]())
+    columns = columns_of(survey)
+
+    def blocks() -> Iterator[Rows]:
+        while block := list(islice(reader, _MOST)):
+            yield columns.pack(
+                dict(zip(names, map(_filled, zip(*block, strict=True)), strict=True))
+            )
+
+    return of_rows(survey, blocks())
+
+
+def _filled(cells: tuple[str, ...]) -> Filled:
+    texts = np.array(cells)
+    there = texts != ""
+    return Filled(np.where(there, texts, "0").astype(np.int64), there)
+
+
+def pieces(blocks: Iterable[Rows], most: int) -> Iterator[Rows]:
+    """The same rows in blocks of at most ``most``."""
+    for block in blocks:
+        for at in range(0, len(block), most):
+            yield block[at : at + most]
+
+
+def _text(cells: list[Filled]) -> bytes:
+    """Lines of cells: every cell as wide as its column's widest, and then without the gaps."""
+    n = len(cells[0].values)
+    parts = list[Rows]()
+    for one in cells:
+        digits = one.values.astype("S")
+        wide = digits.view(np.uint8).reshape(n, -1) * one.there[:, None]
+        parts += [wide, np.full((n, 1), ord(","), np.uint8)]
+    parts[-1] = np.tile(np.frombuffer(b"\r\n", np.uint8), (n, 1))
+    text = np.hstack(parts)
+    kept: bytes = text[text != 0].tobytes()
+    return kept

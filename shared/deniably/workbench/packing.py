@@ -1,0 +1,188 @@
+"""Packs reports into rows of bytes: as small as their integers allow, and in the order of a set.
+
+A row has the reports to all questions, in the survey's order. Rows compare as bytes, so a set of
+reports can be sorted by content, whatever their ids were and whenever they came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from deniably.estimation.tally import Tally, support_rows
+from deniably.mechanisms.law import Law, Noise, Several, Supporting
+from deniably.survey.questions import Question
+from deniably.survey.survey import Survey
+
+Rows = npt.NDArray[np.uint8]
+"""Packed reports, shape (n, width)."""
+Values = Sequence[Sequence[int] | None]
+"""One question's values in some reports, as in the wire format; None where it was not asked."""
+
+_BLOCK = 10_000
+"""Reports that are unpacked at once for a tally."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The reports to one question.
+
+    ``asked`` (n,) marks those that have one. ``cells`` are shape (n, cell_count) and boolean where
+    a report names any number of cells, else (n, s) integers: the numbers of the cells. Rows that
+    were not asked are 0 throughout.
+    """
+
+    asked: npt.NDArray[np.bool_]
+    cells: npt.NDArray[np.bool_] | npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Field:
+    """The place of one question's reports in a row: ``width`` bytes from ``start`` on.
+
+    Where not everybody is asked, the first byte is 1 for a report and 0 for none. Then bits follow,
+    one a cell; or ``count`` numbers, each of ``size`` bytes and counted from ``low``.
+    """
+
+    question: Question
+    start: int
+    optional: bool
+    kind: Literal["bits", "numbers"]
+    count: int
+    low: int = 0
+    size: int = 0
+
+    @property
+    def width(self) -> int:
+        """The number of bytes."""
+        return self.optional + (
+            -(-self.count // 8) if self.kind == "bits" else self.count * self.size
+        )
+
+    def pack(self, values: Values) -> Rows:
+        """Packs the values of n checked reports, shape (n, width)."""
+        asked = np.fromiter((value is not None for value in values), np.bool_, len(values))
+        some = [value for value in values if value is not None]
+        if self.kind == "bits":
+            return self.pack_some(asked, support_rows(some, self.count))
+        flat = np.fromiter(chain.from_iterable(some), np.int64, len(some) * self.count)
+        return self.pack_some(asked, flat.reshape(-1, self.count))
+
+    def pack_cells(self, asked: npt.NDArray[np.bool_], cells: npt.NDArray[Any]) -> Rows:
+        """Packs what ``unpack`` gives. Raises ValueError where a number is beyond the field's."""
+        some = cells[asked]
+        if self.kind == "numbers" and some.size:
+            low, high = int(some.min()), int(some.max())
+            if low < self.low or high - self.low >= 1 << 8 * self.size:
+                raise ValueError(f"{self.question.name}: a number is beyond what can be reported")
+        return self.pack_some(asked, some)
+
+    def unpack(self, rows: Rows) -> Answered:
+        """The reports in packed rows of a whole set."""
+        own = rows[:, self.start : self.start + self.width]
+        asked = own[:, 0] == 1 if self.optional else np.ones(len(rows), np.bool_)
+        body = own[:, self.optional :]
+        if self.kind == "bits":
+            return Answered(asked, np.unpackbits(body, axis=1, count=self.count).astype(np.bool_))
+        wide = np.zeros((len(rows), self.count, 8), np.uint8)
+        wide[:, :, 8 - self.size :] = body.reshape(len(rows), self.count, self.size)
+        numbers = wide.view(">u8")[:, :, 0].astype(np.int64) + self.low
+        return Answered(asked, np.where(asked[:, None], numbers, 0))
+
+    def tally(self, rows: Rows) -> Tally:
+        """The tally of packed rows."""
+        cell_count = self.question.mechanism.law.cell_count
+        found = Tally(0, np.zeros(cell_count or 0, np.int64), endless=cell_count is None)
+        for at in range(0, len(rows), _BLOCK):
+            found += self._tally(rows[at : at + _BLOCK], cell_count)
+        return found
+
+    def _tally(self, rows: Rows, cell_count: int | None) -> Tally:
+        found = self.unpack(rows)
+        n, cells = int(found.asked.sum()), found.cells[found.asked]
+        if self.kind == "bits":
+            return Tally(n, cells.sum(axis=0, dtype=np.int64))
+        start = int(cells.min()) if cell_count is None and cells.size else 0
+        counts = np.bincount(cells.ravel() - start, minlength=cell_count or 0).astype(np.int64)
+        return Tally(n, counts, start, endless=cell_count is None)
+
+    def pack_some(self, asked: npt.NDArray[np.bool_], some: npt.NDArray[Any]) -> Rows:
+        """Packs the cells of those who were asked."""
+        rows = np.zeros((len(asked), self.width), np.uint8)
+        if self.optional:
+            rows[:, 0] = asked
+        if self.kind == "bits":
+            rows[asked, self.optional :] = np.packbits(some, axis=1)
+        else:
+            wide = (some - self.low).astype(">u8").view(np.uint8).reshape(*some.shape, 8)
+            body = wide[:, :, 8 - self.size :].reshape(len(some), -1)
+            rows[asked, self.optional :] = body
+        return rows
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The places of all questions in a row, by their names.
+
+    What is public about a respondent, such as a stratum, would be fields before those of the
+    questions.
+    """
+
+    survey: Survey
+    fields: dict[str, Field]
+
+    @property
+    def width(self) -> int:
+        """The number of bytes of a row."""
+        return sum(field.width for field in self.fields.values())
+
+    def pack(self, reports: Sequence[Sequence[Sequence[int] | None]]) -> Rows:
+        """Packs checked reports, each a list of its values in the survey's order."""
+        columns: Iterable[Values] = zip(*reports, strict=True) if reports else ()
+        packed = [
+            field.pack(values)
+            for field, values in zip(self.fields.values(), columns, strict=bool(reports))
+        ]
+        return np.hstack(packed) if packed else np.zeros((0, self.width), np.uint8)
+
+
+def layout(survey: Survey) -> Layout:
+    """The layout of a survey's reports."""
+    optional, start, found = survey.asked < len(survey.questions), 0, dict[str, Field]()
+    for question in survey.questions:
+        field = _field(question, start, optional)
+        found[question.name] = field
+        start += field.width
+    return Layout(survey, found)
+
+
+def _field(question: Question, start: int, optional: bool) -> Field:
+    law = question.mechanism.law
+    if isinstance(law, Supporting) and not law.both and law.size != 1:
+        return Field(question, start, optional, "bits", law.cell_count)
+    low, high = _reach(law)
+    size = ((high - low).bit_length() + 7) // 8 or 1
+    return Field(question, start, optional, "numbers", _numbers(law), low, size)
+
+
+def _numbers(law: Law) -> int:
+    """How many cells a report names."""
+    if isinstance(law, Several):
+        return law.s
+    return law.most if isinstance(law, Supporting) else 1
+
+
+def _reach(law: Law) -> tuple[int, int]:
+    """The lowest and the highest cell that a report can name."""
+    if isinstance(law, Noise):
+        return -law.reach, law.k - 1 + law.reach
+    if isinstance(law, Several):
+        d = len(law.parts)
+        ends = [_reach(part) for part in law.parts]
+        return min(low for low, _ in ends) * d, max(high for _, high in ends) * d + d - 1
+    return 0, law.cell_count - 1

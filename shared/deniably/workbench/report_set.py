@@ -1,0 +1,128 @@
+"""The set of a survey's randomised reports, without ids, receipts and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from deniably.core.errors import BadReport
+from deniably.estimation.tally import Tally
+from deniably.simulation.bulk.any_law import named
+from deniably.simulation.reports import Reports, Some
+from deniably.survey.survey import Survey
+from deniably.workbench.columns import Columns, Filled, columns_of
+from deniably.workbench.ordering import in_order
+from deniably.workbench.packing import Answered, Field, Layout, Rows, layout
+
+Wire = Sequence[Sequence[Sequence[int] | None]]
+"""Some reports, each a list of its values in the survey's order; None where not asked."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportSet:
+    """The reports to a ``survey``, sorted by content: all that leaves a server besides counts.
+
+    ``rows`` are packed (``packing``). Two sets are equal exactly if they have the same survey and
+    the same reports, whoever sent them and whenever. Everything in it is randomised: estimates
+    read its ``tally()``, and models its ``column()``.
+    """
+
+    survey: Survey
+    rows: Rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ReportSet):
+            return NotImplemented
+        same = self.survey.digest == other.survey.digest
+        return same and np.array_equal(self.rows, other.rows)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} randomised reports to {self.survey.name}>"
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The columns of an export, with their names and what they mean."""
+        return columns_of(self.survey)
+
+    def tally(self) -> dict[str, Tally]:
+        """The tally of every question, by name: the same counts as the server's."""
+        return {name: field.tally(self.rows) for name, field in self._layout.fields.items()}
+
+    def answered(self, question: str) -> Answered:
+        """The reports to a question: who was asked, and the cells of each. Raises KeyError."""
+        return self._layout.fields[question].unpack(self.rows)
+
+    def column(self, name: str) -> Filled:
+        """The integers of an exported column, in the order of the rows. Raises KeyError."""
+        for column, filled in zip(self.columns, self.columns.filled(self.rows), strict=True):
+            if column.name == name:
+                return filled
+        raise KeyError(name)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return layout(self.survey)
+
+
+def report_set(survey: Survey, blocks: Iterable[Wire]) -> ReportSet:
+    """The set of checked reports that come in blocks, in any order."""
+    places = layout(survey)
+    return of_rows(survey, map(places.pack, blocks))
+
+
+def of_rows(survey: Survey, blocks: Iterable[Rows]) -> ReportSet:
+    """The set of reports that are packed already, in any order."""
+    width = layout(survey).width
+    empty = np.zeros((0, width), np.uint8)
+    return ReportSet(survey, in_order(np.vstack([empty, *blocks])))
+
+
+def checked(survey: Survey, values: object) -> list[list[int] | None]:
+    """One report's values by question, as an object of JSON, in the survey's order.
+
+    Raises BadReport unless a device could have made them.
+    """
+    try:
+        given = msgspec.convert(values, dict[str, list[int]], strict=True)
+    except msgspec.ValidationError as error:
+        raise BadReport(f"a report has a list of integers by question: {error}", "$") from None
+    if unknown := set(given) - {question.name for question in survey.questions}:
+        raise BadReport(f"the survey has no question {min(unknown)[:64]}", "$")
+    found: list[list[int] | None] = []
+    for question in survey.questions:
+        value = given.get(question.name)
+        if value is not None:
+            question.mechanism.check(value, f"$.{question.name}")
+        found.append(value)
+    if sum(value is not None for value in found) != survey.asked:
+        raise BadReport(f"a report has values of {survey.asked} questions", "$")
+    return found
+
+
+def of_simulation(reports: Reports) -> ReportSet:
+    """The set of simulated reports, as ``deniably.randomise`` returns them."""
+    places = layout(reports.survey)
+    blocks = (
+        np.hstack([_packed(field, block[name]) for name, field in places.fields.items()])
+        for block in reports.blocks
+    )
+    return of_rows(reports.survey, blocks)
+
+
+def _packed(field: Field, some: Some) -> Rows:
+    cells = some.reports
+    if named(field.question.mechanism.law):
+        count = field.question.mechanism.law.cell_count
+        cells = np.unpackbits(cells, axis=1, count=count, bitorder="little")
+        if field.kind == "numbers":
+            cells = cells.argmax(axis=1)
+    return field.pack_some(some.asked, cells.reshape(len(cells), -1))

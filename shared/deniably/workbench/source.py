@@ -1,0 +1,118 @@
+"""Where a report set is from: a server, whose register says who published the survey and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+import requests
+
+from deniably.core.addresses import is_here
+from deniably.core.errors import DeniablyError, NoResults
+from deniably.core.steering import printable
+from deniably.survey.survey import Survey, read_survey
+from deniably.trust.register import Register, read_register
+from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.report_set import ReportSet
+
+_PATIENCE = 600  # seconds: a server reads and sorts every report before it begins to answer
+_PIECE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the register says about a survey: its author's public key, and two dates.
+
+    ``head`` is the hash of the register's last entry when the reports were taken out.
+    """
+
+    author: str
+    published: str
+    closed: str
+    head: str
+
+
+def provenance(register: Register, survey: Survey) -> Provenance:
+    """What a register says about a survey, whose author's signature it has verified.
+
+    Raises BadRegister where it does not list this definition.
+    """
+    entry = register.find(survey)
+    closed = [
+        str(one["day"])
+        for one in register.entries
+        if one.get("event") == "closed" and one.get("survey") == survey.name
+    ]
+    day = closed[0] if closed else ""
+    return Provenance(str(entry["author"]), str(entry["day"]), day, register.head)
+
+
+def fetch_reports(
+    server: str,
+    name: str,
+    token: str | None = None,
+    read: Callable[[int], None] = lambda number: None,
+) -> tuple[ReportSet, Provenance]:
+    """Fetches the reports of a closed survey from the server at an address.
+
+    ``token`` is an analyst's; it travels over HTTPS or to this machine alone. ``read`` is called
+    with the number of each report as it comes. The definition is the one that its author signed and
+    the register lists. Raises NoResults, with the reason; ValueError for a bad address.
+    """
+    base = server.rstrip("/")
+    if urlsplit(base).scheme not in ("http", "https") or not urlsplit(base).hostname:
+        raise ValueError(f"{server!r} is no server's address, such as https://example.org")
+    if token is not None and not (base.startswith("https:") or is_here(base)):
+        raise ValueError("a token is sent over https:// or to this machine alone")
+    address = f"{base}/api/surveys/{quote(name, safe='')}"
+    try:
+        with requests.Session() as session:
+            session.trust_env = not is_here(base)  # else a proxy would see the token
+            survey = read_survey(_got(session, address, None))
+            register = read_register(_got(session, f"{base}/register", None))
+            found = provenance(register, survey)
+            with _answer(session, f"{address}/reports.ndjson", token) as answer:
+                lines = answer.iter_lines(_PIECE)
+                return read_ndjson(survey, _counted(lines, read)), found
+    except requests.RequestException as error:
+        raise NoResults(f"cannot read all of {base} ({type(error).__name__})") from None
+    except NoResults:
+        raise
+    except DeniablyError as error:
+        raise NoResults(f"{base}: {error}") from None
+
+
+def _got(session: requests.Session, address: str, token: str | None) -> bytes:
+    with _answer(session, address, token) as answer:
+        return answer.content
+
+
+def _answer(session: requests.Session, address: str, token: str | None) -> requests.Response:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    answer = session.get(
+        address, headers=headers, timeout=_PATIENCE, allow_redirects=False, stream=True,
+        auth=_unchanged,
+    )  # fmt: skip
+    if not answer.ok:
+        raise NoResults(_why(answer))
+    return answer
+
+
+def _unchanged(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """Keeps requests from putting a password of ``~/.netrc`` in the place of the token."""
+    return request
+
+
+def _why(answer: requests.Response) -> str:
+    try:
+        problem = answer.json()
+        return printable(str(problem.get("detail") or problem["title"]))
+    except (ValueError, KeyError, AttributeError, TypeError):
+        return f"no Deniably server answers there (status {answer.status_code})"
+
+
+def _counted(lines: Iterator[bytes], read: Callable[[int], None]) -> Iterator[bytes]:
+    for number, line in enumerate(lines, 1):
+        read(number)
+        yield line

@@ -1,0 +1,242 @@
+"""The reports of a closed survey as files: by its own rule, streamed, and nothing about anybody."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from threading import BoundedSemaphore
+from typing import Any
+
+import pytest
+import requests
+from flask.testing import FlaskClient
+
+from deniably.survey.survey import Survey
+from deniably.workbench.files.folder import read_folder
+from deniably.workbench.files.lines import read_ndjson
+from deniably.workbench.files.tables import read_csv
+from deniably_server.api import report_files
+from deniably_server.storage.store import Store
+from support.commands import call
+from support.every_type import somebody, survey_of_everything
+from support.material import Server, assert_problem, new_token, signed
+from support.people import answer
+
+FILES = ("reports.csv", "reports.ndjson")
+EVERYTHING = {"minimum": 5, "while_open": True}
+
+
+def collected(
+    store: Store, count: int = 40, *, closed: bool = True, **results: Any
+) -> tuple[Survey, dict[str, str]]:
+    """A survey of every type with some reports, and an analyst's headers."""
+    survey = survey_of_everything(results=EVERYTHING | results)
+    store.publish(survey, signed(survey))
+    random = Random(count)
+    answer(store, survey, [somebody(random) for _ in range(count)])
+    if closed:
+        store.close_survey(survey.name)
+    return survey, {"Authorization": f"Bearer {new_token(store, 'analyst')}"}
+
+
+def at(file: str) -> str:
+    return f"/api/surveys/everything/{file}"
+
+
+def test_what_is_given_out_has_the_servers_tally(store: Store, client: FlaskClient) -> None:
+    survey, analyst = collected(store)
+
+    table = client.get(at("reports.csv"), headers=analyst)
+    lines = client.get(at("reports.ndjson"), headers=analyst)
+
+    assert (table.status_code, table.mimetype) == (200, "text/csv")
+    assert "everything-randomised-reports.csv" in table.headers["Content-Disposition"]
+    found = read_ndjson(survey, lines.data.splitlines())
+    assert found.tally() == store.tally("everything")
+    assert read_csv(survey, table.text.splitlines()) == found
+    assert [json.loads(line)["row"] for line in lines.data.splitlines()] == [*range(1, 41)]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_without_a_token_analysts_files_are_refused(
+    store: Store, client: FlaskClient, file: str
+) -> None:
+    collected(store)
+
+    assert_problem(client.get(at(file)), 401, "unauthorised")
+    for role in ("author", "monitor", "operator"):
+        token = {"Authorization": f"Bearer {new_token(store, role)}"}  # type: ignore[arg-type]
+        assert_problem(client.get(at(file), headers=token), 403, "forbidden")
+    other = {"Authorization": f"Bearer {new_token(store, 'analyst', 'another')}"}
+    assert_problem(client.get(at(file), headers=other), 403, "forbidden")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_public_reports_need_no_token(store: Store, client: FlaskClient, file: str) -> None:
+    collected(store, reports="public")
+
+    assert client.get(at(file)).status_code == 200
+
+
+@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    ("rules", "count", "closed", "why"),
+    [
+        ({"reports": "never"}, 40, True, "never given out"),
+        ({}, 40, False, "once the survey is closed"),
+        ({"reports": "public"}, 40, False, "once the survey is closed"),
+        ({}, 4, True, "from 5 on"),
+    ],
+)
+def test_nothing_is_given_out_before_its_time_or_against_what_was_said(
+    store: Store, client: FlaskClient, file: str, rules: Any, count: int, closed: bool, why: str
+) -> None:
+    _, analyst = collected(store, count, closed=closed, **rules)
+
+    problem = assert_problem(client.get(at(file), headers=analyst), 403, "hidden")
+    assert why in problem["detail"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_other_methods_and_queries_are_refused(
+    store: Store, client: FlaskClient, file: str
+) -> None:
+    _, analyst = collected(store)
+
+    for method in ("POST", "PUT", "PATCH", "DELETE", "TRACE", "OPTIONS", "PROPFIND"):
+        assert client.open(at(file), method=method, headers=analyst).status_code in (405, 501)
+    head = client.head(at(file), headers=analyst)
+    assert (head.status_code, head.data) == (200, b"")
+    for _ in range(3):  # no place is lost
+        assert client.head(at(file), headers=analyst).status_code == 200
+        problem = client.get(f"{at(file)}?order=id", headers=analyst)
+        assert_problem(problem, 400, "bad-parameter")
+    assert_problem(client.get("/api/surveys/nothing/" + file, headers=analyst), 404, "not-found")
+
+
+def test_few_files_are_made_at_once(
+    store: Store, client: FlaskClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, analyst = collected(store)
+    places = BoundedSemaphore(1)
+    monkeypatch.setattr(report_files, "_places", places)
+
+    with places:
+        assert_problem(client.get(at("reports.csv"), headers=analyst), 429, "busy")
+    for _ in range(2):
+        assert client.get(at("reports.csv"), headers=analyst).data.count(b"\n") == 41
+
+
+def test_a_server_sends_it_in_pieces_and_whole(
+    serve: Callable[..., Server], database: Path
+) -> None:
+    server = serve()
+    store = Store(str(database))
+    survey, analyst = collected(store, 3_000)
+
+    with requests.get(server.url + at("reports.csv"), headers=analyst, stream=True) as table:
+        assert table.headers["Transfer-Encoding"] == "chunked"
+        rows = b"".join(table.iter_content(None)).decode().splitlines()
+    assert len(rows) == 3_001
+    assert read_csv(survey, rows).tally() == store.tally("everything")
+    store.close()
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_the_command_takes_reports_from_a_server(
+    serve: Callable[..., Server], database: Path, tmp_path: Path
+) -> None:
+    server = serve()
+    store = Store(str(database))
+    _, analyst = collected(store)
+    token = analyst["Authorization"].removeprefix("Bearer ")
+    here = ("--server", server.url)
+
+    done = call("export", "everything", "--to", tmp_path / "out", *here, "--token", token)
+    assert done.returncode == 0, done.stderr
+    assert "40 randomised reports" in done.stdout
+    assert read_folder(tmp_path / "out").tally() == store.tally("everything")
+
+    refused = call("export", "everything", "--to", tmp_path / "no", *here)
+    assert refused.returncode == 1
+    assert "token" in refused.stderr
+    assert not (tmp_path / "no").exists()
+    store.close()
+
+
+def test_the_command_takes_the_same_from_the_database(
+    store: Store, database: Path, tmp_path: Path
+) -> None:
+    survey, _ = collected(store)
+    to, two = tmp_path / "out", ("--format", "csv,ndjson")
+
+    done = call("export", "everything", "--to", to, *two, "--database", database)
+    assert done.returncode == 0, done.stderr
+    assert read_folder(to).tally() == store.tally("everything")
+    design = json.loads((to / "design.json").read_text())
+    assert (design["digest"], design["n"]) == (survey.digest, 40)
+    assert design["questions"][0]["columns"][1]["p"]["value"] == pytest.approx(0.8807970779)
+    assert (to / "results.csv").read_text().count("\n") > 50
+
+
+@pytest.mark.parametrize(
+    ("rules", "count", "closed", "why"),
+    [
+        ({"reports": "never"}, 40, True, "never given out"),
+        ({}, 40, False, "once the survey is closed"),
+        ({}, 4, True, "from 5 on"),
+    ],
+)
+def test_the_command_keeps_the_rules_of_the_server(
+    store: Store, database: Path, tmp_path: Path, rules: Any, count: int, closed: bool, why: str
+) -> None:
+    collected(store, count, closed=closed, **rules)
+
+    done = call("export", "everything", "--to", tmp_path / "out", "--database", database)
+    assert (done.returncode, why in done.stderr) == (1, True), done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_fault_leaves_nothing_half_written(
+    store: Store, database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected(store)
+    (tmp_path / "place").mkdir()
+    to, there = tmp_path / "place" / "out", tmp_path / "place" / "there"
+    there.mkdir()
+
+    def wrong(*options: str | Path) -> str:
+        done = call("export", "everything", "--database", database, *options)
+        assert done.returncode == 1
+        return done.stderr
+
+    assert "there is no format docx; there are csv" in wrong("--to", to, "--format", "csv,docx")
+    assert "an export replaces nothing" in wrong("--to", there)
+    assert "No such file" in wrong("--to", tmp_path / "nowhere" / "out")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("deniably.workbench.files.folder.spreadsheet", full)
+    assert "No space left on device; nothing was written" in wrong("--to", to)
+    assert [one.name for one in (tmp_path / "place").iterdir()] == ["there"]
+
+
+def test_an_export_has_no_trace_of_a_person(store: Store, database: Path, tmp_path: Path) -> None:
+    collected(store)
+    to = tmp_path / "out"
+    call("export", "everything", "--to", to, "--database", database, "--format", "csv,ndjson")
+    ids = [row[0] for row in store.engine.connect().execute("SELECT id FROM reports")]
+    store.erase_order("everything")
+
+    files = sorted(to.iterdir())
+    done = call("doctor", "--privacy", "--database", database, *files)
+    assert done.returncode == 0, done.stdout
+    assert len(ids) == 40
+    for file in files:
+        text = file.read_bytes()
+        assert not any(one in text or one.hex().encode() in text for one in ids)
