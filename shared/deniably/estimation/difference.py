@@ -236,21 +236,26 @@ def between_groups(first: SupportCount, second: SupportCount) -> Difference:
 
 
 def trend_of_shares(groups: Sequence[SupportCount], places: Sequence[float]) -> float:
-    """The p-value of "the share has no linear trend over these independent groups" at ``places``.
+    """The p-value of "the share has no linear trend over these groups" at ``places``.
 
     The sum of the shares times their places from the mean place, over its standard deviation at the
     likeliest common share (Cochran 1954 and Armitage 1955 without noise); half a report is taken
-    off. For two groups this is ``between_groups``. Raises ValueError for fewer.
+    off. For two groups this is ``between_groups``. The groups may be the same people, whose answers
+    change bit by bit: the standard deviation is the largest at any correlation r**d between groups
+    d apart, 0 <= r <= 1. That holds the level for every mixture of such correlations, too. Of
+    independent groups the test is then cautious from four on: level 0.05 is 0.042 over four of
+    them, 0.031 over five, 0.009 over eight and 0.002 over twelve. Raises ValueError for fewer than
+    two.
     """
     weights = _from_their_mean(places)
     common = _likeliest_share(groups, [0.0] * len(groups))
     slope = sum(w * group.share for w, group in zip(weights, groups, strict=True))
-    variance = sum(w * w * group.variance(common) for w, group in zip(weights, groups, strict=True))
-    return _two_sided(slope, variance, _half_step(groups, weights))
+    variances = [w * w * g.variance(common) for w, g in zip(weights, groups, strict=True)]
+    return _two_sided(slope, _worst_together(variances, weights), _half_step(groups, weights))
 
 
 def trend_of_means(groups: Sequence[Moments], places: Sequence[float]) -> float:
-    """The p-value of "the mean has no linear trend over these independent groups" at ``places``.
+    """The p-value of "the mean has no linear trend over these groups" at ``places``.
 
     As ``trend_of_shares``, with the variances at the common mean. Raises ValueError for fewer than
     two groups, or if no mean is possible in all.
@@ -264,7 +269,7 @@ def trend_of_means(groups: Sequence[Moments], places: Sequence[float]) -> float:
     step = max(abs(w) * group.step for w, group in zip(weights, groups, strict=True))
     off = sum(abs(w) * group.off for w, group in zip(weights, groups, strict=True))
     freedom = _freedom(variances, groups)
-    return _two_sided(slope, sum(variances), step / 2 + off, freedom)
+    return _two_sided(slope, _worst_together(variances, weights), step / 2 + off, freedom)
 
 
 _APART = "the ranges of the two means do not meet"
@@ -275,6 +280,18 @@ def _from_their_mean(places: Sequence[float]) -> list[float]:
         raise ValueError("a trend needs two groups or more")
     middle = sum(places) / len(places)
     return [place - middle for place in places]
+
+
+def _worst_together(variances: Sequence[float], weights: Sequence[float]) -> float:
+    """The largest variance of a sum of terms with these variances and the signs of their weights,
+    if terms have a correlation r**d where their weights are d apart."""
+    terms = np.sqrt(variances) * np.sign(weights)
+    apart = abs(np.subtract.outer(weights, weights))
+    ways = np.linspace(0, 1, _CORRELATIONS)[:, None, None] ** apart
+    return float(np.einsum("i,rij,j->r", terms, ways, terms).max())
+
+
+_CORRELATIONS = 201
 
 
 def _half_step(groups: Sequence[SupportCount], weights: Sequence[float]) -> float:

@@ -4,12 +4,11 @@ For every figure there are two tests: the last wave against the first, and a lin
 waves. All tests of a document are adjusted together (Holm 1979), so the risk of any false change in
 it is 5 %, if the waves are samples of different people.
 
-Of the same people, the last wave against the first is cautious as long as they rather keep their
-answers than swap them. The trend is so over three waves. Over more it is not where answers change
-bit by bit: neighbouring waves are then alike, and distant ones are not. With a correlation of r**d
-between waves d apart, and hardly any noise, the level 0.05 of the trend is at worst 0.06 over 4
-waves, 0.08 over 5, 0.14 over 8 and 0.22 over 12. Reports do not show who is who, so no test can
-take that off; ``note`` says it.
+So it is of the same people. The last wave against the first is cautious as long as they rather keep
+their answers than swap them. Where answers change bit by bit, neighbouring waves are alike, and
+distant ones are not: a trend that is none then looks like one. So the test of the trend takes the
+worst correlation r**d between waves d apart. Reports do not show who is who, so no test can tell
+which correlation it was; over many waves the last against the first is then the sharper test.
 """
 
 from __future__ import annotations
@@ -42,13 +41,12 @@ from deniably.survey.survey import Survey, Waves
 
 FEWEST = 2
 """Waves that can be put side by side."""
-_CAUTIOUS = 3
-"""Over more waves of the same people the test of a trend may have more false alarms."""
+_FEW = 3
+"""Over more waves the test of a trend has to be cautious."""
 _OF_TRENDS = (
-    " The test of a trend is not cautious over more than three waves. Where the same people answer"
-    " them all and change their answers bit by bit, neighbouring waves are alike by chance, and it"
-    " finds a trend that is none more often than it says. The last wave against the first does not"
-    " have this weakness."
+    " The test of a trend allows for people who answer all waves and change their answers bit by"
+    " bit: neighbouring waves are then alike by chance. Over more than three waves that makes it"
+    " miss small trends."
 )
 
 
@@ -367,7 +365,7 @@ def _note(drafts: Sequence[_Draft], waves: int) -> str | None:
     """What the tests do not know."""
     note = next((draft.note for draft in drafts if draft.note), None)
     trends = any(len(draft.p_values) > 1 for draft in drafts)
-    return note + _OF_TRENDS if note and trends and waves > _CAUTIOUS else note
+    return note + _OF_TRENDS if note and trends and waves > _FEW else note
 
 
 class _Asked:
